@@ -1,0 +1,133 @@
+"""The jobs of the app without a browser: `python -m normviz schemes | normalize`."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from normviz.errors import InvalidInput
+from normviz.fields import Field
+from normviz.normalize import normalize
+from normviz.samples import as_tensor, read_npy
+from normviz.schemes import SCHEMES, Scheme, get_scheme
+
+
+def scheme_record(scheme: Scheme) -> dict:
+    """A scheme as plain data: what `python -m normviz schemes --json` prints of it."""
+    named = {
+        name: None if field is None else field.named(scheme.axes)
+        for name, field in (("summation", scheme.summation), ("suppression", scheme.suppression))
+    }
+    return {
+        "key": scheme.key,
+        "name": scheme.name,
+        "acts_on": scheme.acts_on,
+        **named,
+        "eps": scheme.eps,
+        "gain": scheme.gain,
+        "bias": scheme.bias,
+        "keeps": scheme.keeps,
+        "weight": scheme.weight,
+        "about": scheme.about,
+        "reference": scheme.reference.text,
+        "url": scheme.reference.url,
+    }
+
+
+def list_schemes(arguments: argparse.Namespace) -> None:
+    """Print every scheme, as JSON or as a table."""
+    records = [scheme_record(scheme) for scheme in SCHEMES.values()]
+    if arguments.json:
+        print(json.dumps(records, ensure_ascii=False, indent=2))
+        return
+    for record in records:
+        named = {name: record[name] for name in ("summation", "suppression") if record[name]}
+        fields = [f"{name} {','.join(rules.values())}" for name, rules in named.items()]
+        print(f"{record['key']:24}{record['acts_on']:12}{'; '.join(fields) or '–'}\n{'':24}{record['reference']}")
+
+
+def normalize_file(arguments: argparse.Namespace) -> None:
+    """Normalize a .npy file into another; the output appears whole or not at all."""
+    scheme = get_scheme(arguments.scheme, arguments.groups, arguments.radius)
+    if arguments.field is not None:
+        if scheme.key != "custom":
+            raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")
+        field = Field.parse(arguments.field, scheme.axes)
+        scheme = scheme.with_fields(field, field)
+    try:
+        content = arguments.input.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{arguments.input} cannot be read: {error.strerror}.") from error
+    array = read_npy(content)
+    x = as_tensor(array, str(arguments.input))
+    if array.ndim != 4:
+        raise InvalidInput(f"{arguments.input} has {array.ndim} axes; {', '.join(scheme.axes)} are needed.")
+    if not np.isfinite(x).all():
+        raise InvalidInput(
+            f"{arguments.input} holds {np.sum(~np.isfinite(x)):,} NaN or infinite values; finite ones are needed."
+        )
+    write_npy(arguments.output, normalize(x, scheme, arguments.eps).y)
+
+
+def write_npy(path: Path, array: np.ndarray) -> None:
+    """Write a .npy file at exactly this path, replacing it only once it is complete."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".npy")
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.save(stream, array, allow_pickle=False)
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
+
+
+class Parser(argparse.ArgumentParser):
+    """Usage errors in one line, as all bad input is told."""
+
+    def error(self, message: str) -> None:
+        """Raise what argparse would have printed with the usage."""
+        raise InvalidInput(f"{message} (see python -m normviz --help)")
+
+
+def build_parser() -> Parser:
+    """The command line: one subcommand a job."""
+    parser = Parser(prog="python -m normviz", description="See and test normalization in deep learning.")
+    jobs = parser.add_subparsers(required=True, metavar="schemes | normalize", parser_class=Parser)
+    job = jobs.add_parser("schemes", help="list the schemes with their fields and papers")
+    job.add_argument("--json", action="store_true")
+    job.set_defaults(run=list_schemes)
+    job = jobs.add_parser("normalize", help="normalize a .npy tensor (N, H, W, C)")
+    job.add_argument("--scheme", required=True, metavar="KEY", help=", ".join(SCHEMES))
+    job.add_argument("--groups", type=int, metavar="G", help="number of groups")
+    job.add_argument("--radius", type=int, metavar="R", help="radius of the windows")
+    job.add_argument("--eps", type=float, metavar="E", help="ε, from 0; the scheme's own by default")
+    job.add_argument(
+        "--field", metavar="N=full,H=own,…", help="rules of the custom scheme: own, full, groups(G), window(R)"
+    )
+    job.add_argument("input", type=Path, metavar="IN.npy")
+    job.add_argument("output", type=Path, metavar="OUT.npy")
+    job.set_defaults(run=normalize_file)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a job; 0, or 2 with one line on stderr for bad input."""
+    try:
+        arguments = build_parser().parse_args(argv)
+        arguments.run(arguments)
+    except InvalidInput as error:
+        print(f"normviz: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
