@@ -1,0 +1,14 @@
+"""The app, a Streamlit script and an ASGI application in one: `streamlit run app.py` serves it."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from normviz.ui.server import MIDDLEWARE, ROUTES
+
+app = st.App(__file__, routes=ROUTES, middleware=MIDDLEWARE)
+
+if __name__ == "__main__":
+    st.set_page_config(page_title="normviz", page_icon=":material/deployed_code:", layout="wide")
+    st.html(Path(__file__).parent / "normviz" / "ui" / "style.css")
+    st.navigation([st.Page("pages/tensor_lab.py", title="Tensor lab", default=True)], position="top").run()

@@ -1,0 +1,86 @@
+"""Flat charts: histograms before and after, and the statistics as a picture of their shape."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from normviz.figures.palette import THEMES, Theme
+
+BINS = 40
+LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
+
+
+def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light") -> go.Figure:
+    """For each (title, all values, values of the field): the share of both in each bin, one panel beside the other."""
+    colours = THEMES[theme]
+    figure = make_subplots(1, len(panels), subplot_titles=[title for title, _, _ in panels], horizontal_spacing=0.08)
+    for column, (_, everything, field) in enumerate(panels, 1):
+        finite = everything[np.isfinite(everything)]
+        edges = np.histogram_bin_edges(finite, BINS) if finite.size else np.linspace(-1, 1, BINS + 1)
+        centres, first = (edges[1:] + edges[:-1]) / 2, column == 1
+        for name, values, style in (
+            ("all elements", everything, {"marker": {"color": colours.muted, "opacity": 0.55}}),
+            ("the field", field, {"marker": {"color": colours.field, "opacity": 0.75, "pattern": {"shape": "/"}}}),
+        ):
+            share = np.histogram(values[np.isfinite(values)], edges)[0] / max(values.size, 1)
+            figure.add_bar(x=centres, y=share, name=name, showlegend=first, row=1, col=column, **style)
+    figure.update_layout(barmode="overlay", bargap=0, **_look(colours))
+    figure.update_layout(legend={"orientation": "h", "y": -0.14, "font": {"size": 15}}, margin={"t": 40, "b": 40})
+    figure.update_yaxes(tickformat=".0%", gridcolor=colours.grid, griddash="dot", zeroline=False)
+    figure.update_xaxes(gridcolor=colours.grid, griddash="dot", zerolinecolor=colours.muted)
+    figure.update_annotations(font={"size": 17, "color": colours.ink})
+    return figure
+
+
+def statistics_map(
+    values: np.ndarray, axes: Sequence[str], focus: Sequence[int], name: str, theme: str = "light"
+) -> go.Figure:
+    """Statistics of shape (n, h, w, c) as a heat map: n and h down, w and c across; the focused one is framed."""
+    colours = THEMES[theme]
+    n, h, w, c = values.shape
+    flat = values.reshape(n * h, w * c)
+    row, column = focus[0] * h + focus[1], focus[2] * c + focus[3]
+    finite = np.abs(flat[np.isfinite(flat)])
+    largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    figure = go.Figure(
+        go.Heatmap(
+            z=flat,
+            zmin=-largest,
+            zmax=largest,
+            colorscale=[[0, colours.low], [0.5, colours.middle], [1, colours.high]],
+            xgap=1,
+            ygap=1,
+            texttemplate="%{z:.3g}" if flat.size <= LABELS_UP_TO else None,
+            textfont={"size": 14},
+            hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
+            colorbar={"thickness": 14, "outlinewidth": 0},
+        )
+    )
+    frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    figure.add_shape(type="rect", line={"color": colours.ink, "width": 4}, **frame)
+    figure.update_layout(**_look(colours))
+    for update, (first, second), (outer, inner) in (
+        (figure.update_xaxes, axes[2:], (w, c)),
+        (figure.update_yaxes, axes[:2], (n, h)),
+    ):
+        names = [label for label, size in ((first, outer), (second, inner)) if size > 1]
+        ticks = list(range(outer * inner)) if outer * inner <= 16 else []
+        text = [
+            str(t % inner) if outer == 1 else str(t // inner) if inner == 1 else f"{t // inner},{t % inner}"
+            for t in ticks
+        ]
+        update(title=", ".join(names), tickvals=ticks, ticktext=text, showgrid=False, zeroline=False)
+    figure.update_yaxes(autorange="reversed")
+    return figure
+
+
+def _look(colours: Theme) -> dict:
+    return {
+        "font": {"size": 15, "color": colours.ink},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 50, "r": 10, "t": 10, "b": 40},
+        "uirevision": "kept",
+    }

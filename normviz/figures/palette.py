@@ -1,0 +1,39 @@
+"""Colours, once: Okabe & Ito's palette, which readers with colour-vision deficiencies can tell apart, by role."""
+
+from dataclasses import dataclass
+
+ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+HUES = (SKY, ORANGE, GREEN, YELLOW, BLUE, VERMILION, PURPLE)
+"""The hues of shared statistics, in turn."""
+
+NOT_FINITE = PURPLE
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours that depend on the background."""
+
+    ink: str
+    muted: str
+    grid: str
+    cell: str
+    middle: str
+    low: str
+    high: str
+    field: str
+    element: str
+
+
+THEMES = {
+    "light": Theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, BLUE, VERMILION),
+    "dark": Theme("#f0f3f6", "#b3bcc6", "#768390", "#39424e", "#22272e", SKY, "#FF8A3D", SKY, "#FF8A3D"),
+}
+"""By Streamlit's name of the theme's base."""

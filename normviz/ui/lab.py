@@ -1,0 +1,155 @@
+"""The state of the tensor lab: what its link holds, and the scheme and the tensor that it asks for."""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from normviz.fields import AXES, MAX_ELEMENTS, OWN, Field, Rule, Shape, divisors, largest_fit
+from normviz.figures.layout import VIEWS
+from normviz.samples import SAMPLES
+from normviz.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.ui.link import Param, View, choice, flag, real, whole
+
+SIZES = ("n", "h", "w", "c")
+EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
+COLOURS = {"field": "Field", "statistic": "Statistic", "value": "Value x", "normalized": "Result x̂"}
+MAX_RADIUS = 16
+OWN_DATA = "own"
+
+PRESETS: dict[str, View] = {
+    "Conv feature maps": {"n": 4, "h": 4, "w": 4, "c": 6},
+    "Transformer tokens (B, T, C)": {"n": 4, "h": 8, "w": 1, "c": 6},
+    "Dense layer (N, C)": {"n": 8, "h": 1, "w": 1, "c": 12},
+    "One image": {"n": 1, "h": 8, "w": 8, "c": 3},
+    "Conv weights": {"n": 3, "h": 3, "w": 4, "c": 8},
+}
+
+
+def shape_of(view: View) -> Shape:
+    """The shape that is asked for."""
+    return tuple(view[size] for size in SIZES)
+
+
+def fit(view: View) -> View:
+    """A link's shape made to fit into what is drawn."""
+    return dict(zip(SIZES, largest_fit(shape_of(view), MAX_ELEMENTS), strict=True))
+
+
+def _divisor(value: Any, view: View) -> int:
+    number = float(value)
+    return min(divisors(view["c"]), key=lambda d: (abs(d - number), d))
+
+
+def _eps(value: Any, view: View) -> float:
+    return real(0.0, 1e3)(value, view)
+
+
+def _radius_a(value: Any, view: View) -> str:
+    return "same" if value in ("", "same") else str(whole(0, MAX_RADIUS)(value, view))
+
+
+def _over(value: Any, view: View) -> list[str]:
+    return [axis for axis in "HWC" if axis in value] or ["C"]
+
+
+def _focus(value: Any, view: View) -> tuple[int, ...]:
+    given = value.split(",") if isinstance(value, str) else list(value)
+    given = (given + [0] * 4)[:4]
+    return tuple(whole(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
+
+
+def rule_options(n: int) -> list[str]:
+    """Every rule that means something on an axis of length n, as text."""
+    groups = [f"groups({g})" for g in divisors(n) if 1 < g < n]
+    return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
+
+
+def _rule(size: str):
+    return choice(lambda view: rule_options(view[size]))
+
+
+_CUSTOM = SCHEMES["custom"]
+RULES = {
+    f"{side}_{size}": (size, str(rule))
+    for side, field in (("a", _CUSTOM.summation), ("b", _CUSTOM.suppression))
+    for size, rule in zip(SIZES, field.rules, strict=True)
+}
+"""Keys of the custom scheme's rules, with their axis and default: a_n … a_c summation, b_n … b_c suppression."""
+
+PARAMS = (
+    *(Param(size, n, whole(1, MAX_ELEMENTS)) for size, n in PRESETS["Conv feature maps"].items()),
+    Param("scheme", "batch", choice(list(SCHEMES))),
+    Param("groups", 2, _divisor),
+    Param("radius", 1, whole(0, MAX_RADIUS)),
+    Param("radius_a", "same", _radius_a),
+    Param("over", ["H", "W", "C"], _over, "".join),
+    Param("centre", True, flag, lambda on: str(int(on))),
+    Param("divide", True, flag, lambda on: str(int(on))),
+    Param("apart", False, flag, lambda on: str(int(on))),
+    *(Param(key, rule, _rule(size)) for key, (size, rule) in RULES.items()),
+    Param("eps", DEFAULT_EPS, _eps, lambda eps: f"{eps:g}"),
+    Param("gain", 1.0, real(-10, 10), lambda value: f"{value:g}"),
+    Param("bias", 0.0, real(-10, 10), lambda value: f"{value:g}"),
+    Param("data", "uneven", choice([*SAMPLES, OWN_DATA])),
+    Param("seed", 0, whole(0, 9999)),
+    Param("view", "folded", choice(list(VIEWS))),
+    Param("colour", "field", choice(list(COLOURS))),
+    Param("focus", (0, 0, 0, 0), _focus, lambda focus: ",".join(map(str, focus))),
+)
+
+
+def has(scheme: Scheme, key: str) -> bool:
+    """Whether a parameter means anything to a scheme: a link and the controls leave out what does not."""
+    if key in RULES or key in ("centre", "divide", "apart"):
+        return scheme.key == "custom"
+    kinds = SCHEMES[scheme.key].parameters if scheme.key != "custom" else {}
+    answers = {
+        "groups": "groups" in kinds,
+        "radius": "window" in kinds,
+        "radius_a": "window" in kinds,
+        "over": "window" in kinds,
+        "eps": scheme.eps is not None and scheme.suppression is not None,
+        "gain": scheme.gain is not None,
+        "bias": scheme.bias is not None,
+    }
+    return answers.get(key, True)
+
+
+def scheme_of(view: View) -> Scheme:
+    """The scheme with everything that the view says of it filled in."""
+    scheme = get_scheme(view["scheme"], groups=view["groups"])
+    if scheme.key == "custom":
+        a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZES)) for side in "ab")
+        divisor = b if view["apart"] and view["centre"] else a
+        return scheme.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
+    if not has(scheme, "radius"):
+        return scheme
+    summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
+    radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
+    return scheme.with_fields(*(_windows(field, radius, view["over"]) for field, radius in radii))
+
+
+def _windows(field: Field, radius: int, over: list[str]) -> Field:
+    """Windows of this radius, over some of the axes that the field has windows on."""
+    window = Rule("window", radius)
+    rules = zip(field.rules, AXES["activation"], strict=True)
+    return Field(tuple(r if r.kind != "window" else window if axis in over else OWN for r, axis in rules))
+
+
+def eps_of(view: View, scheme: Scheme) -> float:
+    """ε as the scheme takes it: 0 where it has none."""
+    return view["eps"] if has(scheme, "eps") else 0.0
+
+
+def tensor(view: View) -> np.ndarray:
+    """The tensor that is asked for; uneven noise until one's own is there."""
+    if view["data"] != OWN_DATA:
+        return _sample(view["data"], shape_of(view), view["seed"])
+    own = st.session_state.get("own")
+    return _sample("uneven", shape_of(view), view["seed"]) if own is None else own
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _sample(key: str, shape: Shape, seed: int) -> np.ndarray:
+    return SAMPLES[key].make(shape, seed)

@@ -1,0 +1,156 @@
+"""The tensor lab's controls. Every widget's key is that of a value in `lab.PARAMS`, which it shows and sets."""
+
+import streamlit as st
+
+from normviz.errors import InvalidInput
+from normviz.fields import AXES, AXIS, MAX_ELEMENTS, check_shape, divisors
+from normviz.samples import SAMPLES, read_upload, shrink_image
+from normviz.schemes import SCHEMES, Scheme
+from normviz.ui.lab import COLOURS, EPS_STEPS, MAX_RADIUS, OWN_DATA, PRESETS, SIZES, has, rule_options, shape_of
+from normviz.ui.link import View
+
+VIEW_NAMES = {"folded": "Folded", "unfolded": "Unfolded"}
+RULE_NAMES = {"own": "own", "full": "all"}
+
+
+def controls(view: View, scheme: Scheme) -> None:
+    """Scheme, parameters, shape and data, in the sidebar."""
+    with st.sidebar:
+        st.pills("Scheme", list(SCHEMES), key="scheme", required=True, format_func=lambda key: SCHEMES[key].label)
+        _parameters(view, scheme)
+        st.divider()
+        _shape(view, scheme)
+        st.divider()
+        _data(view)
+
+
+def picture_controls() -> None:
+    """How the cube is drawn; above it."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.segmented_control("Colour by", list(COLOURS), key="colour", required=True, format_func=COLOURS.get)
+        st.segmented_control("View", list(VIEW_NAMES), key="view", required=True, format_func=VIEW_NAMES.get)
+
+
+def focus_controls(view: View, scheme: Scheme) -> None:
+    """The locked element's indices, one number each."""
+    shape = shape_of(view)
+    for axis, (column, name) in enumerate(zip(st.columns(4), scheme.axes, strict=True)):
+        key = f"focus {axis}"
+        st.session_state[key] = view["focus"][axis]
+        column.number_input(AXIS[name].letter, 0, shape[axis] - 1, key=key, on_change=_focus_from_numbers)
+
+
+def focus_from_cube() -> None:
+    """Take over the element that was locked in the cube."""
+    st.session_state["focus"] = tuple(map(int, st.session_state["cube plot"]["focus"]))
+
+
+def _focus_from_numbers() -> None:
+    st.session_state["focus"] = tuple(st.session_state[f"focus {axis}"] for axis in range(4))
+
+
+def _parameters(view: View, scheme: Scheme) -> None:
+    """Only those that the scheme has."""
+    if scheme.key == "custom":
+        _custom(view)
+    if has(scheme, "groups"):
+        options = divisors(view["c"])
+        st.selectbox(f"Groups G (divisors of C = {view['c']})", options, key="groups")
+    if has(scheme, "radius"):
+        st.slider("Radius R of what divides", 0, MAX_RADIUS, key="radius")
+        st.selectbox("Radius of what is averaged", ["same", *map(str, range(MAX_RADIUS + 1))], key="radius_a")
+        st.pills("Windows along", ["H", "W", "C"], selection_mode="multi", key="over")
+    if has(scheme, "eps"):
+        steps = sorted({*EPS_STEPS, view["eps"]})
+        st.select_slider("ε (smoothing term)", steps, key="eps", format_func=lambda eps: f"{eps:.3g}")
+    if has(scheme, "gain"):
+        columns = st.columns(2)
+        columns[0].number_input("γ (gain)", -10.0, 10.0, step=0.1, key="gain")
+        if has(scheme, "bias"):
+            columns[1].number_input("β (bias)", -10.0, 10.0, step=0.1, key="bias")
+
+
+def _custom(view: View) -> None:
+    """A rule per axis for the mean and, where it differs, for what divides."""
+    if st.toggle("Take off a mean", key="centre"):
+        _rules(view, "a")
+    if st.toggle("Divide by the root mean square", key="divide"):
+        if not view["centre"]:
+            _rules(view, "a")
+        elif st.toggle("… over a field of its own", key="apart"):
+            _rules(view, "b")
+
+
+def _rules(view: View, side: str) -> None:
+    columns = st.columns(2)
+    for number, size in enumerate(SIZES):
+        options = rule_options(view[size])
+        name = f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
+        columns[number % 2].selectbox(name, options, key=f"{side}_{size}", format_func=lambda r: RULE_NAMES.get(r, r))
+
+
+def _shape(view: View, scheme: Scheme) -> None:
+    matching = [name for name, preset in PRESETS.items() if preset.items() <= view.items()]
+    st.session_state["preset"] = matching[0] if matching else None
+    st.selectbox("Shape", list(PRESETS), key="preset", placeholder="of your own", on_change=_apply_preset)
+    columns = st.columns(2)
+    for number, (size, name) in enumerate(zip(SIZES, scheme.axes, strict=True)):
+        label = f"{name} ({AXIS[name].many})"
+        columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, disabled=view["data"] == OWN_DATA)
+
+
+def _apply_preset() -> None:
+    state = st.session_state
+    if state["preset"] is None:
+        return
+    state.update(PRESETS[state["preset"]])
+    weights = SCHEMES[state["scheme"]].acts_on == "weight"
+    if (state["preset"] == "Conv weights") != weights:
+        state["scheme"] = "batch" if weights else "weight"
+    if state["data"] == OWN_DATA:
+        state["data"] = "uneven"
+
+
+def _data(view: View) -> None:
+    names = {key: sample.name for key, sample in SAMPLES.items()} | {OWN_DATA: "Your own file"}
+    st.selectbox("Data", list(names), key="data", format_func=names.get, on_change=_use_own_shape)
+    if view["data"] == OWN_DATA:
+        st.file_uploader(
+            ".npy, .csv, .png or .jpg, up to 5 MB",
+            ["npy", "csv", "png", "jpg", "jpeg"],
+            key="upload",
+            on_change=_take_upload,
+        )
+        if st.session_state.get("upload error"):
+            st.error(st.session_state["upload error"])
+        elif "own" not in st.session_state:
+            st.info("Uneven noise is shown until a file is here.")
+        else:
+            st.caption(st.session_state["own name"])
+    else:
+        st.number_input("Seed", 0, 9999, key="seed")
+
+
+def _take_upload() -> None:
+    """Read the file into the session; what was there stays where the file is no good."""
+    state, file = st.session_state, st.session_state["upload"]
+    state["upload error"] = None
+    if file is None:
+        return
+    try:
+        x, name = read_upload(file.name, file.getvalue()), file.name
+        if x.size > MAX_ELEMENTS and name.lower().endswith(("png", "jpg", "jpeg")):
+            full, x = x.shape, shrink_image(x, MAX_ELEMENTS)
+            name += f": {full[1]} × {full[2]} pixels averaged to {x.shape[1]} × {x.shape[2]}"
+        check_shape(x.shape, AXES["activation"], MAX_ELEMENTS)
+    except InvalidInput as error:
+        state["upload error"] = str(error)
+        return
+    state["own"], state["own name"] = x, name
+    _use_own_shape()
+
+
+def _use_own_shape() -> None:
+    state = st.session_state
+    if state["data"] == OWN_DATA and "own" in state:
+        state.update(zip(SIZES, map(int, state["own"].shape), strict=True))

@@ -1,0 +1,213 @@
+// A Plotly figure in a div of its own. Plotly.react redraws in place, so camera and zoom stay; `hover`
+// lights the field of the element under the pointer, the keyboard or the lock, without the server.
+
+const plots = new WeakMap();
+let library;
+
+function loadPlotly(url) {
+  library ??= new Promise((resolve, reject) => {
+    if (window.Plotly) return resolve(window.Plotly);
+    const script = document.createElement("script");
+    script.src = url;
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => { library = undefined; reject(new Error(`plotly.js did not load from ${url}`)); };
+    document.head.append(script);
+  });
+  return library;
+}
+
+const decode = (text, Type) => new Type(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+const unravel = (flat, shape) => shape.reduceRight(([left, index], n) => [Math.floor(left / n), [left % n, ...index]],
+  [flat, []])[1];
+const same = (a, b) => a && b && a.every((v, i) => v === b[i]);
+
+// The boxes that make up a field: an index range per axis -> [{origin, size}], with cells that touch merged.
+function boxes({ offsets, order }, range) {
+  let found = [{ origin: [0, 0, 0], size: [1, 1, 1] }];
+  for (const axis of order) {
+    const [lo, hi] = range[axis], grown = [];
+    for (const box of found) {
+      let run = null;
+      for (let i = lo; i < hi; i++) {
+        const step = run && offsets[axis][i].map((v, d) => v - offsets[axis][i - 1][d]);
+        const d = step ? step.findIndex((v) => v !== 0) : -1;
+        if (run && step.every((v, e) => v === (e === d ? box.size[d] : 0))) run.size[d] += box.size[d];
+        else grown.push(run = { origin: box.origin.map((v, e) => v + offsets[axis][i][e]), size: [...box.size] });
+      }
+    }
+    found = grown;
+  }
+  return found;
+}
+
+const CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => [n & 1, (n >> 1) & 1, (n >> 2) & 1]);
+const SIDES = [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]];
+const EDGES = CORNERS.flatMap((_, n) => [1, 2, 4].filter((bit) => !(n & bit)).map((bit) => [n, n | bit]));
+
+const POINT = [{ origin: [0, 0, 0], size: [0, 0, 0] }];
+const corner = (n, e, size, swell) => (size[e] === 0 ? 0 : CORNERS[n][e] ? size[e] + swell : -swell);
+
+function mesh(found, swell) {
+  const m = { x: [], y: [], z: [], i: [], j: [], k: [] };
+  for (const { origin, size } of found) {
+    for (const side of SIDES) {
+      const first = m.x.length;
+      for (const n of side) ["x", "y", "z"].forEach((d, e) =>
+        m[d].push(origin[e] + corner(n, e, size, swell)));
+      m.i.push(first, first); m.j.push(first + 1, first + 2); m.k.push(first + 2, first + 3);
+    }
+  }
+  return m;
+}
+
+function lines(found, swell) {
+  const m = { x: [], y: [], z: [] };
+  for (const { origin, size } of found) for (const edge of EDGES) {
+    for (const n of edge) ["x", "y", "z"].forEach((d, e) =>
+      m[d].push(origin[e] + corner(n, e, size, swell)));
+    for (const d of ["x", "y", "z"]) m[d].push(null);
+  }
+  return m;
+}
+
+class Plot {
+  constructor(root) {
+    this.root = root;
+    this.graph = root.querySelector(".nv-graph");
+    this.readout = root.querySelector(".nv-readout");
+    this.live = root.querySelector(".nv-live");
+    this.pending = [];                          // locks sent and not yet echoed by the server
+    new ResizeObserver(() => this.drawn && window.Plotly.Plots.resize(this.graph)).observe(this.graph);
+  }
+
+  async update({ data, setStateValue }) {
+    this.data = data;
+    this.setStateValue = setStateValue;
+    this.graph.style.height = data.height;
+    this.graph.setAttribute("role", "img");
+    this.graph.setAttribute("aria-label", data.alt);
+    try { await loadPlotly(data.library); } catch (error) {
+      this.graph.textContent = `The picture is missing: ${error.message}. The numbers beside it are complete.`;
+      return;
+    }
+    if (this.data === data) await this.draw(data);  // else a newer one has come while the library loaded
+  }
+
+  async draw(data) {
+    const redraw = data.figure !== this.figure, { hover } = data;
+    this.hover = hover && { ...hover, values: hover.values.map((v) => decode(v, Float32Array)),
+      faces: decode(hover.faces, Uint32Array) };
+    if (hover) this.adopt(data.focus);
+    if (redraw) {
+      this.figure = data.figure;
+      const { data: traces, layout } = JSON.parse(data.figure);
+      const lit = hover ? this.highlight(this.lock) : {};
+      const config = { displayModeBar: false, scrollZoom: true, responsive: false };
+      await window.Plotly.react(this.graph, traces.map((t) => ({ ...t, ...lit[t.name] })), layout, config);
+      if (hover && !this.drawn) this.listen();
+      this.drawn = true;
+    }
+    this.shown = redraw ? this.lock : null;
+    if (hover) this.light(this.lock);
+    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+  }
+
+  // The server's focus wins, unless it is the echo of a lock that a newer one has already replaced.
+  adopt(focus) {
+    const echo = this.pending.findIndex((sent) => same(sent, focus));
+    this.pending = echo < 0 ? [] : this.pending.slice(echo + 1);
+    if (!this.pending.length || !this.lock) this.lock = focus;
+    this.lock = this.lock.map((v, axis) => Math.min(v, this.hover.shape[axis] - 1));
+  }
+
+  // The traces that show an element and its field, by name.
+  highlight(index) {
+    const { bounds, dashed } = this.hover;
+    // Without a field a point: Plotly would drop an empty trace from the scene.
+    const field = (of) => (of ? boxes(this.hover, index.map((v, axis) => of[axis][v])) : POINT);
+    return {
+      field: mesh(field(bounds), 0.03),
+      edges: lines(field(bounds), 0.04),
+      summation: lines(field(dashed), 0.04),
+      element: mesh(boxes(this.hover, index.map((v) => [v, v + 1])), 0.07),
+    };
+  }
+
+  // Only the highlight goes to the graphics card again; Plotly.restyle would send every trace.
+  light(index) {
+    this.say(index);
+    if (same(index, this.shown)) return;
+    this.shown = index;
+    const scene = this.graph._fullLayout.scene._scene, found = this.highlight(index);
+    this.graph._fullData.filter((full) => found[full.name]).forEach((full) => {
+      Object.assign(full, found[full.name]);
+      Object.assign(this.graph.data[full.index], found[full.name]);
+      scene.traces[full.uid].update(full);
+    });
+    scene.glplot.redraw();
+  }
+
+  say(index) {
+    const { shape, values } = this.hover, { names } = this.data;
+    const flat = index.reduce((sum, v, axis) => sum * shape[axis] + v, 0);
+    const show = (v) => (Number.isFinite(v) ? String(Number(v.toPrecision(4))).replace("-", "−") : String(v));
+    this.readout.textContent = `${names.map((name, axis) => `${name} = ${index[axis]}`).join("  ")}    `
+      + `x = ${show(values[0][flat])}  →  x̂ = ${show(values[1][flat])}`;
+  }
+
+  listen() {
+    const graph = this.graph;
+    let pressed = null;
+    graph.tabIndex = 0;
+    graph.on("plotly_hover", ({ points: [point] }) => {
+      if (point.data.name !== "cells") return;
+      this.preview = unravel(this.hover.faces[point.pointNumber >> 2], this.hover.shape);
+      this.light(this.preview);
+    });
+    graph.on("plotly_unhover", () => this.leave());
+    graph.addEventListener("pointerleave", () => this.leave());
+    graph.addEventListener("pointerdown", (e) => { pressed = [e.clientX, e.clientY]; }, true);
+    graph.addEventListener("pointerup", (e) => {     // a click, not the end of a turn of the camera
+      const still = pressed && Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 4;
+      if (still && this.preview) this.fix(this.preview);
+    }, true);
+    graph.addEventListener("keydown", (e) => this.key(e));
+  }
+
+  leave() { this.preview = null; this.light(this.lock); }
+
+  fix(index) {
+    clearTimeout(this.timer);
+    this.live.textContent = this.readout.textContent;
+    if (same(index, this.lock)) return;
+    this.lock = index;
+    this.pending.push(index);
+    this.setStateValue("focus", index);
+  }
+
+  // Arrows move along the picture's x and z, Page keys along its depth, Home and End from block to block.
+  key(event) {
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [2, -1], ArrowDown: [2, 1],
+      PageUp: [1, -1], PageDown: [1, 1], Home: [3, -1], End: [3, 1] }[event.key];
+    if (!move && event.key !== "Enter") return;
+    event.preventDefault();
+    if (!move) return this.fix(this.preview ?? this.lock);
+    const index = [...(this.preview ?? this.lock)], { shape, dimensions } = this.hover;
+    for (const axis of [...dimensions[move[0]]].reverse()) {      // the last axis runs fastest and carries over
+      const to = index[axis] + move[1];
+      if (to >= 0 && to < shape[axis]) { index[axis] = to; break; }
+      if (axis === dimensions[move[0]][0]) return;
+      index[axis] = move[1] > 0 ? 0 : shape[axis] - 1;
+    }
+    this.preview = index;
+    this.light(index);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.fix(index), 250);
+  }
+}
+
+export default function ({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".nv-plot");
+  if (!plots.has(root)) plots.set(root, new Plot(root));
+  plots.get(root).update({ data, setStateValue });
+}

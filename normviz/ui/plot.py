@@ -1,0 +1,59 @@
+"""Figures in the page: one component for all of them, which redraws in place and keeps camera and zoom."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from normviz.ui.server import PLOTLY_PATH
+
+_HTML = """
+<div class="nv-plot">
+  <div class="nv-readout"></div><div class="nv-graph"></div><div class="nv-live" aria-live="polite"></div>
+</div>
+"""
+
+
+def plot(
+    figure: go.Figure,
+    key: str,
+    alt: str,
+    height: str = "24rem",
+    hover: dict | None = None,
+    focus: Sequence[int] | None = None,
+    names: Sequence[str] = (),
+    on_focus: Callable[[], Any] | None = None,
+) -> None:
+    """Show a figure in an element of the class `st-key-{key}`.
+
+    Args:
+        figure: what to draw; drawn again only when it changes.
+        key: of the element, and of its state in the session: `st.session_state[f"{key} plot"].focus`.
+        alt: the picture in a sentence.
+        height: in CSS.
+        hover, focus, names: `figures.cube.hover_data`, the locked element, the letters of its indices; without
+            them the figure has no highlight.
+        on_focus: called when a click or the keyboard locks another element.
+    """
+    path = Path(__file__)
+    component = st.components.v2.component(
+        "normviz_plot",
+        html=_HTML,
+        css=path.with_suffix(".css").read_text(),
+        js=path.with_suffix(".js").read_text(),
+        isolate_styles=False,  # plotly.js keeps its styles in the page's head, where a shadow root does not look
+    )
+    data = {
+        "figure": figure.to_json(),
+        "library": "/".join((st.get_option("server.baseUrlPath").strip("/"), PLOTLY_PATH.strip("/"))),
+        "alt": alt,
+        "height": height,
+        "hover": hover,
+        "focus": None if focus is None else list(focus),
+        "names": list(names),
+    }
+    data["library"] = "/" + data["library"].lstrip("/")
+    with st.container(key=key):
+        component(key=f"{key} plot", data=data, on_focus_change=on_focus or (lambda: None))

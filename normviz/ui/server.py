@@ -1,0 +1,33 @@
+"""What the server sends beside Streamlit's own pages: plotly.js, compressed once."""
+
+import gzip
+from functools import cache
+from importlib.resources import files
+
+import plotly
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+PLOTLY_PATH = f"/vendor/plotly-{plotly.__version__}.min.js"
+"""The version is in the name, so that a browser may keep it for good."""
+
+
+@cache
+def _plotly_js(compressed: bool) -> bytes:
+    script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
+    return gzip.compress(script, mtime=0) if compressed else script
+
+
+def plotly_js(request: Request) -> Response:
+    """plotly.js from the installed package."""
+    compressed = "gzip" in request.headers.get("accept-encoding", "")
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    headers |= {"Content-Encoding": "gzip"} if compressed else {}
+    return Response(_plotly_js(compressed), media_type="text/javascript", headers=headers)
+
+
+ROUTES = [Route(PLOTLY_PATH, plotly_js)]
+MIDDLEWARE = [Middleware(GZipMiddleware, minimum_size=1024)]  # Streamlit does not compress its own bundle

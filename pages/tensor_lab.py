@@ -1,0 +1,51 @@
+"""The tensor lab: a tensor as a cube, a scheme, and what it computes."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.errors import InvalidInput
+from normviz.fields import MAX_ELEMENTS, check_shape
+from normviz.normalize import normalize
+from normviz.ui import lab, lab_controls, lab_panels
+from normviz.ui.lab_picture import cube_picture
+from normviz.ui.link import restore, store
+
+view, notes = restore("lab", lab.PARAMS)
+scheme = lab.scheme_of(view)
+lab_controls.controls(view, scheme)
+for note in notes:
+    st.toast(f"Replaced by the nearest valid value: {note}.")
+store("lab", lab.PARAMS, view, lambda key: lab.has(scheme, key))
+
+eps, gain, bias = lab.eps_of(view, scheme), view["gain"], view["bias"]
+try:
+    check_shape(lab.shape_of(view), scheme.axes, MAX_ELEMENTS)
+    x = lab.tensor(view)
+    with np.errstate(all="ignore"):  # NaN and Inf in one's own data are explained below
+        result = normalize(x, scheme, eps, gain, bias)
+except InvalidInput as error:
+    st.error(str(error))
+    st.stop()
+
+focus, theme = view["focus"], st.context.theme.type or "light"
+lab_panels.not_finite(scheme, x, result)
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    lab_controls.picture_controls()
+    cube_picture(view, scheme, x, result, theme)
+with right:
+    lab_panels.headline(scheme, x, focus)
+    lab_controls.focus_controls(view, scheme)
+    lab_panels.live_formula(scheme, x, result, focus, eps, gain, bias)
+
+panels = {
+    "Statistics": lambda: lab_panels.statistics(scheme, x, result, focus, theme),
+    "Distribution": lambda: lab_panels.distribution(scheme, x, result, focus, theme),
+    "Formula": lambda: lab_panels.formula(scheme),
+    "Parameters and state": lambda: lab_panels.parameters(scheme, x),
+    "Code": lambda: lab_panels.code(scheme, x, eps, gain, bias, view),
+}
+for tab, panel in zip(st.tabs(list(panels), key="tab", on_change="rerun"), panels.values(), strict=True):
+    if tab.open:
+        with tab:
+            panel()
