@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -71,22 +70,23 @@ def normalize_file(arguments: argparse.Namespace) -> None:
         raise InvalidInput(
             f"{arguments.input} holds {np.sum(~np.isfinite(x)):,} NaN or infinite values; finite ones are needed."
         )
-    write_npy(arguments.output, normalize(x, scheme, arguments.eps).y)
+    y = normalize(x, scheme, arguments.eps).y
+    if not np.isfinite(y).all():
+        raise InvalidInput(f"{arguments.input} holds numbers that are too large: their statistics overflow {x.dtype}.")
+    write_npy(arguments.output, y)
 
 
 def write_npy(path: Path, array: np.ndarray) -> None:
     """Write a .npy file at exactly this path, replacing it only once it is complete."""
+    temporary = path.parent / f".{path.name}.{os.getpid()}"
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".npy")
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
-    try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(temporary, "xb") as stream:
             np.save(stream, array, allow_pickle=False)
         os.replace(temporary, path)
     except OSError as error:
-        os.unlink(temporary)
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
+        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class Parser(argparse.ArgumentParser):

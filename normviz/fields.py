@@ -6,6 +6,7 @@ over it factors over the axes (the summation and suppression fields of Ren et al
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -90,7 +91,8 @@ class Rule:
         """For every index i, the half-open range [lo, hi) that shares a statistic with it; shape (n, 2)."""
         i = np.arange(n)
         if self.kind == "window":
-            return np.stack([np.maximum(i - self.parameter, 0), np.minimum(i + self.parameter + 1, n)], axis=1)
+            reach = min(self.parameter, n)  # any radius is right, and none overflows the index
+            return np.stack([np.maximum(i - reach, 0), np.minimum(i + reach + 1, n)], axis=1)
         size = n // self.count(n)
         lo = i // size * size
         return np.stack([lo, lo + size], axis=1)
@@ -188,6 +190,16 @@ class Field:
         )
 
     @property
+    def blocks(self) -> "Field":
+        """The field without its windows: the axes along which the boxes are a partition, and `own` on the others."""
+        return Field(tuple(OWN if rule.kind == "window" else rule for rule in self.rules))
+
+    @property
+    def windows(self) -> list[tuple[int, Rule]]:
+        """The axes that have windows, counted from the end, with their rules."""
+        return [(axis - 4, rule) for axis, rule in enumerate(self.rules) if rule.kind == "window"]
+
+    @property
     def coarse(self) -> "Field":
         """The smallest partition into boxes that contains every box of this field: windows become full."""
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
@@ -210,20 +222,18 @@ def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], 
         fits = largest_fit(shape, limit)
         raise InvalidInput(
             f"{' × '.join(map(str, shape))} is {prod(shape):,} elements, more than the {limit:,} that are drawn; "
-            f"{' × '.join(map(str, fits))} is the largest of these proportions that fits."
+            f"{' × '.join(map(str, fits))} fits."
         )
     return shape
 
 
 def largest_fit(shape: Shape, limit: int) -> Shape:
-    """The shape made to fit into `limit` elements by shortening its longest axis, again and again."""
-    shape = list(shape)
-    while prod(shape) > limit:
-        longest = shape.index(max(shape))
-        rest = prod(shape) // shape[longest]
-        second = max((n for axis, n in enumerate(shape) if axis != longest), default=1)
-        shape[longest] = max(1, min(shape[longest] - 1, max(limit // rest, second - 1)))
-    return tuple(shape)
+    """The shape made to fit into `limit` elements by cutting its longest axes to one length; none could be longer."""
+    length = bisect_right(range(1, limit + 1), limit, key=lambda m: prod(min(n, m) for n in shape))
+    fit = [min(n, length) for n in shape]
+    for axis, n in enumerate(shape):
+        fit[axis] = min(n, limit // (prod(fit) // fit[axis]))
+    return tuple(fit)
 
 
 def _spoken(numbers: Sequence[int]) -> str:

@@ -7,10 +7,12 @@
 The four axes are counted from the end, so any number of leading axes may stand before them: a stack of
 networks is one array. Numerical care, all of it exact in exact arithmetic:
 
-- an element of the field is taken off before the mean is, so that a huge mean costs a small spread nothing,
-  and a constant field becomes exactly zero;
-- v is divided by a power of two before it is squared, so that 1e20 and 1e-20 neither overflow nor vanish in
-  float32;
+- the smallest element of the field is taken off before the mean is, so that a huge mean costs a small spread
+  nothing, and a constant field becomes exactly zero;
+- v is divided by a power of two, of the field's largest element, before it is squared, so that 1e20 and 1e-20
+  neither overflow nor vanish in float32;
+- both hold for every single window: windows overlap, so along an axis that has them each brings its neighbours'
+  statistics to its own smallest or largest element before it averages them;
 - 0/0, a constant field at ε = 0, is 0: the limit of ε towards 0.
 """
 
@@ -20,7 +22,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from normviz.errors import InvalidInput
-from normviz.fields import Field, Rule
+from normviz.fields import Field, Rule, check_shape
 from normviz.schemes import Scheme
 
 Array = Any
@@ -41,6 +43,11 @@ class Normalized(NamedTuple):
     y: Array
 
 
+quiet = np.errstate(invalid="ignore", over="ignore")
+"""NaN, Inf and numbers at the edge of their format are data to look at: they spoil their fields, without a warning."""
+
+
+@quiet
 def normalize(
     z: Array, scheme: Scheme, eps: float | None = None, gain: Array | float = 1.0, bias: Array | float = 0.0
 ) -> Normalized:
@@ -53,13 +60,12 @@ def normalize(
         gain, bias: γ and β, numbers or arrays that broadcast against z.
 
     Raises:
-        InvalidInput: a field does not fit z's shape, or ε is negative.
+        InvalidInput: fewer than four axes or an empty one, a field that does not fit them, or a negative ε.
 
     Source: Ren et al. 2017, the general form above Table 2; spectral norm: Miyato et al. 2018, eq. 8.
     """
-    if z.ndim < 4:
-        raise InvalidInput(f"a tensor has four axes, {', '.join(scheme.axes)}; this one has {z.ndim}.")
-    scheme.check(tuple(z.shape[-4:]))
+    shape = check_shape(z.shape[-4:], scheme.axes)
+    scheme.check(shape)
     eps = (scheme.eps or 0.0) if eps is None else eps
     if not 0 <= eps < float("inf"):
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
@@ -69,28 +75,39 @@ def normalize(
     else:
         deviation = largest_singular_value(z) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)
         xhat = _divide(v, spread(deviation, scheme.suppression, v.shape))
-        xhat = xhat * scheme.scale(tuple(z.shape[-4:]))
+        xhat = xhat * scheme.scale(shape)
     return Normalized(mean, v, deviation, xhat, xhat * gain + bias)
 
 
 def centre(z: Array, field: Field) -> tuple[Array, Array]:
     """v = z - E_A[z], and E_A[z] in the shape of the field's statistics."""
     xp = array_namespace(z)
-    anchor = _constant(reduce(z, field.coarse, xp.min))
+    anchor = _constant(reduce(z, field.blocks, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
-    shifted = z - spread(anchor, field.coarse, z.shape)
-    mean = reduce(shifted, field, xp.mean)
-    # Where the field's boxes are cut finer than the anchor's, the anchor broadcasts against the mean.
-    return shifted - spread(mean, field, z.shape), anchor + mean
+    above = reduce(z - spread(anchor, field.blocks, z.shape), field.blocks, xp.mean)  # the mean, from the anchor up
+    for axis, rule in field.windows:
+        near = _window(anchor, rule, axis)
+        lowest = xp.min(near, axis=axis, keepdims=True)
+        above = _window_mean(_window(above, rule, axis) + (near - lowest), rule, axis)
+        anchor = xp.squeeze(lowest, axis=axis)
+    v = (z - spread(anchor, field, z.shape)) - spread(above, field, z.shape)
+    return v, anchor + above
 
 
 def root_mean_square(v: Array, field: Field, eps: float = 0.0) -> Array:
     """sqrt(ε + E_B[v²]), in the shape of the field's statistics."""
     xp = array_namespace(v)
-    largest = _constant(reduce(xp.abs(v), field.coarse, xp.max))
-    largest = xp.where(xp.isfinite(largest) & (largest > eps**0.5), largest, xp.full_like(largest, eps**0.5 or 1.0))
+    finfo = xp.finfo(v.dtype)
+    least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
+    largest = xp.clip(_constant(reduce(xp.abs(v), field.blocks, xp.max)), least, most)
     scale = xp.asarray(2.0, dtype=v.dtype, device=largest.device) ** xp.floor(xp.log2(largest))
-    mean_square = reduce(xp.square(v / spread(scale, field.coarse, v.shape)), field, xp.mean) + (eps**0.5 / scale) ** 2
+    mean_square = reduce(xp.square(v / spread(scale, field.blocks, v.shape)), field.blocks, xp.mean)
+    for axis, rule in field.windows:
+        near = _window(scale, rule, axis)
+        largest = xp.max(near, axis=axis, keepdims=True)
+        mean_square = _window_mean(_window(mean_square, rule, axis) * xp.square(near / largest), rule, axis)
+        scale = xp.squeeze(largest, axis=axis)
+    mean_square = mean_square + (eps**0.5 / scale) ** 2
     # The root has no derivative at 0; a constant field at ε = 0 gets none, rather than NaN.
     vanishes = mean_square == 0
     root = xp.sqrt(xp.where(vanishes, xp.ones_like(mean_square), mean_square))
@@ -110,12 +127,17 @@ def largest_singular_value(weight: Array) -> Array:
 
 
 def reduce(x: Array, field: Field, how: Any) -> Array:
-    """Reduce x over every box of the field, axis by axis, to the shape of the field's statistics.
+    """Reduce x over every box of a field without windows, axis by axis, to the shape of the field's statistics.
 
     `how` is `xp.mean`, `xp.min` or `xp.max`: each of them over a box is the same over its axes in turn.
     """
     for axis, rule in zip(range(-4, 0), field.rules, strict=True):
-        x = _reduce_axis(x, rule, how, axis)
+        n = x.shape[axis]
+        blocks = rule.count(n)
+        if blocks == 1 < n:
+            x = how(x, axis=axis, keepdims=True)
+        elif blocks < n:
+            x = how(array_namespace(x).reshape(x, _split(x.shape, axis, (blocks, n // blocks))), axis=axis)
     return x
 
 
@@ -129,34 +151,26 @@ def spread(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
     return statistic
 
 
-def _reduce_axis(x: Array, rule: Rule, how: Any, axis: int) -> Array:
-    n = x.shape[axis]
-    blocks = rule.count(n)
-    if rule.kind == "window":
-        return _reduce_window(x, rule, how, axis)
-    if blocks == n:
-        return x
-    if blocks == 1:
-        return how(x, axis=axis, keepdims=True)
-    return how(array_namespace(x).reshape(x, _split(x.shape, axis, (blocks, n // blocks))), axis=axis)
+def _window(x: Array, rule: Rule, axis: int) -> Array:
+    """Lay the window of every index along a new axis behind its own; a cut window repeats its last element.
 
-
-def _reduce_window(x: Array, rule: Rule, how: Any, axis: int) -> Array:
-    """Gather the window of every index along a new axis. Multiplying by a banded matrix would let one
-    non-finite element (0 · inf) spoil windows that it is not in."""
+    Multiplying by a banded matrix would let one non-finite element (0 · inf) spoil windows that it is not in.
+    """
     xp = array_namespace(x)
-    n = x.shape[axis]
-    lo, hi = rule.bounds(n).T
-    index = lo[:, None] + np.arange((hi - lo).max())
-    inside = index < hi[:, None]
-    flat = xp.asarray(np.minimum(index, hi[:, None] - 1).ravel(), device=x.device)
-    windows = xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split(x.shape, axis, index.shape))
-    if how is not xp.mean:
-        return how(windows, axis=axis)  # the last index of a window, repeated, changes no minimum or maximum
-    column = (n, 1) + (1,) * (-axis - 1)
-    mask = xp.asarray(inside.reshape(index.shape + column[2:]), device=x.device)
-    total = xp.sum(xp.where(mask, windows, xp.zeros_like(windows)), axis=axis)
-    return total / xp.reshape(xp.asarray(hi - lo, dtype=x.dtype, device=x.device), (n, *column[2:]))
+    lo, hi = rule.bounds(x.shape[axis]).T[:, :, None]
+    index = np.minimum(lo + np.arange((hi - lo).max()), hi - 1)
+    flat = xp.asarray(index.ravel(), device=x.device)
+    return xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split(x.shape, axis, index.shape))
+
+
+def _window_mean(windows: Array, rule: Rule, axis: int) -> Array:
+    """The mean of every window that `_window` has laid out, without the elements that it repeats."""
+    xp = array_namespace(windows)
+    n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)
+    size = np.diff(rule.bounds(n))
+    inside = xp.asarray((np.arange(longest) < size).reshape(n, longest, *behind), device=windows.device)
+    total = xp.sum(xp.where(inside, windows, xp.zeros_like(windows)), axis=axis)
+    return total / xp.asarray(size.reshape(n, *behind), dtype=windows.dtype, device=windows.device)
 
 
 def _split(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:

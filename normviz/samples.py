@@ -1,14 +1,15 @@
 """Tensors to look at: seeded noise, noise with visible differences, handwritten digits, and one's own files."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from normviz.errors import InvalidInput
-from normviz.fields import AXES, Shape, check_shape
+from normviz.fields import Shape, check_shape
 
 MAX_UPLOAD_BYTES = 5 * 2**20
 
@@ -97,10 +98,10 @@ def as_tensor(array: np.ndarray, name: str = "the array") -> np.ndarray:
         raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
     if not 1 <= array.ndim <= 4:
         raise InvalidInput(f"{name} has {array.ndim} axes; (C), (N, C), (B, T, C) or (N, H, W, C) are read.")
-    full = {1: (1, 1, 1, -1), 2: (-1, 1, 1, array.shape[-1]), 3: (*array.shape[:2], 1, array.shape[-1])}
-    check_shape((1,) * (4 - array.ndim) + array.shape, AXES["activation"])
-    array = array.reshape(full.get(array.ndim, array.shape))
-    return array if array.dtype == np.float32 else array.astype(np.float64)
+    before_channels = (*array.shape[:-1], 1, 1, 1)[:3]
+    array = array.reshape(check_shape((*before_channels, array.shape[-1])))
+    with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinite
+        return array if array.dtype == np.float32 else array.astype(np.float64)
 
 
 def read_npy(content: bytes) -> np.ndarray:
@@ -110,52 +111,76 @@ def read_npy(content: bytes) -> np.ndarray:
         InvalidInput: not a .npy file, an object array, or a file that is cut off.
     """
     stream = io.BytesIO(content)
-    try:
+    with _any_failure_told_as("this is not a .npy file that NumPy wrote; save one with numpy.save."):
         version = np.lib.format.read_magic(stream)
         read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read_header(stream)
-    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError) as error:
-        raise InvalidInput("this is not a .npy file that NumPy wrote; save one with numpy.save.") from error
-    if dtype.hasobject:
-        raise InvalidInput("this file holds Python objects, which are not read; save an array of real numbers.")
-    promised, there = prod(shape) * dtype.itemsize, len(content) - stream.tell()
-    if promised > there:
-        raise InvalidInput(
-            f"the file is cut off: its header promises {promised:,} bytes of numbers, {there:,} are there."
-        )
-    stream.seek(0)
-    return np.load(stream, allow_pickle=False)
+        if dtype.hasobject:
+            raise InvalidInput("this file holds Python objects, which are not read; save an array of real numbers.")
+        promised, there = prod(shape) * dtype.itemsize, len(content) - stream.tell()
+        if promised > there:
+            raise InvalidInput(
+                f"the file is cut off: its header promises {promised:,} bytes of numbers, {there:,} are there."
+            )
+        stream.seek(0)
+        return np.load(stream, allow_pickle=False)
 
 
 def _read_csv(content: bytes) -> np.ndarray:
+    """Rows of numbers with commas; empty lines and what stands behind a # are left out."""
     try:
-        rows = np.genfromtxt(io.StringIO(content.decode("utf-8-sig")), delimiter=",", dtype=np.float64, ndmin=2)
-        words = np.genfromtxt(io.StringIO(content.decode("utf-8-sig")), delimiter=",", dtype=str, ndmin=2)
-    except (UnicodeDecodeError, ValueError) as error:
-        raise InvalidInput("the .csv file is not a table of numbers with commas and equally long rows.") from error
-    if rows.size == 0:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the .csv file is not a table of numbers with commas, in UTF-8.") from error
+    texts = ((row, line.partition("#")[0]) for row, line in enumerate(lines, 1))
+    rows = {
+        row: [_number(cell, row, column) for column, cell in enumerate(text.split(","), 1)]
+        for row, text in texts
+        if text.strip()
+    }
+    if not rows:
         raise InvalidInput("the .csv file holds no numbers.")
-    wrong = np.isnan(rows) & (np.char.lower(np.char.strip(words)) != "nan")
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise InvalidInput(
-            f"row {row + 1}, column {column + 1} of the .csv file is {words[row, column]!r}, which is not a number."
-        )
-    return rows
+    length = len(next(iter(rows.values())))
+    for row, numbers in rows.items():
+        if len(numbers) != length:
+            raise InvalidInput(f"row {row} of the .csv file has {len(numbers)} numbers, the first one {length}.")
+    return np.array(list(rows.values()))
+
+
+def _number(cell: str, row: int, column: int) -> float:
+    try:
+        return float(cell)
+    except ValueError as error:
+        shown = repr(cell.strip()[:50])
+        raise InvalidInput(f"row {row}, column {column} of the .csv file is {shown}, which is not a number.") from error
 
 
 def _read_image(content: bytes) -> np.ndarray:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image  # imported here: noise needs no Pillow
 
-    try:
-        with Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image:
-            if prod(image.size) > 2**24:
-                raise InvalidInput(f"the picture has {image.width} × {image.height} pixels; up to 16 million are read.")
-            grey = image.mode in ("1", "L", "I", "I;16", "F")
+    with (
+        _any_failure_told_as("the file is not a whole .png or .jpg picture."),
+        Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image,
+    ):
+        if prod(image.size) > 2**24:
+            raise InvalidInput(f"the picture has {image.width} × {image.height} pixels; up to 16 million are read.")
+        if image.mode.startswith("I"):  # grey of 16 bits, which Pillow would clip to 8
+            pixels = np.asarray(image, dtype=np.float64) / (2**16 - 1)
+        else:
+            grey = image.mode in ("1", "L", "LA")
             pixels = np.asarray(image.convert("L" if grey else "RGB"), dtype=np.float64) / 255
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InvalidInput("the file is not a whole .png or .jpg picture.") from error
     return pixels.reshape(1, *pixels.shape[:2], -1)
+
+
+@contextmanager
+def _any_failure_told_as(message: str) -> Iterator[None]:
+    """Tell a parser's failure in one line: on spoilt bytes NumPy and Pillow raise whatever Python itself can raise."""
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except Exception as error:
+        raise InvalidInput(message) from error
 
 
 def shrink_image(x: np.ndarray, limit: int) -> np.ndarray:

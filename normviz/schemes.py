@@ -103,6 +103,14 @@ class Scheme:
         for field in self.fields:
             field.check(shape, self.axes)
 
+    def fits(self, shape: Shape) -> bool:
+        """Whether every field fits the shape."""
+        try:
+            self.check(shape)
+        except InvalidInput:
+            return False
+        return True
+
     def canonical(self, shape: Shape) -> tuple:
         """What the scheme computes on this shape, in a form that is equal for schemes that compute the same."""
         fields = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
@@ -303,4 +311,5 @@ def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
     Parameters' shapes are left aside: one group is layer norm even though PyTorch's gains differ in shape.
     """
     own = scheme.canonical(shape)
-    return [row for row in SCHEMES.values() if row.key not in (scheme.key, "custom") and row.canonical(shape) == own]
+    others = (row for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
+    return [row for row in others if row.fits(shape) and row.canonical(shape) == own]

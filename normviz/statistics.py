@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.fields import OWN, Field, Index
-from normviz.normalize import Normalized, centre, reduce, root_mean_square, spread
+from normviz.normalize import Normalized, centre, quiet, root_mean_square, spread
 from normviz.schemes import Scheme
 
 
@@ -45,9 +45,10 @@ def joint_field(scheme: Scheme) -> Field:
 def variance(x: np.ndarray, field: Field) -> np.ndarray:
     """E_B[x²] - E_B[x]² over every box, in the shape of the field's statistics."""
     v, _ = centre(x, field.coarse)  # exact for partitions, where E_B[v] is 0; windows then lose no digits to the mean
-    return np.maximum(root_mean_square(v, field) ** 2 - reduce(v, field, np.mean) ** 2, 0)
+    return np.maximum(root_mean_square(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
 
 
+@quiet
 def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[str, np.ndarray]:
     """One row per statistic, as columns: its indices by axis name, elements, mean, variance, rms, divisor.
 

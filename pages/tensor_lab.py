@@ -10,28 +10,28 @@ from normviz.ui import lab, lab_controls, lab_panels
 from normviz.ui.lab_picture import cube_picture
 from normviz.ui.link import restore, store
 
-view, notes = restore("lab", lab.PARAMS)
+view, notes = restore("lab", lab.PARAMS, lab.fit)
 scheme = lab.scheme_of(view)
 lab_controls.controls(view, scheme)
-for note in notes:
-    st.toast(f"Replaced by the nearest valid value: {note}.")
 store("lab", lab.PARAMS, view, lambda key: lab.has(scheme, key))
-
-eps, gain, bias = lab.eps_of(view, scheme), view["gain"], view["bias"]
-try:
-    check_shape(lab.shape_of(view), scheme.axes, MAX_ELEMENTS)
-    x = lab.tensor(view)
-    with np.errstate(all="ignore"):  # NaN and Inf in one's own data are explained below
-        result = normalize(x, scheme, eps, gain, bias)
-except InvalidInput as error:
-    st.error(str(error))
-    st.stop()
+if notes:
+    st.info(f"Replaced by the nearest valid value: {'; '.join(notes)}.", icon=":material/link:")
 
 focus, theme = view["focus"], st.context.theme.type or "light"
-lab_panels.not_finite(scheme, x, result)
+eps, gain, bias = lab.eps_of(view, scheme), view["gain"], view["bias"]
 left, right = st.columns([3, 2], gap="medium")
 with left:
     lab_controls.picture_controls()
+    try:
+        check_shape(lab.shape_of(view), scheme.axes, MAX_ELEMENTS)
+        x = lab.tensor(view)
+        with np.errstate(all="ignore"):  # NaN and Inf in one's own data are explained below
+            result = normalize(x, scheme, eps, gain, bias)
+    except InvalidInput as error:
+        st.error(str(error))
+        lab_controls.offer_fit(view)
+        st.stop()
+    lab_panels.not_finite(scheme, x, result)
     cube_picture(view, scheme, x, result, theme)
 with right:
     lab_panels.headline(scheme, x, focus)

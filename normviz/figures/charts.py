@@ -22,7 +22,11 @@ def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str 
         centres, first = (edges[1:] + edges[:-1]) / 2, column == 1
         for name, values, style in (
             ("all elements", everything, {"marker": {"color": colours.muted, "opacity": 0.55}}),
-            ("the field", field, {"marker": {"color": colours.field, "opacity": 0.75, "pattern": {"shape": "/"}}}),
+            (
+                "the field",
+                field,
+                {"marker": {"color": colours.field, "opacity": 0.75, "pattern": {"shape": "/", "fillmode": "overlay"}}},
+            ),
         ):
             share = np.histogram(values[np.isfinite(values)], edges)[0] / max(values.size, 1)
             figure.add_bar(x=centres, y=share, name=name, showlegend=first, row=1, col=column, **style)
@@ -44,12 +48,15 @@ def statistics_map(
     row, column = focus[0] * h + focus[1], focus[2] * c + focus[3]
     finite = np.abs(flat[np.isfinite(flat)])
     largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    scale = [[0, colours.middle], [1, colours.high]]
+    if (flat < 0).any():
+        scale = [[0, colours.low], [0.5, colours.middle], [1, colours.high]]
     figure = go.Figure(
         go.Heatmap(
             z=flat,
-            zmin=-largest,
+            zmin=-largest if len(scale) == 3 else 0,
             zmax=largest,
-            colorscale=[[0, colours.low], [0.5, colours.middle], [1, colours.high]],
+            colorscale=scale,
             xgap=1,
             ygap=1,
             texttemplate="%{z:.3g}" if flat.size <= LABELS_UP_TO else None,

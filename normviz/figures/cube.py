@@ -18,7 +18,7 @@ FINE_LINES_UP_TO = 6_000  # faces; beyond, the lines would hide the cells
 EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
 FRAME, FRAME_RATIO = 1.7, 1.25  # height of the frame that the cube fills at first, and its width to height
 NAME_HEIGHT = 0.5  # of a block's name over the block, in cells
-STEPS = 254  # levels of a colour scale: level 0 is kept for what is not finite
+BAND = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
 
 
 def plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
@@ -31,7 +31,7 @@ def statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
     weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
     counts = field.statistics_shape(shape)
     ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
-    return (sum(np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8), {"kind": "hues"}
+    return (sum(np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * BAND, {"kind": "hues"}
 
 
 def value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
@@ -39,7 +39,7 @@ def value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
     finite = np.isfinite(x)
     largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
     scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
-    levels = np.where(finite, np.round((scaled + 1) / 2 * (STEPS - 1)) + 1, 0).astype(np.uint8)
+    levels = np.where(finite, np.round((scaled + 1) / 2 * (255 - BAND)) + BAND, 0).astype(np.uint8)
     return levels, {"kind": "scale", "largest": largest, "gaps": not finite.all()}
 
 
@@ -132,7 +132,7 @@ def _cells(corners: np.ndarray, levels: np.ndarray, legend: dict, colours: Theme
         name="cells",
         **{"x": x, "y": y, "z": z, "i": i, "j": j, "k": k},
         intensity=np.repeat(levels, 4),
-        cmin=0,
+        cmin=BAND if legend.get("gaps") is False else 0,
         cmax=255,
         colorscale=scale,
         showscale=bar is not None,
@@ -149,15 +149,18 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
     if legend["kind"] == "plain":
         return [[0, colours.muted], [1, colours.muted]], None
     if legend["kind"] == "hues":
-        edges = [(level - 0.5) / 255 for level in range(1, len(HUES) + 2)]
+        edges = [(level - 0.5) * BAND / 255 for level in range(1, len(HUES) + 2)]
         steps = [[edge, hue] for i, hue in enumerate(HUES) for edge in (edges[i], edges[i + 1])]
         return [[0, NOT_FINITE], *steps, [1, HUES[-1]]], None
-    first, middle = 0.5 / 255, (1 + (STEPS - 1) / 2) / 255
-    scale = [[0, NOT_FINITE], [first, NOT_FINITE], [first, colours.low], [middle, colours.middle], [1, colours.high]]
     largest = f"{legend['largest']:.3g}"
-    ticks = {"tickvals": [1, middle * 255, STEPS], "ticktext": [f"−{largest}", "0", largest]}
+    middle = (BAND + 255) / 2
+    ticks = {"tickvals": [BAND, middle, 255], "ticktext": [f"−{largest}", "0", largest]}
+    scale = [[0, colours.low], [0.5, colours.middle], [1, colours.high]]
     if legend["gaps"]:
-        ticks = {"tickvals": [0, 24, *ticks["tickvals"][1:]], "ticktext": ["NaN, Inf", f"−{largest}", "0", largest]}
+        edge = BAND / 2 / 255
+        scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, colours.low], [2 * edge, colours.low]]
+        scale += [[middle / 255, colours.middle], [1, colours.high]]
+        ticks = {"tickvals": [0, *ticks["tickvals"]], "ticktext": ["NaN, Inf", *ticks["ticktext"]]}
     font = {"size": 15, "color": colours.ink}
     bar = {"thickness": 14, "len": 0.6, "x": 1, "xanchor": "right", "outlinewidth": 0, "tickfont": font}
     return scale, bar | ticks | {"ticklabelposition": "outside left"}
@@ -178,7 +181,9 @@ def _polyline(lines: np.ndarray) -> np.ndarray:
 def _block_names(layout: Layout, colours: Theme, name: str) -> go.Scatter3d:
     """What each block is, over it, where there are blocks."""
     named = layout.solids if layout.dimensions[3] else ()
-    x, y, z = np.array([np.add(origin, [block.shape[0] / 2, 0, -NAME_HEIGHT]) for origin, block in named]).reshape(-1, 3).T
+    x, y, z = (
+        np.array([np.add(origin, [block.shape[0] / 2, 0, -NAME_HEIGHT]) for origin, block in named]).reshape(-1, 3).T
+    )
     text = [f"{name} {number}" for number in range(len(named))]
     font = {"size": 15, "color": colours.ink}
     return go.Scatter3d(name="blocks", x=x, y=y, z=z, text=text, mode="text", textfont=font, hoverinfo="skip")
@@ -210,14 +215,12 @@ def _frame(layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: 
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         paper_bgcolor="rgba(0,0,0,0)",
         showlegend=False,
-        uirevision="kept",
         scene={
             **{f"{d}axis": axis(i, titles[i]) for i, d in enumerate("xyz")},
             "aspectmode": "manual",
             "aspectratio": dict(zip("xyz", _proportions(extent).tolist(), strict=True)),
             "camera": {"eye": dict(zip("xyz", EYE, strict=True)), "projection": {"type": "orthographic"}},
             "dragmode": "turntable",
-            "uirevision": "kept",
         },
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from normviz.fields import Shape
 
 GAP = 2
-"""Space between the blocks of the unfolded view, in cells."""
+"""Space between the rows of blocks in the unfolded view, in cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,11 @@ def folded(shape: Shape) -> Layout:
 def unfolded(shape: Shape) -> Layout:
     """N blocks of W × C × H, in rows, cases in reading order."""
     n, h, w, c = shape
-    wanted = min(n, ceil(sqrt(n * 2 * (h + GAP) / (w + GAP))))  # about twice as wide as high
+    aside = max(GAP, min(c // 2, w))  # so that a block's depth does not hide its neighbour
+    wanted = min(n, ceil(sqrt(n * 2 * (h + GAP) / (w + aside))))  # about twice as wide as high
     columns = next((k for k in range(wanted, min(n, 2 * wanted) + 1) if n % k == 0), wanted)
     place = np.arange(n)
-    blocks = np.stack([place % columns * (w + GAP), np.zeros(n), place // columns * (h + GAP)], axis=1)
+    blocks = np.stack([place % columns * (w + aside), np.zeros(n), place // columns * (h + GAP)], axis=1)
     cells = np.arange(n * h * w * c).reshape(n, h, w, c).transpose(0, 2, 3, 1)
     offsets = (blocks, _along(h, 2), _along(w, 0), _along(c, 1))
     return Layout(offsets, tuple(zip(blocks, cells, strict=True)), ((2,), (3,), (1,), (0,)))

@@ -32,7 +32,7 @@ def shape_of(view: View) -> Shape:
 
 
 def fit(view: View) -> View:
-    """A link's shape made to fit into what is drawn."""
+    """The shape, made to fit into what is drawn."""
     return dict(zip(SIZES, largest_fit(shape_of(view), MAX_ELEMENTS), strict=True))
 
 

@@ -6,17 +6,19 @@ from normviz.errors import InvalidInput
 from normviz.fields import AXES, AXIS, MAX_ELEMENTS, check_shape, divisors
 from normviz.samples import SAMPLES, read_upload, shrink_image
 from normviz.schemes import SCHEMES, Scheme
-from normviz.ui.lab import COLOURS, EPS_STEPS, MAX_RADIUS, OWN_DATA, PRESETS, SIZES, has, rule_options, shape_of
+from normviz.ui.lab import COLOURS, EPS_STEPS, MAX_RADIUS, OWN_DATA, PRESETS, SIZES, fit, has, rule_options, shape_of
 from normviz.ui.link import View
+from normviz.wording import shape_words
 
 VIEW_NAMES = {"folded": "Folded", "unfolded": "Unfolded"}
+KEPT = {"persist_state": "session"}  # also while a widget is not shown
 RULE_NAMES = {"own": "own", "full": "all"}
 
 
 def controls(view: View, scheme: Scheme) -> None:
     """Scheme, parameters, shape and data, in the sidebar."""
     with st.sidebar:
-        st.pills("Scheme", list(SCHEMES), key="scheme", required=True, format_func=lambda key: SCHEMES[key].label)
+        st.pills("Scheme", list(SCHEMES), key="scheme", **KEPT, required=True, format_func=lambda key: SCHEMES[key].label)
         _parameters(view, scheme)
         st.divider()
         _shape(view, scheme)
@@ -27,8 +29,8 @@ def controls(view: View, scheme: Scheme) -> None:
 def picture_controls() -> None:
     """How the cube is drawn; above it."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control("Colour by", list(COLOURS), key="colour", required=True, format_func=COLOURS.get)
-        st.segmented_control("View", list(VIEW_NAMES), key="view", required=True, format_func=VIEW_NAMES.get)
+        st.segmented_control("Colour by", list(COLOURS), key="colour", **KEPT, required=True, format_func=COLOURS.get)
+        st.segmented_control("View", list(VIEW_NAMES), key="view", **KEPT, required=True, format_func=VIEW_NAMES.get)
 
 
 def focus_controls(view: View, scheme: Scheme) -> None:
@@ -45,6 +47,14 @@ def focus_from_cube() -> None:
     st.session_state["focus"] = tuple(map(int, st.session_state["cube plot"]["focus"]))
 
 
+def offer_fit(view: View) -> None:
+    """A button for the largest shape that fits, where this one does not."""
+    fitting = fit(view)
+    if fitting.items() <= view.items():
+        return
+    st.button(f"Use {shape_words(fitting.values())}", on_click=lambda: st.session_state.update(fitting))
+
+
 def _focus_from_numbers() -> None:
     st.session_state["focus"] = tuple(st.session_state[f"focus {axis}"] for axis in range(4))
 
@@ -55,29 +65,29 @@ def _parameters(view: View, scheme: Scheme) -> None:
         _custom(view)
     if has(scheme, "groups"):
         options = divisors(view["c"])
-        st.selectbox(f"Groups G (divisors of C = {view['c']})", options, key="groups")
+        st.selectbox(f"Groups G (divisors of C = {view['c']})", options, key="groups", **KEPT)
     if has(scheme, "radius"):
-        st.slider("Radius R of what divides", 0, MAX_RADIUS, key="radius")
-        st.selectbox("Radius of what is averaged", ["same", *map(str, range(MAX_RADIUS + 1))], key="radius_a")
-        st.pills("Windows along", ["H", "W", "C"], selection_mode="multi", key="over")
+        st.slider("Radius R of what divides", 0, MAX_RADIUS, key="radius", **KEPT)
+        st.selectbox("Radius of what is averaged", ["same", *map(str, range(MAX_RADIUS + 1))], key="radius_a", **KEPT)
+        st.pills("Windows along", ["H", "W", "C"], selection_mode="multi", key="over", **KEPT)
     if has(scheme, "eps"):
         steps = sorted({*EPS_STEPS, view["eps"]})
-        st.select_slider("ε (smoothing term)", steps, key="eps", format_func=lambda eps: f"{eps:.3g}")
+        st.select_slider("ε (smoothing term)", steps, key="eps", **KEPT, format_func=lambda eps: f"{eps:.3g}")
     if has(scheme, "gain"):
         columns = st.columns(2)
-        columns[0].number_input("γ (gain)", -10.0, 10.0, step=0.1, key="gain")
+        columns[0].number_input("γ (gain)", -10.0, 10.0, step=0.1, key="gain", **KEPT)
         if has(scheme, "bias"):
-            columns[1].number_input("β (bias)", -10.0, 10.0, step=0.1, key="bias")
+            columns[1].number_input("β (bias)", -10.0, 10.0, step=0.1, key="bias", **KEPT)
 
 
 def _custom(view: View) -> None:
     """A rule per axis for the mean and, where it differs, for what divides."""
-    if st.toggle("Take off a mean", key="centre"):
+    if st.toggle("Take off a mean", key="centre", **KEPT):
         _rules(view, "a")
-    if st.toggle("Divide by the root mean square", key="divide"):
+    if st.toggle("Divide by the root mean square", key="divide", **KEPT):
         if not view["centre"]:
             _rules(view, "a")
-        elif st.toggle("… over a field of its own", key="apart"):
+        elif st.toggle("… over a field of its own", key="apart", **KEPT):
             _rules(view, "b")
 
 
@@ -86,7 +96,7 @@ def _rules(view: View, side: str) -> None:
     for number, size in enumerate(SIZES):
         options = rule_options(view[size])
         name = f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
-        columns[number % 2].selectbox(name, options, key=f"{side}_{size}", format_func=lambda r: RULE_NAMES.get(r, r))
+        columns[number % 2].selectbox(name, options, key=f"{side}_{size}", **KEPT, format_func=lambda r: RULE_NAMES.get(r, r))
 
 
 def _shape(view: View, scheme: Scheme) -> None:
@@ -96,7 +106,7 @@ def _shape(view: View, scheme: Scheme) -> None:
     columns = st.columns(2)
     for number, (size, name) in enumerate(zip(SIZES, scheme.axes, strict=True)):
         label = f"{name} ({AXIS[name].many})"
-        columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, disabled=view["data"] == OWN_DATA)
+        columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=view["data"] == OWN_DATA)
 
 
 def _apply_preset() -> None:
@@ -113,7 +123,7 @@ def _apply_preset() -> None:
 
 def _data(view: View) -> None:
     names = {key: sample.name for key, sample in SAMPLES.items()} | {OWN_DATA: "Your own file"}
-    st.selectbox("Data", list(names), key="data", format_func=names.get, on_change=_use_own_shape)
+    st.selectbox("Data", list(names), key="data", **KEPT, format_func=names.get, on_change=_use_own_shape)
     if view["data"] == OWN_DATA:
         st.file_uploader(
             ".npy, .csv, .png or .jpg, up to 5 MB",
@@ -128,7 +138,7 @@ def _data(view: View) -> None:
         else:
             st.caption(st.session_state["own name"])
     else:
-        st.number_input("Seed", 0, 9999, key="seed")
+        st.number_input("Seed", 0, 9999, key="seed", **KEPT)
 
 
 def _take_upload() -> None:

@@ -18,7 +18,7 @@ from normviz.ui.plot import plot
 def headline(scheme: Scheme, x: np.ndarray, focus: Index) -> None:
     """The scheme, the locked element's field and the statistics, in words."""
     source = f"[{scheme.reference.text}]({scheme.reference.url})" if scheme.reference.url else scheme.reference.text
-    st.markdown(f"### {scheme.name[0].upper()}{scheme.name[1:]}\n{scheme.about} :small[{source}]")
+    st.markdown(f"# {scheme.name[0].upper()}{scheme.name[1:]}\n{scheme.about} :small[{source}]")
     if scheme.field is None:
         st.markdown("**Nothing is shared:** every element stays as it is.")
         return
@@ -103,8 +103,13 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
 
 def formula(scheme: Scheme) -> None:
     """The scheme's formula."""
-    for line in notation.formulas(scheme):
-        st.latex(line.latex)
+    lines = notation.formulas(scheme)
+    for line in lines:
+        if line.name != "where":
+            st.latex(line.latex)
+    where = [f"${line.latex}$" for line in lines if line.name == "where"]
+    if where:
+        st.caption("where " + " · ".join(where))
 
 
 def parameters(scheme: Scheme, x: np.ndarray) -> None:

@@ -9,6 +9,7 @@ from normviz.figures import cube
 from normviz.figures.layout import surface
 from normviz.figures.palette import NOT_FINITE, THEMES
 from normviz.normalize import Normalized
+from normviz.notation import SYMBOL
 from normviz.schemes import Scheme
 from normviz.ui.lab import COLOURS
 from normviz.ui.lab_controls import focus_from_cube
@@ -31,10 +32,10 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
         cube.cube_figure(x.shape, view["view"], levels, legend, titles, theme, roles, block),
         key="cube",
         alt=wording.alt_words(scheme, x.shape, view["focus"], view["view"], colour),
-        height="min(64vh, 48rem)",
         hover=cube.hover_data(x.shape, view["view"], scheme.field, scheme.summation, x, result.xhat, roles),
         focus=view["focus"],
         names=[AXIS[name].letter for name in scheme.axes],
+        symbol=SYMBOL.get(scheme.acts_on, "x"),
         on_focus=focus_from_cube,
     )
     _legend(view["colour"], scheme, theme, gaps=legend.get("gaps", False))
@@ -70,4 +71,4 @@ def _legend(colour: str, scheme: Scheme, theme: str, gaps: bool) -> None:
         entries.append((NOT_FINITE, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
     keys = "Hover to light a field, click or Enter to lock it; arrows, Page and Home/End keys walk from cell to cell."
-    st.html(f'<div class="nv-legend">{patches}<span>{text}</span><span class="nv-keys">{keys}</span></div>')
+    st.html(f'<div class="nv-legend">{patches}<span>{text}</span><span>{keys}</span></div>')

@@ -31,8 +31,11 @@ class Param:
     text: Callable[[Any], str] = str
 
 
-def restore(page: str, params: Sequence[Param]) -> tuple[View, list[str]]:
-    """Fill the session from the link or from itself, every value valid; and notes on what had to be replaced."""
+def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) -> tuple[View, list[str]]:
+    """Fill the session from the link or from itself, every value valid; and notes on what had to be replaced.
+
+    `repair` mends what is wrong between the values of a link; between those of widgets it is for the page to say.
+    """
     state, link = st.session_state, st.query_params.to_dict()
     last = state.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
     held = last | {p.key: state[p.key] for p in params if p.key in state}
@@ -41,6 +44,10 @@ def restore(page: str, params: Sequence[Param]) -> tuple[View, list[str]]:
     # A rerun that a widget caused may still carry the address of before; then the widgets are right.
     moved = link != state.get(f"{page} link") and held == last and not bare
     view, notes = clean(params, link if moved else held)
+    if moved:
+        wanted = repair(view)
+        notes += [f"{key} = {view[key]} became {value}" for key, value in wanted.items() if value != view[key]]
+        view, _ = clean(params, view | wanted)
     for key, value in view.items():
         if state.get(key) != value or key not in state:
             state[key] = value

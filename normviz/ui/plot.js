@@ -77,16 +77,19 @@ class Plot {
     this.readout = root.querySelector(".nv-readout");
     this.live = root.querySelector(".nv-live");
     this.pending = [];                          // locks sent and not yet echoed by the server
-    new ResizeObserver(() => this.drawn && window.Plotly.Plots.resize(this.graph)).observe(this.graph);
+    const shown = () => this.drawn && this.graph.isConnected && this.graph.clientWidth > 0;
+    new ResizeObserver(() => shown() && window.Plotly.Plots.resize(this.graph)).observe(this.graph);
   }
 
   async update({ data, setStateValue }) {
+    this.root.dataset.drawing = "";
     this.data = data;
     this.setStateValue = setStateValue;
-    this.graph.style.height = data.height;
+    this.graph.style.height = data.height ?? "";
     this.graph.setAttribute("role", "img");
     this.graph.setAttribute("aria-label", data.alt);
     try { await loadPlotly(data.library); } catch (error) {
+      delete this.root.dataset.drawing;
       this.graph.textContent = `The picture is missing: ${error.message}. The numbers beside it are complete.`;
       return;
     }
@@ -101,6 +104,7 @@ class Plot {
     if (redraw) {
       this.figure = data.figure;
       const { data: traces, layout } = JSON.parse(data.figure);
+      if (hover) this.keepView(layout.scene);
       const lit = hover ? this.highlight(this.lock) : {};
       const config = { displayModeBar: false, scrollZoom: true, responsive: false };
       await window.Plotly.react(this.graph, traces.map((t) => ({ ...t, ...lit[t.name] })), layout, config);
@@ -108,16 +112,28 @@ class Plot {
       this.drawn = true;
     }
     this.shown = redraw ? this.lock : null;
-    if (hover) this.light(this.lock);
+    if (hover) this.light(this.preview ?? this.lock);
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    delete this.root.dataset.drawing;
+  }
+
+  // Camera and zoom as they are now. Plotly's uirevision would lose both when the proportions change.
+  keepView(scene) {
+    const asked = this.proportions, now = this.drawn && this.graph._fullLayout.scene;
+    this.proportions = { ...scene.aspectratio };
+    if (!now) return;
+    scene.camera = now._scene.getCamera();
+    const zoom = now.aspectratio.x / asked.x;      // scrolling an orthographic scene scales its sides
+    for (const d of ["x", "y", "z"]) scene.aspectratio[d] *= zoom;
   }
 
   // The server's focus wins, unless it is the echo of a lock that a newer one has already replaced.
   adopt(focus) {
     const echo = this.pending.findIndex((sent) => same(sent, focus));
     this.pending = echo < 0 ? [] : this.pending.slice(echo + 1);
-    if (!this.pending.length || !this.lock) this.lock = focus;
-    this.lock = this.lock.map((v, axis) => Math.min(v, this.hover.shape[axis] - 1));
+    if (this.pending.length || same(focus, this.lock)) return;
+    this.lock = focus;
+    this.preview = null;
   }
 
   // The traces that show an element and its field, by name.
@@ -148,11 +164,11 @@ class Plot {
   }
 
   say(index) {
-    const { shape, values } = this.hover, { names } = this.data;
+    const { shape, values } = this.hover, { names, symbol } = this.data;
     const flat = index.reduce((sum, v, axis) => sum * shape[axis] + v, 0);
     const show = (v) => (Number.isFinite(v) ? String(Number(v.toPrecision(4))).replace("-", "−") : String(v));
     this.readout.textContent = `${names.map((name, axis) => `${name} = ${index[axis]}`).join("  ")}    `
-      + `x = ${show(values[0][flat])}  →  x̂ = ${show(values[1][flat])}`;
+      + `${symbol} = ${show(values[0][flat])}  →  ${symbol}̂ = ${show(values[1][flat])}`;
   }
 
   listen() {

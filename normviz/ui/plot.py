@@ -20,10 +20,11 @@ def plot(
     figure: go.Figure,
     key: str,
     alt: str,
-    height: str = "24rem",
+    height: str | None = None,
     hover: dict | None = None,
     focus: Sequence[int] | None = None,
     names: Sequence[str] = (),
+    symbol: str = "x",
     on_focus: Callable[[], Any] | None = None,
 ) -> None:
     """Show a figure in an element of the class `st-key-{key}`.
@@ -32,9 +33,9 @@ def plot(
         figure: what to draw; drawn again only when it changes.
         key: of the element, and of its state in the session: `st.session_state[f"{key} plot"].focus`.
         alt: the picture in a sentence.
-        height: in CSS.
-        hover, focus, names: `figures.cube.hover_data`, the locked element, the letters of its indices; without
-            them the figure has no highlight.
+        height: in CSS; None: style.css says it.
+        hover, focus, names, symbol: `figures.cube.hover_data`, the locked element, the letters of its indices
+            and of the tensor; without them the figure has no highlight.
         on_focus: called when a click or the keyboard locks another element.
     """
     path = Path(__file__)
@@ -53,6 +54,7 @@ def plot(
         "hover": hover,
         "focus": None if focus is None else list(focus),
         "names": list(names),
+        "symbol": symbol,
     }
     data["library"] = "/" + data["library"].lstrip("/")
     with st.container(key=key):

@@ -1,0 +1,37 @@
+PYTHON ?= python3
+PORT ?= 8501
+BIN := .venv/bin
+
+.PHONY: run test lint format bench
+
+run: .venv/run.stamp
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+test: .venv/dev.stamp chromium lint
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: .venv/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/dev.stamp chromium
+	$(BIN)/python benchmarks/cube.py
+
+.venv/run.stamp: requirements.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/run.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || { \
+	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+	  $$root apt-get update -qq && $$root apt-get install -y -qq chromium fonts-dejavu-core; }

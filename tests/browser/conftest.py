@@ -1,0 +1,139 @@
+"""A served app and a real Chromium, once for all browser tests."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+]
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            try:
+                urlopen(f"{url}/_stcore/health", timeout=5).close()
+                break
+            except OSError:
+                assert process.poll() is None, "the app ended while starting"
+                time.sleep(0.25)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def context() -> Iterator[BrowserContext]:
+    """One for all pages, so that plotly.js is fetched once."""
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGS)
+        yield browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+        browser.close()
+
+
+class Lab:
+    """The tensor lab in a browser: opens it, waits for it, and reads what it shows."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+        self.errors: list[str] = []
+        self.sent: list[int] = []
+        page.set_default_timeout(30_000)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(len(frame))))
+
+    def open(self, link: str = "") -> "Lab":
+        self.page.goto(f"{self.url}/{link}")
+        self.page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
+        self.settle()
+        return self
+
+    def settle(self) -> None:
+        """Until the script has run and the cube has been drawn for it."""
+        self.page.wait_for_timeout(150)  # until what was done has reached the server
+        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        self.page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+        self.page.wait_for_function(
+            "() => document.querySelector('.st-key-cube .nv-plot').dataset.drawing === undefined", timeout=30_000
+        )
+
+    def do(self, action) -> None:
+        action(self.page)
+        self.settle()
+
+    def graph(self, expression: str, argument=None):
+        """Evaluate `gd => …` on the cube's Plotly graph."""
+        return self.page.evaluate(
+            f"([arg]) => (({expression})(document.querySelector('.st-key-cube .js-plotly-plot'), arg))", [argument]
+        )
+
+    @property
+    def readout(self) -> str:
+        return self.page.locator(".st-key-cube .nv-readout").inner_text()
+
+    @property
+    def box(self) -> dict:
+        return self.page.locator(".st-key-cube .nv-graph").bounding_box()
+
+    def pick(self, label: str) -> None:
+        """Choose an option of the pills and segmented controls by its label."""
+        self.do(lambda page: page.get_by_text(label, exact=True).first.click())
+
+    def number(self, label: str, value: str) -> None:
+        def fill(page: Page) -> None:
+            page.get_by_label(label, exact=True).fill(value)
+            page.keyboard.press("Enter")
+
+        self.do(fill)
+
+    def open_select(self, label: str, option: str) -> None:
+        def choose(page: Page) -> None:
+            page.locator(".stSelectbox", has_text=label).locator("[role=combobox], input").first.click()
+            page.get_by_role("option", name=option, exact=True).click()
+
+        self.do(choose)
+
+    def slide(self, label: str) -> None:
+        def press(page: Page) -> None:
+            page.locator(".stSlider, .stSelectSlider", has_text=label).get_by_role("slider").first.focus()
+            page.keyboard.press("ArrowRight")
+
+        self.do(press)
+
+    def point(self, across: float, down: float) -> None:
+        """Move the pointer to a fraction of the cube's width and height."""
+        box = self.box
+        self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+        self.page.wait_for_timeout(250)
+
+
+@pytest.fixture
+def lab(server: str, context: BrowserContext) -> Iterator[Lab]:
+    lab = Lab(context.new_page(), server)
+    yield lab
+    lab.page.close()
+    assert not lab.errors, lab.errors

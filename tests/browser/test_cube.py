@@ -1,0 +1,159 @@
+"""What only a browser shows: the cube draws, the camera stays, hover and lock light the core's field."""
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from normviz.fields import Index, Shape
+from normviz.figures.cube import cells_in
+from normviz.figures.layout import surface
+from normviz.schemes import get_scheme
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+SHAPE: Shape = (4, 4, 4, 6)
+
+
+def lit_cells(lab, trace: str = "field") -> set[tuple[float, float, float]]:
+    """The unit cells inside the boxes of a highlight, from the vertices that were handed to WebGL."""
+    x, y, z = (lab.graph(f"gd => Array.from(gd.data.find(t => t.name === '{trace}').{d})") for d in "xyz")
+    cells = set()
+    for first in range(0, len(x), 24):  # six sides of four corners a box
+        lows, highs = zip(
+            *((round(min(a), 0), round(max(a), 0)) for a in (v[first : first + 24] for v in (x, y, z))), strict=True
+        )
+        spans = [[lo + step for step in range(int(hi - lo))] for lo, hi in zip(lows, highs, strict=True)]
+        cells |= {(a, b, c) for a in spans[0] for b in spans[1] for c in spans[2]}
+    return cells
+
+
+def element_of(readout: str) -> Index:
+    return tuple(map(int, re.findall(r"= (\d+)", readout)[:4]))
+
+
+def eye(lab) -> dict[str, float]:
+    return lab.graph("gd => gd._fullLayout.scene._scene.getCamera().eye")
+
+
+def focus_of(url: str) -> Index:
+    return tuple(map(int, parse_qs(urlparse(url).query).get("focus", ["0,0,0,0"])[0].split(",")))
+
+
+def test_draws(lab):
+    lab.open()
+    box = lab.box
+    assert box["width"] > 400
+    assert box["height"] > 300
+    shot = lab.page.locator(".st-key-cube .nv-graph").screenshot()
+    lab.page.evaluate("() => document.querySelector('.st-key-cube .nv-graph').style.visibility = 'hidden'")
+    assert lab.page.locator(".st-key-cube").screenshot() != shot
+    colours = set(_pixels(shot))
+    assert len(colours) > 50  # a drawn scene, not an empty frame
+    assert lab.page.locator(".st-key-cube .nv-graph").get_attribute("aria-label").startswith("A tensor with N = 4")
+
+
+CONTROLS = {
+    "scheme": lambda lab: lab.pick("Instance"),
+    "groups": lambda lab: lab.open_select("Groups", "3"),
+    "epsilon": lambda lab: lab.slide("ε"),
+    "gain": lambda lab: lab.number("γ (gain)", "2"),
+    "channels": lambda lab: lab.number("C (channels)", "8"),
+    "cases": lambda lab: lab.number("N (cases)", "3"),
+    "data": lambda lab: lab.open_select("Data", "Normal noise"),
+    "seed": lambda lab: lab.number("Seed", "3"),
+    "colour": lambda lab: lab.pick("Value x"),
+    "view": lambda lab: lab.pick("Unfolded"),
+    "focus": lambda lab: lab.number("c", "2"),
+    "tab": lambda lab: lab.do(lambda page: page.get_by_role("tab", name="Code").click()),
+}
+
+
+def test_camera_stays_through_every_control(lab):
+    lab.open("?scheme=group")
+    before = eye(lab)
+    lab.point(0.5, 0.5)
+    lab.page.mouse.down()
+    lab.page.mouse.move(lab.box["x"] + 0.7 * lab.box["width"], lab.box["y"] + 0.4 * lab.box["height"], steps=8)
+    lab.page.mouse.up()
+    lab.page.mouse.move(5, 5)
+    lab.settle()
+    eye_before = eye(lab)
+    assert eye_before != pytest.approx(before, abs=0.1)
+    for name, change in CONTROLS.items():
+        url, drawn = lab.page.url, lab.page.locator(".st-key-cube .nv-plot").get_attribute("data-drawn")
+        change(lab)
+        now = lab.page.locator(".st-key-cube .nv-plot").get_attribute("data-drawn")
+        assert name == "tab" or lab.page.url != url or now != drawn, f"{name} did nothing"
+        assert eye(lab) == pytest.approx(eye_before, abs=1e-6), f"{name} moved the camera"
+        if name == "scheme":
+            lab.pick("Group")
+
+
+@pytest.mark.parametrize("view", ["folded", "unfolded"])
+@pytest.mark.parametrize("key", ["batch", "layer", "group", "divisive", "layer-channels", "custom"])
+def test_hover_lights_exactly_the_field_and_asks_nobody(lab, key, view):
+    lab.open(f"?scheme={key}&view={view}")
+    layout, _ = surface(view, SHAPE)
+    field = get_scheme(key).field
+    lab.page.wait_for_timeout(300)
+    sent, seen = len(lab.sent), set()
+    for across, down in ((0.42, 0.45), (0.5, 0.55), (0.6, 0.5), (0.45, 0.7), (0.66, 0.62)):
+        lab.point(across, down)
+        index = element_of(lab.readout)
+        seen.add(index)
+        assert lit_cells(lab) == cells_in(layout, field.box(index, SHAPE)), index
+        assert lit_cells(lab, "element") == cells_in(layout, tuple((i, i + 1) for i in index))
+    assert len(seen) >= 3  # the pointer was over different cells
+    assert len(lab.sent) == sent
+    lab.page.mouse.move(5, 5)
+    lab.page.wait_for_timeout(200)
+    assert element_of(lab.readout) == (0, 0, 0, 0)  # back to the lock
+
+
+def test_click_locks_and_a_drag_does_not(lab):
+    lab.open("?scheme=instance")
+    lab.point(0.5, 0.5)
+    hovered = element_of(lab.readout)
+    lab.do(lambda page: (page.mouse.down(), page.mouse.up()))
+    lab.page.wait_for_url("**focus=**")
+    assert focus_of(lab.page.url) == hovered
+    lab.page.mouse.move(5, 5)
+    lab.settle()
+    assert element_of(lab.readout) == hovered
+    assert lab.page.get_by_label("c", exact=True).input_value() == str(hovered[3])
+
+    lab.point(0.45, 0.6)
+    lab.page.mouse.down()
+    lab.page.mouse.move(lab.box["x"] + 0.6 * lab.box["width"], lab.box["y"] + 0.5 * lab.box["height"], steps=5)
+    lab.page.mouse.up()
+    lab.settle()
+    assert focus_of(lab.page.url) == hovered
+
+
+def test_keyboard_walks_and_locks(lab):
+    lab.open("?scheme=batch")
+    lab.page.locator(".st-key-cube .nv-graph").focus()
+    for key in ("ArrowRight", "ArrowRight", "PageDown", "ArrowDown"):
+        lab.page.keyboard.press(key)
+    assert element_of(lab.readout) == (1, 0, 1, 2)
+    lab.page.wait_for_url("**focus=1%2C0%2C1%2C2**")
+    lab.settle()
+    layout, _ = surface("folded", SHAPE)
+    assert lit_cells(lab) == cells_in(layout, get_scheme("batch").field.box((1, 0, 1, 2), SHAPE))
+    assert "c = 2" in lab.page.locator(".st-key-cube .nv-live").inner_text()
+
+
+def test_numbers_lock(lab):
+    lab.open("?scheme=layer")
+    lab.number("n", "2")
+    assert focus_of(lab.page.url) == (2, 0, 0, 0)
+    assert element_of(lab.readout) == (2, 0, 0, 0)
+
+
+def _pixels(png: bytes):
+    from io import BytesIO
+
+    from PIL import Image
+
+    return Image.open(BytesIO(png)).convert("RGB").get_flattened_data()

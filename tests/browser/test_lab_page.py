@@ -1,0 +1,92 @@
+"""The tensor lab around the cube: links, themes, errors, small screens, accessibility."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from normviz.figures.palette import THEMES
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def test_a_link_restores_the_whole_view(lab):
+    link = (
+        "?n=3&h=5&w=2&c=8&scheme=group&groups=4&eps=0.001&view=unfolded&colour=value&data=digits&seed=7&focus=2,4,1,5"
+    )
+    lab.open(link)
+    page = lab.page
+    assert page.locator("h1").inner_text() == "Group normalization"
+    assert [page.get_by_label(label).input_value() for label in ("N (cases)", "H (rows)", "W (columns)")] == [
+        "3",
+        "5",
+        "2",
+    ]
+    assert "n = 2  h = 4  w = 1  c = 5" in lab.readout
+    assert "20 elements: all h, w of case 2, channels 4 to 5" in page.locator(".stMain").inner_text()
+    lab.page.reload()
+    lab.settle()
+    assert "n = 2  h = 4  w = 1  c = 5" in lab.readout
+
+
+def test_what_is_done_stands_in_the_link(lab):
+    lab.open()
+    lab.pick("Group")
+    lab.number("C (channels)", "12")
+    lab.open_select("Groups", "6")
+    lab.pick("Unfolded")
+    lab.page.wait_for_url("**view=unfolded**")
+    for part in ("scheme=group", "c=12", "groups=6", "view=unfolded"):
+        assert part in lab.page.url
+    lab.pick("Batch")
+    lab.page.wait_for_function("() => !location.search.includes('groups')")
+    lab.pick("Group")
+    lab.page.wait_for_function("() => location.search.includes('groups=6')")  # kept while it was not shown
+
+
+def test_back_goes_back(lab):
+    lab.open("?scheme=layer")
+    lab.pick("Instance")
+    assert lab.page.locator("h1").inner_text() == "Instance normalization"
+    lab.page.go_back()
+    lab.page.get_by_role("heading", name="Layer normalization", exact=True).wait_for()
+
+
+def test_a_bad_link_is_mended_with_a_note(lab):
+    lab.open("?n=0&c=6&scheme=grop&groups=4&eps=-1&view=sideways&focus=9,9,9,9&colour=value")
+    note = lab.page.get_by_test_id("stAlert").first.inner_text()
+    for part in ("n = 0 became 1", "scheme = grop became group", "groups = 4 became 3", "eps = -1 became 0", "focus"):
+        assert part in note
+    assert lab.page.locator("h1").inner_text() == "Group normalization"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_both_themes(lab, theme):
+    lab.page.emulate_media(color_scheme=theme)
+    lab.open("?scheme=layer")
+    assert lab.graph("gd => gd.data.find(t => t.name === 'field').color") == THEMES[theme].field
+    assert lab.graph("gd => gd.layout.scene.xaxis.title.font.color") == THEMES[theme].ink
+
+
+def test_too_large_a_shape_is_refused_with_one_that_fits(lab):
+    lab.open("?scheme=group&groups=3")
+    lab.page.get_by_label("N (cases)").fill("60000")
+    lab.page.keyboard.press("Enter")
+    alert = lab.page.get_by_test_id("stAlert").first
+    alert.wait_for()
+    assert "60000 × 4 × 4 × 6" in alert.inner_text()
+    lab.do(lambda page: page.get_by_role("button", name="Use 682 × 4 × 4 × 6").click())
+    assert lab.page.get_by_label("N (cases)").input_value() == "682"
+    assert "scheme=group&groups=3" in lab.page.url  # the other choices stayed
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(lab):
+    lab.page.set_viewport_size({"width": 390, "height": 844})
+    lab.open()
+    assert lab.page.evaluate("() => document.scrollingElement.scrollWidth") <= 390
+    assert lab.box["width"] > 330
+
+
+def test_accessibility(lab):
+    lab.open()
+    found = Axe().run(lab.page, {"include": [".stMain"], "exclude": []} and ".stMain")
+    serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
+    assert not serious, [(v["id"], [node["html"][:200] for node in v["nodes"]]) for v in serious]

@@ -1,0 +1,39 @@
+"""What hypothesis draws: shapes, rules that fit them, fields, ε and seeded arrays."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from normviz.fields import FULL, OWN, Field, Rule, divisors
+
+shapes = st.tuples(*[st.integers(1, 5)] * 4)
+eps = st.just(0.0) | st.floats(1e-12, 1)
+seeds = st.integers(0, 2**16)
+
+
+def rules(n):
+    """Rules that fit an axis of length n; windows reach from nothing to beyond the axis."""
+    return st.one_of(
+        st.sampled_from([OWN, FULL]),
+        st.sampled_from(divisors(n)).map(lambda groups: Rule("groups", groups)),
+        st.integers(0, n + 1).map(lambda radius: Rule("window", radius)),
+    )
+
+
+def fields(shape):
+    """Fields that fit the shape."""
+    return st.tuples(*map(rules, shape)).map(Field)
+
+
+def shapes_with_fields(count):
+    """A shape followed by that many fields that fit it."""
+    return shapes.flatmap(lambda shape: st.tuples(st.just(shape), *[fields(shape)] * count))
+
+
+def uneven_array(shape, seed, dtype=np.float64):
+    """Seeded noise whose mean and scale differ along every axis."""
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(shape)
+    for axis, n in enumerate(shape):
+        along = tuple(n if a == axis else 1 for a in range(len(shape)))
+        z = z * rng.uniform(0.5, 2, along) + rng.uniform(-1, 1, along)
+    return z.astype(dtype)

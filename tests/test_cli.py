@@ -1,0 +1,265 @@
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from strategies import uneven_array
+
+from normviz.__main__ import main
+from normviz.fields import Field
+from normviz.normalize import normalize
+from normviz.schemes import SCHEMES, get_scheme
+
+EVERY = pytest.mark.parametrize("key", SCHEMES)
+SHAPE = (3, 4, 5, 6)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The paths of an input that holds a tensor and of an output that is not there yet."""
+    paths = tmp_path / "in.npy", tmp_path / "out.npy"
+    np.save(paths[0], uneven_array(SHAPE, 1))
+    return paths
+
+
+def run(*arguments):
+    return main([str(argument) for argument in arguments])
+
+
+def refused(capsys, *arguments):
+    """The one line that bad input is told in."""
+    assert run(*arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("normviz: ")
+    assert printed.err.count("\n") == 1
+    assert printed.err.endswith("\n")
+    assert "Traceback" not in printed.err
+    return printed.err
+
+
+# --- schemes ----------------------------------------------------------------------------------------------------
+
+
+def test_schemes_as_json_are_the_registry(capsys):
+    assert run("schemes", "--json") == 0
+    records = json.loads(capsys.readouterr().out)
+    assert [record["key"] for record in records] == list(SCHEMES)
+    for record, row in zip(records, SCHEMES.values(), strict=True):
+        for name in ("summation", "suppression"):
+            field = getattr(row, name)
+            if field is None:
+                assert record[name] is None
+            else:
+                assert list(record[name]) == list(row.axes)
+                text = ",".join(f"{axis}={rule}" for axis, rule in record[name].items())
+                assert Field.parse(text, row.axes) == field
+        assert (record["name"], record["acts_on"], record["eps"]) == (row.name, row.acts_on, row.eps)
+        for name in ("gain", "bias", "keeps"):
+            expected = getattr(row, name)
+            assert record[name] == (None if expected is None else list(expected))
+        assert (record["reference"], record["url"]) == (row.reference.text, row.reference.url)
+        assert (record["weight"], record["about"]) == (row.weight, row.about)
+
+
+def test_schemes_as_a_table_name_every_scheme_with_its_fields_and_paper(capsys):
+    assert run("schemes") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[::2]] == list(SCHEMES)
+    for line, row in zip(lines[::2], SCHEMES.values(), strict=True):
+        assert all(str(field) in line for field in row.fields)
+    assert [line.strip() for line in lines[1::2]] == [row.reference.text for row in SCHEMES.values()]
+
+
+# --- normalize --------------------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_normalize_writes_what_the_core_computes(key, files, capsys):
+    assert run("normalize", "--scheme", key, *files) == 0
+    np.testing.assert_array_equal(np.load(files[1]), normalize(np.load(files[0]), SCHEMES[key]).y)
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+    assert sorted(path.name for path in files[0].parent.iterdir()) == ["in.npy", "out.npy"]
+
+
+@pytest.mark.parametrize(
+    ("options", "scheme", "eps"),
+    [
+        (["--scheme", "group", "--groups", "3"], get_scheme("group", groups=3), None),
+        (["--scheme", "divisive", "--radius", "2"], get_scheme("divisive", radius=2), None),
+        (["--scheme", "divisive", "--radius", "9" * 30], get_scheme("divisive", radius=9), None),
+        (["--scheme", "batch", "--eps", "0"], get_scheme("batch"), 0.0),
+        (["--scheme", "batch", "--eps", "0.5"], get_scheme("batch"), 0.5),
+        (
+            ["--scheme", "custom", "--field", "N=full,C=groups(2)"],
+            SCHEMES["custom"].with_fields(*[Field.parse("full,own,own,groups(2)")] * 2),
+            None,
+        ),
+    ],
+)
+def test_options_reach_the_core(options, scheme, eps, files):
+    assert run("normalize", *options, *files) == 0
+    np.testing.assert_array_equal(np.load(files[1]), normalize(np.load(files[0]), scheme, eps).y)
+
+
+def test_float32_stays_float32(files):
+    np.save(files[0], np.load(files[0]).astype(np.float32))
+    assert run("normalize", "--scheme", "layer", *files) == 0
+    assert np.load(files[1]).dtype == np.float32
+
+
+def test_an_output_is_replaced_also_when_it_is_the_input(files):
+    expected = normalize(np.load(files[0]), SCHEMES["batch"]).y
+    assert run("normalize", "--scheme", "batch", files[0], files[0]) == 0
+    np.testing.assert_array_equal(np.load(files[0]), expected)
+
+
+def test_an_output_has_the_permissions_of_any_new_file(files):
+    (files[1].parent / "plain").touch()
+    assert run("normalize", "--scheme", "batch", *files) == 0
+    assert stat.S_IMODE(files[1].stat().st_mode) == stat.S_IMODE((files[1].parent / "plain").stat().st_mode)
+
+
+# --- bad input --------------------------------------------------------------------------------------------------
+
+
+def saved(array, **options):
+    return lambda path: np.save(path, array, **options)
+
+
+BAD_FILES = {
+    "a zero in the shape": (saved(np.ones((2, 0, 3, 4))), "H = 0: every axis needs at least one element."),
+    "three axes": (saved(np.ones((2, 3, 4))), "in.npy has 3 axes; N, H, W, C are needed."),
+    "five axes": (saved(np.ones((1,) * 5)), "in.npy has 5 axes"),
+    "NaN": (saved(np.full((1, 1, 1, 3), np.nan)), "in.npy holds 3 NaN or infinite values; finite ones are needed."),
+    "infinity": (saved(np.full((1, 1, 1, 1), -np.inf)), "in.npy holds 1 NaN or infinite values"),
+    "numbers that overflow": (saved(np.array([-1.7e308, 1.7e308]).reshape(2, 1, 1, 1)), "too large"),
+    "not an array": (lambda path: path.write_text("1, 2, 3"), "this is not a .npy file that NumPy wrote"),
+    "an empty file": (lambda path: path.write_bytes(b""), "this is not a .npy file that NumPy wrote"),
+    "an object array": (saved(np.array([None]), allow_pickle=True), "this file holds Python objects"),
+    "a complex array": (saved(np.ones(SHAPE, complex)), "holds complex128 values; real numbers are needed."),
+    "no file": (lambda path: path.unlink(missing_ok=True), "in.npy cannot be read: No such file or directory."),
+    "a folder": (lambda path: (path.unlink(), path.mkdir()), "in.npy cannot be read: Is a directory."),
+}
+
+BAD_OPTIONS = {
+    "groups that do not divide": (
+        ["--scheme", "group", "--groups", "4"],
+        "4 groups do not divide C = 6; 1, 2, 3 or 6 do.",
+    ),
+    "no groups": (["--scheme", "group", "--groups", "0"], "groups(0) is not a rule"),
+    "a part of a group": (["--scheme", "group", "--groups", "1.5"], "invalid int value: '1.5'"),
+    "a negative radius": (["--scheme", "divisive", "--radius", "-1"], "window(-1) is not a rule"),
+    "an unknown scheme": (["--scheme", "bach"], "'bach' is not a scheme; none, batch, layer"),
+    "a negative epsilon": (["--scheme", "batch", "--eps=-1e-5"], "ε is a number from 0; this one is -1e-05."),
+    "a negative whole epsilon": (["--scheme", "batch", "--eps", "-1"], "ε is a number from 0; this one is -1.0."),
+    "an epsilon that is no number": (["--scheme", "batch", "--eps", "nan"], "ε is a number from 0; this one is nan."),
+    "an epsilon in words": (["--scheme", "batch", "--eps", "small"], "invalid float value: 'small'"),
+    "no such rule": (["--scheme", "custom", "--field", "N=most"], "'most' is not a rule"),
+    "no such axis": (["--scheme", "custom", "--field", "D=full"], "'D' is not an axis"),
+    "a short field": (["--scheme", "custom", "--field", "full"], "a field has a rule for each of N, H, W, C"),
+    "a field that does not fit": (["--scheme", "custom", "--field", "N=groups(2)"], "2 groups do not divide N = 3"),
+    "a field that is not asked for": (["--scheme", "batch", "--field", "N=full"], "--field goes with --scheme custom"),
+    "an unknown option": (["--scheme", "batch", "--fast"], "unrecognized arguments: --fast"),
+    "no scheme": ([], "the following arguments are required: --scheme"),
+}
+
+
+@pytest.mark.parametrize("before", [None, b"the result of an earlier run"], ids=["new", "existing"])
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files_are_refused_and_leave_nothing_behind(case, before, files, capsys):
+    make, message = BAD_FILES[case]
+    make(files[0])
+    assert_refused(["--scheme", "batch"], message, before, files, capsys)
+
+
+@pytest.mark.parametrize("before", [None, b"the result of an earlier run"], ids=["new", "existing"])
+@pytest.mark.parametrize("case", BAD_OPTIONS)
+def test_bad_options_are_refused_and_leave_nothing_behind(case, before, files, capsys):
+    assert_refused(*BAD_OPTIONS[case], before, files, capsys)
+
+
+def assert_refused(options, message, before, files, capsys):
+    if before is not None:
+        files[1].write_bytes(before)
+    there = sorted(files[1].parent.iterdir())
+    assert message in refused(capsys, "normalize", *options, *files)
+    assert sorted(files[1].parent.iterdir()) == there
+    assert before is None or files[1].read_bytes() == before
+
+
+def test_an_output_folder_that_is_not_there_is_not_made(files, capsys):
+    output = files[1].parent / "folder" / "out.npy"
+    assert "out.npy cannot be written: No such file" in refused(
+        capsys, "normalize", "--scheme", "batch", files[0], output
+    )
+    assert not output.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["folder", "."])
+def test_an_output_that_is_a_folder_is_refused(name, files, capsys):
+    (files[1].parent / "folder").mkdir()
+    there = sorted(files[1].parent.rglob("*"))
+    message = refused(capsys, "normalize", "--scheme", "batch", files[0], files[1].parent / name)
+    assert "cannot be written" in message
+    assert sorted(files[1].parent.rglob("*")) == there
+
+
+def test_a_full_disk_leaves_nothing_behind(files, capsys, monkeypatch):
+    def save(stream, *_, **__):
+        stream.write(b"half of it")
+        raise OSError("10 requested and 5 written")  # as NumPy tells it, without a number of the system's
+
+    monkeypatch.setattr(np, "save", save)
+    assert_refused(
+        ["--scheme", "batch"], "out.npy cannot be written: 10 requested and 5 written.", b"before", files, capsys
+    )
+
+
+@pytest.mark.parametrize("arguments", [[], ["denormalize"], ["normalize"], ["schemes", "extra"], ["--loud"]])
+def test_usage_errors_are_told_in_one_line_too(arguments, capsys):
+    assert "python -m normviz --help" in refused(capsys, *arguments)
+
+
+def test_help_is_no_error(capsys):
+    with pytest.raises(SystemExit) as end:
+        run("normalize", "--help")
+    assert end.value.code == 0
+    assert "--groups" in capsys.readouterr().out
+
+
+# --- the real command -------------------------------------------------------------------------------------------
+
+
+def command(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "normviz", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        timeout=60,
+    )
+
+
+def test_the_command_does_what_main_does(files):
+    done = command("normalize", "--scheme", "group", "--groups", "3", *files)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    expected = normalize(np.load(files[0]), get_scheme("group", groups=3)).y
+    np.testing.assert_array_equal(np.load(files[1]), expected)
+
+
+def test_the_command_ends_with_2_and_one_line(files):
+    done = command("normalize", "--scheme", "group", "--groups", "4", *files)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "normviz: 4 groups do not divide C = 6; 1, 2, 3 or 6 do.\n"
+    assert not files[1].exists()
+
+
+def test_the_command_lists_the_schemes():
+    done = command("schemes", "--json")
+    assert done.returncode == 0
+    assert [record["key"] for record in json.loads(done.stdout)] == list(SCHEMES)
