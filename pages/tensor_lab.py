@@ -1,6 +1,5 @@
 """The tensor lab: a tensor as a cube, a scheme, and what it computes."""
 
-import numpy as np
 import streamlit as st
 
 from normviz.errors import InvalidInput
@@ -14,8 +13,9 @@ view, notes = restore("lab", lab.PARAMS, lab.fit)
 scheme = lab.scheme_of(view)
 lab_controls.controls(view, scheme)
 store("lab", lab.PARAMS, view, lambda key: lab.has(scheme, key))
-if notes:
-    st.info(f"Replaced by the nearest valid value: {'; '.join(notes)}.", icon=":material/link:")
+with st.container():  # there even when empty: what moves in the page is mounted anew, and the camera lost
+    if notes:
+        st.info(f"Replaced by the nearest valid value: {'; '.join(notes)}.", icon=":material/link:")
 
 focus, theme = view["focus"], st.context.theme.type or "light"
 eps, gain, bias = lab.eps_of(view, scheme), view["gain"], view["bias"]
@@ -25,13 +25,13 @@ with left:
     try:
         check_shape(lab.shape_of(view), scheme.axes, MAX_ELEMENTS)
         x = lab.tensor(view)
-        with np.errstate(all="ignore"):  # NaN and Inf in one's own data are explained below
-            result = normalize(x, scheme, eps, gain, bias)
+        result = normalize(x, scheme, eps, gain, bias)
     except InvalidInput as error:
         st.error(str(error))
         lab_controls.offer_fit(view)
         st.stop()
-    lab_panels.not_finite(scheme, x, result)
+    with st.container():
+        lab_panels.not_finite(scheme, x, result)
     cube_picture(view, scheme, x, result, theme)
 with right:
     lab_panels.headline(scheme, x, focus)

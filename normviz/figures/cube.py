@@ -14,7 +14,7 @@ from normviz.fields import Box, Field, Shape
 from normviz.figures.layout import Layout, grid_lines, surface
 from normviz.figures.palette import HUES, NOT_FINITE, THEMES, Theme
 
-FINE_LINES_UP_TO = 6_000  # faces; beyond, the lines would hide the cells
+FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
 EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
 FRAME, FRAME_RATIO = 1.7, 1.25  # height of the frame that the cube fills at first, and its width to height
 NAME_HEIGHT = 0.5  # of a block's name over the block, in cells
@@ -66,7 +66,7 @@ def cube_figure(
     """
     colours = THEMES[theme]
     layout, faces = surface(view, shape, roles)
-    fine = len(faces.cells) <= FINE_LINES_UP_TO
+    fine = layout.extent.max() <= FINE_LINES_UP_TO
     traces = [
         _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
         _grid(grid_lines(layout, fine), colours),
@@ -90,16 +90,17 @@ def hover_data(
 ) -> dict:
     """What the browser needs to light up any element's field by itself, as plain data.
 
-    offsets: position of an index along each axis, to be summed; bounds: the field's range at each index of each
-    axis; dashed: the same for a summation field that differs; order: the axes, finest steps first; dimensions:
-    the axes along x, y, z and from block to block, for the keyboard; faces: the cell behind each face of the
-    mesh; values: x and x̂ of every element, to be read out.
+    offsets: position of an index along each axis, to be summed. extent: the longest side. order: the axes, finest
+    steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard. bounds: the field's
+    range at each index of each axis. dashed: the same for a summation field that differs. faces: the cell behind
+    each face of the mesh. values: x and x̂ of every element, to be read out.
     """
     layout, faces = surface(view, shape, roles)
     bounds = None if field is None else [b.tolist() for b in field.bounds(shape)]
     apart = summation is not None and field is not None and summation.canonical(shape) != field.canonical(shape)
     return {
         "shape": list(shape),
+        "extent": float(layout.extent.max()),
         "offsets": [offset.tolist() for offset in layout.offsets],
         "order": [roles[role] for role in (2, 1, 3, 0)],
         "dimensions": [list(along) for along in layout.dimensions],

@@ -21,7 +21,7 @@ PRESETS: dict[str, View] = {
     "Conv feature maps": {"n": 4, "h": 4, "w": 4, "c": 6},
     "Transformer tokens (B, T, C)": {"n": 4, "h": 8, "w": 1, "c": 6},
     "Dense layer (N, C)": {"n": 8, "h": 1, "w": 1, "c": 12},
-    "One image": {"n": 1, "h": 8, "w": 8, "c": 3},
+    "One image": {"n": 1, "h": 8, "w": 8, "c": 3, "view": "unfolded", "data": "digits"},
     "Conv weights": {"n": 3, "h": 3, "w": 4, "c": 8},
 }
 

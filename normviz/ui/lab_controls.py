@@ -18,7 +18,9 @@ RULE_NAMES = {"own": "own", "full": "all"}
 def controls(view: View, scheme: Scheme) -> None:
     """Scheme, parameters, shape and data, in the sidebar."""
     with st.sidebar:
-        st.pills("Scheme", list(SCHEMES), key="scheme", **KEPT, required=True, format_func=lambda key: SCHEMES[key].label)
+        st.pills(
+            "Scheme", list(SCHEMES), key="scheme", **KEPT, required=True, format_func=lambda key: SCHEMES[key].label
+        )
         _parameters(view, scheme)
         st.divider()
         _shape(view, scheme)
@@ -96,12 +98,16 @@ def _rules(view: View, side: str) -> None:
     for number, size in enumerate(SIZES):
         options = rule_options(view[size])
         name = f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
-        columns[number % 2].selectbox(name, options, key=f"{side}_{size}", **KEPT, format_func=lambda r: RULE_NAMES.get(r, r))
+        columns[number % 2].selectbox(
+            name, options, key=f"{side}_{size}", **KEPT, format_func=lambda r: RULE_NAMES.get(r, r)
+        )
 
 
 def _shape(view: View, scheme: Scheme) -> None:
-    matching = [name for name, preset in PRESETS.items() if preset.items() <= view.items()]
-    st.session_state["preset"] = matching[0] if matching else None
+    shape = {size: view[size] for size in SIZES}
+    st.session_state["preset"] = next(
+        (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
+    )
     st.selectbox("Shape", list(PRESETS), key="preset", placeholder="of your own", on_change=_apply_preset)
     columns = st.columns(2)
     for number, (size, name) in enumerate(zip(SIZES, scheme.axes, strict=True)):
@@ -157,6 +163,8 @@ def _take_upload() -> None:
         state["upload error"] = str(error)
         return
     state["own"], state["own name"] = x, name
+    if x.shape[0] == 1 and min(x.shape[1:3]) > 1:
+        state["view"] = "unfolded"  # a picture, and seen as one
     _use_own_shape()
 
 

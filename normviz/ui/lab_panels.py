@@ -118,7 +118,8 @@ def parameters(scheme: Scheme, x: np.ndarray) -> None:
     if not rows:
         st.write("Nothing is learned and nothing is kept.")
     else:
-        st.table([row._asdict() for row in rows])
+        titles = ("Name", "What it is", "Shape here", "In PyTorch", "In Keras")
+        st.table([dict(zip(titles, row, strict=True)) for row in rows])
     trap = snippets.axis_trap(scheme, x.shape)
     if trap:
         st.warning(trap, icon=":material/warning:")

@@ -77,6 +77,9 @@ class Plot {
     this.readout = root.querySelector(".nv-readout");
     this.live = root.querySelector(".nv-live");
     this.pending = [];                          // locks sent and not yet echoed by the server
+    root.addEventListener("transitionend", (e) => {   // the theme changed: the server has the figure's colours
+      if (e.target === root && this.hover) this.setStateValue("theme", getComputedStyle(root).color);
+    });
     const shown = () => this.drawn && this.graph.isConnected && this.graph.clientWidth > 0;
     new ResizeObserver(() => shown() && window.Plotly.Plots.resize(this.graph)).observe(this.graph);
   }
@@ -108,6 +111,7 @@ class Plot {
       const lit = hover ? this.highlight(this.lock) : {};
       const config = { displayModeBar: false, scrollZoom: true, responsive: false };
       await window.Plotly.react(this.graph, traces.map((t) => ({ ...t, ...lit[t.name] })), layout, config);
+      if (hover) this.pickCellsOnly();
       if (hover && !this.drawn) this.listen();
       this.drawn = true;
     }
@@ -125,6 +129,15 @@ class Plot {
     scene.camera = now._scene.getCamera();
     const zoom = now.aspectratio.x / asked.x;      // scrolling an orthographic scene scales its sides
     for (const d of ["x", "y", "z"]) scene.aspectratio[d] *= zoom;
+  }
+
+  // Lines and highlights would catch the pointer in front of the cells behind them, `hoverinfo` or not.
+  pickCellsOnly() {
+    const { _scene } = this.graph._fullLayout.scene;
+    for (const { name, uid } of this.graph._fullData) {
+      if (name === "cells") continue;
+      for (const part of Object.values(_scene.traces[uid] ?? {})) if (part?.drawPick) part.drawPick = () => {};
+    }
   }
 
   // The server's focus wins, unless it is the echo of a lock that a newer one has already replaced.
@@ -145,7 +158,7 @@ class Plot {
       field: mesh(field(bounds), 0.03),
       edges: lines(field(bounds), 0.04),
       summation: lines(field(dashed), 0.04),
-      element: mesh(boxes(this.hover, index.map((v) => [v, v + 1])), 0.07),
+      element: mesh(boxes(this.hover, index.map((v) => [v, v + 1])), 0.07 + 0.004 * this.hover.extent),
     };
   }
 

@@ -112,7 +112,10 @@ class Lab:
 
     def open_select(self, label: str, option: str) -> None:
         def choose(page: Page) -> None:
-            page.locator(".stSelectbox", has_text=label).locator("[role=combobox], input").first.click()
+            box = page.get_by_role("combobox", name=label)
+            box.scroll_into_view_if_needed()
+            page.wait_for_timeout(200)  # a list that opens while the page scrolls closes again
+            box.click()
             page.get_by_role("option", name=option, exact=True).click()
 
         self.do(choose)

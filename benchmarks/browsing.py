@@ -1,0 +1,152 @@
+"""What the benchmarks do in a browser: serve a page, open it, press keys, move the pointer, and take the times."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+]
+PATIENCE = 120_000  # ms
+POINTS = [(0.40, 0.40), (0.60, 0.60), (0.45, 0.62), (0.55, 0.38), (0.38, 0.52), (0.62, 0.48)]
+"""Where the pointer goes, as fractions of the cube's width and height."""
+
+
+@contextmanager
+def served(script: str) -> Iterator[str]:
+    """Serve a Streamlit script; gives its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            try:
+                urlopen(f"{url}/_stcore/health", timeout=5).close()
+                break
+            except OSError:
+                if process.poll() is not None:
+                    raise RuntimeError(f"{script} ended while starting") from None
+                time.sleep(0.25)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Chromium, headless, drawing in software."""
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGS)
+        yield chromium
+        chromium.close()
+
+
+class Visit:
+    """One page in a context of its own, whose cache is empty at first."""
+
+    def __init__(self, chromium: Browser, url: str, echo: bool = False) -> None:
+        self.url, self.echo = url, echo
+        self.context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+        self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        self.page.add_init_script(path=HERE / "probe.js")
+        self.http = 0
+        network = self.context.new_cdp_session(self.page)
+        network.send("Network.enable")
+        network.on("Network.loadingFinished", self._loaded)
+
+    def __enter__(self) -> "Visit":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+    def _loaded(self, event: dict) -> None:
+        self.http += int(event["encodedDataLength"])
+
+    def open(self) -> dict:
+        """Go to the page; the time to the first cube and the bytes over HTTP and the websocket until all is quiet."""
+        self.http = 0
+        self.page.goto(self.url)
+        if self.echo:
+            self.page.wait_for_selector(".st-key-echo")
+            self.settle()
+            return {}
+        first = self.page.evaluate("() => probe.result")
+        self.settle(1000)
+        return {"ms": first["done"], "http": self.http, "socket": sum(size for _, size in self._messages())}
+
+    def settle(self, pause: int = 500) -> None:
+        """Until the script has run, and a while longer."""
+        self.page.wait_for_timeout(100)
+        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+        self.page.wait_for_timeout(pause)
+
+    def press(self) -> dict:
+        """Add one to the seed by the keyboard; the time to the drawn frame, where it went, and the bytes."""
+        self.page.get_by_label("Seed", exact=True).focus()
+        self.page.evaluate("kind => probe[kind]()", "echo" if self.echo else "key")
+        self.page.keyboard.press("ArrowUp")
+        times = self.page.evaluate("() => probe.result")
+        self.settle()
+        messages, start = self._messages(), times["start"]
+        arrived = max(messages, key=lambda message: message[1])[0]  # what carries the figure is the largest
+        spans = {name: self.page.evaluate(f"() => probe.{name}") for name in ("parses", "reacts")}
+        return {
+            "ms": times["done"] - start,
+            "server": arrived - start,
+            "same": times.get("same", True),
+            "socket": sum(size for _, size in messages),
+            "parse": sum(end - begin for begin, end in spans["parses"]),
+            "mounted": spans["reacts"][0][0] - arrived if spans["reacts"] else None,
+            "react": sum(end - begin for begin, end in spans["reacts"]) if spans["reacts"] else None,
+            "frames": times["done"] - spans["reacts"][0][1] if spans["reacts"] else None,
+        }
+
+    def hover(self) -> list[dict]:
+        """Move the pointer from place to place on the cube; for each that lit another cell, when it was drawn."""
+        box = self.page.locator(".st-key-cube .nv-graph").bounding_box()
+        found = []
+        for across, down in POINTS:
+            self.page.evaluate("() => probe.hover()")
+            self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+            try:
+                times = self.page.evaluate("() => Promise.race([probe.result, new Promise(r => setTimeout(r, 3000))])")
+            except Error:
+                times = None
+            self.page.evaluate("() => probe.stop()")
+            self.page.wait_for_timeout(200)
+            if times:
+                found.append({name: times[name] - times["start"] for name in ("told", "frame", "done")})
+        self.page.mouse.move(2, 2)
+        self.page.wait_for_timeout(200)
+        return found
+
+    def canvas(self) -> str:
+        """Size of the picture in pixels."""
+        return self.page.evaluate(
+            "() => (c => `${c.width} × ${c.height}`)(document.querySelector('.st-key-cube canvas'))"
+        )
+
+    def _messages(self) -> list[tuple[float, int]]:
+        return self.page.evaluate("() => probe.messages")

@@ -1,0 +1,37 @@
+"""The smallest page with the cube, for benchmarks: `?mode=component`, `?mode=chart` or `?mode=echo`, `&shape=4,4,4,6`.
+
+All modes have the same control, a seed. `component` shows the figure with `normviz.ui.plot`, with what it needs for
+its highlights; `chart` shows the same figure with `st.plotly_chart`; `echo` writes the seed and nothing else.
+"""
+
+import streamlit as st
+
+from normviz.figures import cube
+from normviz.normalize import normalize
+from normviz.samples import SAMPLES
+from normviz.schemes import get_scheme
+from normviz.ui.plot import plot
+from normviz.ui.server import MIDDLEWARE, ROUTES
+
+HEIGHT = 480
+
+app = st.App(__file__, routes=ROUTES, middleware=MIDDLEWARE)
+
+if __name__ == "__main__":
+    st.set_page_config(page_title="cube")
+    mode = st.query_params.get("mode", "component")
+    shape = tuple(map(int, st.query_params.get("shape", "4,4,4,6").split(",")))
+    seed = st.number_input("Seed", 0, 9999)
+    if mode == "echo":
+        with st.container(key="echo"):
+            st.write(f"seed {seed}")
+        st.stop()
+    scheme = get_scheme("batch")
+    x = SAMPLES["uneven"].make(shape, seed)
+    result = normalize(x, scheme)
+    figure = cube.cube_figure(shape, "folded", *cube.value_levels(x), ("C", "N", "H·W"))
+    if mode == "chart":
+        st.plotly_chart(figure, key="cube", width="stretch", height=HEIGHT)
+    else:
+        hover = cube.hover_data(shape, "folded", scheme.field, scheme.summation, x, result.xhat)
+        plot(figure, "cube", "A cube", f"{HEIGHT}px", hover, (0, 0, 0, 0), "nhwc")

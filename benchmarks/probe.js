@@ -1,0 +1,127 @@
+// Runs before a page's own scripts and tells when what was asked for is on the screen. All times are in ms
+// since the navigation began, on the clock of performance.now() and of event.timeStamp.
+(() => {
+  const probe = window.probe = { messages: [], parses: [], reacts: [], result: null };
+  const now = () => performance.now();
+  let waiting = null;
+
+  // The scene that shows the cube, and a piece of what its mesh was last given: another seed, another piece.
+  function scene() {
+    for (const graph of document.querySelectorAll(".js-plotly-plot")) {
+      const { _scene } = graph._fullLayout?.scene ?? {};
+      const mesh = _scene && Object.values(_scene.traces).find((trace) => trace.data?.name === "cells");
+      if (mesh) return { graph, gl: _scene.glplot.gl, piece: Array.prototype.slice.call(mesh.data.intensity, 0, 512).join() };
+    }
+    return null;
+  }
+
+  // The frame after the one that drew, once the graphics card (or its stand-in) has finished: readPixels waits for it.
+  function finish(gl, marks) {
+    const { start, resolve } = waiting;
+    waiting = null;
+    requestAnimationFrame(() => {
+      if (gl) {
+        const bound = gl.getParameter(gl.FRAMEBUFFER_BINDING);
+        gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+        gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+        gl.bindFramebuffer(gl.FRAMEBUFFER, bound);
+      }
+      resolve({ start: start(), ...marks, done: now() });
+    });
+  }
+
+  function looked() {
+    const found = waiting?.drawn && scene();
+    if (found && waiting.drawn(found)) finish(found.gl, { ...waiting.marks, drawn: now(), same: found.graph === waiting.graph });
+  }
+
+  for (const { prototype } of [WebGLRenderingContext, WebGL2RenderingContext]) {
+    for (const name of ["drawArrays", "drawElements"]) {
+      const plain = prototype[name];
+      prototype[name] = function (...args) {
+        plain.apply(this, args);
+        if (!waiting?.drawn || waiting.queued) return;
+        const job = waiting;
+        job.queued = true;                             // after all draw calls of this frame
+        queueMicrotask(() => { job.queued = false; if (job === waiting) looked(); });
+      };
+    }
+  }
+
+  const parse = JSON.parse;
+  JSON.parse = function (text, ...rest) {
+    const begin = now(), value = parse.call(this, text, ...rest);
+    if (text?.length > 10_000) probe.parses.push([begin, now()]);
+    return value;
+  };
+
+  const Socket = window.WebSocket;
+  window.WebSocket = class extends Socket {
+    constructor(...args) {
+      super(...args);
+      this.addEventListener("message", ({ data }) => probe.messages.push([now(), data.byteLength ?? data.size ?? data.length]));
+    }
+  };
+
+  function wrapReact() {
+    const { Plotly } = window;
+    if (!Plotly || Plotly.timed) return;
+    const { react } = Plotly;
+    Plotly.timed = true;
+    Plotly.react = async (...args) => {
+      const begin = now(), value = await react(...args);
+      probe.reacts.push([begin, now()]);
+      return value;
+    };
+  }
+
+  function wait(start, more) {
+    for (const list of [probe.messages, probe.parses, probe.reacts]) list.length = 0;
+    probe.result = new Promise((resolve) => { waiting = { start, resolve, marks: {}, ...more }; });
+  }
+
+  function keydown() {
+    let at = null;
+    addEventListener("keydown", (event) => { at = event.timeStamp; }, { capture: true, once: true });
+    return () => at;
+  }
+
+  probe.stop = () => { waiting = null; };
+
+  // From a key press to the cube with other values.
+  probe.key = () => {
+    wrapReact();
+    const { graph, piece } = scene();
+    wait(keydown(), { graph, drawn: (found) => found.piece !== piece });
+  };
+
+  function watch(element, seen) {
+    const observer = new MutationObserver(() => { if (seen()) observer.disconnect(); });
+    observer.observe(element, { childList: true, subtree: true, characterData: true });
+  }
+
+  // From a key press to another text.
+  probe.echo = () => {
+    const text = () => document.querySelector(".st-key-echo")?.textContent, before = text();
+    wait(keydown(), {});
+    watch(document.body, () => text() !== before && (requestAnimationFrame(() => finish(null, { drawn: now() })), true));
+  };
+
+  // From a move of the pointer to the highlight of another cell.
+  probe.hover = () => {
+    let at = null;
+    addEventListener("mousemove", (event) => { at = event.timeStamp; }, { capture: true, once: true });
+    wait(() => at, {});
+    const job = waiting, readout = document.querySelector(".st-key-cube .nv-readout"), before = readout.textContent;
+    watch(readout, () => {
+      if (job !== waiting) return true;
+      if (readout.textContent === before || at === null) return false;
+      job.marks = { told: now() };
+      requestAnimationFrame(() => { job.marks.frame = now(); });
+      job.drawn = () => true;
+      return true;
+    });
+  };
+
+  wait(() => 0, { drawn: () => true });                // from the navigation to the first cube
+})();
