@@ -1,7 +1,7 @@
 // Runs before a page's own scripts and tells when what was asked for is on the screen. All times are in ms
 // since the navigation began, on the clock of performance.now() and of event.timeStamp.
 (() => {
-  const probe = window.probe = { messages: [], parses: [], reacts: [], result: null };
+  const probe = window.probe = { messages: [], reacts: [], result: null };
   const now = () => performance.now();
   let waiting = null;
 
@@ -32,7 +32,7 @@
 
   function looked() {
     const found = waiting?.drawn && scene();
-    if (found && waiting.drawn(found)) finish(found.gl, { ...waiting.marks, drawn: now(), same: found.graph === waiting.graph });
+    if (found && waiting.drawn(found)) finish(found.gl, { drawn: now(), same: found.graph === waiting.graph });
   }
 
   for (const { prototype } of [WebGLRenderingContext, WebGL2RenderingContext]) {
@@ -40,20 +40,13 @@
       const plain = prototype[name];
       prototype[name] = function (...args) {
         plain.apply(this, args);
-        if (!waiting?.drawn || waiting.queued) return;
+        if (!waiting?.drawn || waiting.queued || !waiting.ready()) return;
         const job = waiting;
         job.queued = true;                             // after all draw calls of this frame
         queueMicrotask(() => { job.queued = false; if (job === waiting) looked(); });
       };
     }
   }
-
-  const parse = JSON.parse;
-  JSON.parse = function (text, ...rest) {
-    const begin = now(), value = parse.call(this, text, ...rest);
-    if (text?.length > 10_000) probe.parses.push([begin, now()]);
-    return value;
-  };
 
   const Socket = window.WebSocket;
   window.WebSocket = class extends Socket {
@@ -76,8 +69,8 @@
   }
 
   function wait(start, more) {
-    for (const list of [probe.messages, probe.parses, probe.reacts]) list.length = 0;
-    probe.result = new Promise((resolve) => { waiting = { start, resolve, marks: {}, ...more }; });
+    for (const list of [probe.messages, probe.reacts]) list.length = 0;
+    probe.result = new Promise((resolve) => { waiting = { start, resolve, ready: () => true, ...more }; });
   }
 
   function keydown() {
@@ -95,32 +88,24 @@
     wait(keydown(), { graph, drawn: (found) => found.piece !== piece });
   };
 
-  function watch(element, seen) {
-    const observer = new MutationObserver(() => { if (seen()) observer.disconnect(); });
-    observer.observe(element, { childList: true, subtree: true, characterData: true });
-  }
-
   // From a key press to another text.
   probe.echo = () => {
     const text = () => document.querySelector(".st-key-echo")?.textContent, before = text();
     wait(keydown(), {});
-    watch(document.body, () => text() !== before && (requestAnimationFrame(() => finish(null, { drawn: now() })), true));
+    const observer = new MutationObserver(() => {
+      if (text() === before) return;
+      observer.disconnect();
+      requestAnimationFrame(() => finish(null, { drawn: now() }));
+    });
+    observer.observe(document.body, { childList: true, subtree: true, characterData: true });
   };
 
-  // From a move of the pointer to the highlight of another cell.
+  // From a move of the pointer to the highlight of another cell, which is drawn after its values are told.
   probe.hover = () => {
     let at = null;
     addEventListener("mousemove", (event) => { at = event.timeStamp; }, { capture: true, once: true });
-    wait(() => at, {});
-    const job = waiting, readout = document.querySelector(".st-key-cube .nv-readout"), before = readout.textContent;
-    watch(readout, () => {
-      if (job !== waiting) return true;
-      if (readout.textContent === before || at === null) return false;
-      job.marks = { told: now() };
-      requestAnimationFrame(() => { job.marks.frame = now(); });
-      job.drawn = () => true;
-      return true;
-    });
+    const readout = document.querySelector(".st-key-cube .nv-readout"), before = readout.textContent;
+    wait(() => at, { ready: () => at !== null && readout.textContent !== before, drawn: () => true });
   };
 
   wait(() => 0, { drawn: () => true });                // from the navigation to the first cube

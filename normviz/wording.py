@@ -63,7 +63,7 @@ def alt_words(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str
     if scheme.field is None:
         return text + "No normalization: no elements share a statistic."
     words = field_words(scheme.field, focus, shape, scheme.axes)
-    return text + f"{scheme.name.capitalize()}: lit is the field of the chosen element, {words}."
+    return text + f"{scheme.name[0].upper()}{scheme.name[1:]}: lit is the field of the chosen element, {words}."
 
 
 def plural(number: int, noun: str) -> str:

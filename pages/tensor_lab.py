@@ -14,11 +14,12 @@ scheme = lab.scheme_of(view)
 lab_controls.controls(view, scheme)
 store("lab", lab.PARAMS, view, lambda key: lab.has(scheme, key))
 with st.container():  # there even when empty: what moves in the page is mounted anew, and the camera lost
-    if notes:
-        st.info(f"Replaced by the nearest valid value: {'; '.join(notes)}.", icon=":material/link:")
+    told = [note for key, note in notes.items() if lab.has(scheme, key)]
+    if told:
+        st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
 
 focus, theme = view["focus"], st.context.theme.type or "light"
-eps, gain, bias = lab.eps_of(view, scheme), view["gain"], view["bias"]
+eps, (gain, bias) = lab.eps_of(view, scheme), lab.affine_of(view, scheme)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     lab_controls.picture_controls()

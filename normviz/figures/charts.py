@@ -17,9 +17,8 @@ def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str 
     colours = THEMES[theme]
     figure = make_subplots(1, len(panels), subplot_titles=[title for title, _, _ in panels], horizontal_spacing=0.08)
     for column, (_, everything, field) in enumerate(panels, 1):
-        finite = everything[np.isfinite(everything)]
-        edges = np.histogram_bin_edges(finite, BINS) if finite.size else np.linspace(-1, 1, BINS + 1)
-        centres, first = (edges[1:] + edges[:-1]) / 2, column == 1
+        edges = _edges(everything)
+        centres, first = edges[1:] / 2 + edges[:-1] / 2, column == 1
         for name, values, style in (
             ("all elements", everything, {"marker": {"color": colours.muted, "opacity": 0.55}}),
             (
@@ -81,6 +80,17 @@ def statistics_map(
         update(title=", ".join(names), tickvals=ticks, ticktext=text, showgrid=False, zeroline=False)
     figure.update_yaxes(autorange="reversed")
     return figure
+
+
+def _edges(values: np.ndarray) -> np.ndarray:
+    """Ascending edges of the bins, also for numbers that are alike, or as large as a float can be."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)
+    if low == high:
+        reach, most = max(abs(low) / 1000, 0.5), np.finfo(float).max
+        low, high = max(low - reach, -most), min(high + reach, most)
+    share = np.linspace(0, 1, BINS + 1)
+    return np.sort(low * (1 - share) + high * share)
 
 
 def _look(colours: Theme) -> dict:

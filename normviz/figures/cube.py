@@ -15,6 +15,7 @@ from normviz.figures.layout import Layout, grid_lines, surface
 from normviz.figures.palette import HUES, NOT_FINITE, THEMES, Theme
 
 FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
+OUTLINED_UP_TO = 1_000  # blocks; beyond, their outlines and names would hide them and weigh more than the cells
 EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
 FRAME, FRAME_RATIO = 1.7, 1.25  # height of the frame that the cube fills at first, and its width to height
 NAME_HEIGHT = 0.5  # of a block's name over the block, in cells
@@ -66,10 +67,10 @@ def cube_figure(
     """
     colours = THEMES[theme]
     layout, faces = surface(view, shape, roles)
-    fine = layout.extent.max() <= FINE_LINES_UP_TO
+    fine, outlined = layout.extent.max() <= FINE_LINES_UP_TO, len(layout.origins) <= OUTLINED_UP_TO
     traces = [
         _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
-        _grid(grid_lines(layout, fine), colours),
+        _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
         go.Mesh3d(name="field", color=colours.field, opacity=0.9 if legend["kind"] == "plain" else 0, **_EMPTY_MESH),
         go.Scatter3d(name="edges", line={"color": colours.ink, "width": 7}, **_EMPTY_LINES),
         go.Scatter3d(name="summation", line={"color": colours.ink, "width": 4, "dash": "dash"}, **_EMPTY_LINES),
@@ -181,10 +182,8 @@ def _polyline(lines: np.ndarray) -> np.ndarray:
 
 def _block_names(layout: Layout, colours: Theme, name: str) -> go.Scatter3d:
     """What each block is, over it, where there are blocks."""
-    named = layout.solids if layout.dimensions[3] else ()
-    x, y, z = (
-        np.array([np.add(origin, [block.shape[0] / 2, 0, -NAME_HEIGHT]) for origin, block in named]).reshape(-1, 3).T
-    )
+    named = layout.origins if layout.dimensions[3] and len(layout.origins) <= OUTLINED_UP_TO else np.empty((0, 3))
+    x, y, z = np.add(named, [layout.blocks.shape[1] / 2, 0, -NAME_HEIGHT]).T
     text = [f"{name} {number}" for number in range(len(named))]
     font = {"size": 15, "color": colours.ink}
     return go.Scatter3d(name="blocks", x=x, y=y, z=z, text=text, mode="text", textfont=font, hoverinfo="skip")
@@ -242,4 +241,6 @@ def _compact(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def _base64(array: np.ndarray, dtype: type) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()).decode()
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite
+        numbers = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
+    return base64.b64encode(numbers.tobytes()).decode()

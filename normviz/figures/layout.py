@@ -22,18 +22,20 @@ class Layout:
 
     Attributes:
         offsets: for each axis (N, H, W, C), an array (n, 3) to be summed up to a position.
-        solids: the gapless blocks of cells, each with its origin and the flat index of every cell in it.
+        origins: where each gapless block of cells starts, an array (blocks, 3).
+        blocks: the flat index of every cell in each block, an array (blocks, x, y, z).
         dimensions: which axes run along x, y and z, and which from block to block.
     """
 
     offsets: tuple[np.ndarray, ...]
-    solids: tuple[tuple[np.ndarray, np.ndarray], ...]
+    origins: np.ndarray
+    blocks: np.ndarray
     dimensions: tuple[tuple[int, ...], ...]
 
     @property
     def extent(self) -> np.ndarray:
         """Size of the whole along x, y and z."""
-        return np.max([origin + cells.shape for origin, cells in self.solids], axis=0)
+        return self.origins.max(axis=0) + self.blocks.shape[1:]
 
 
 def folded(shape: Shape) -> Layout:
@@ -41,7 +43,7 @@ def folded(shape: Shape) -> Layout:
     n, h, w, c = shape
     cells = np.arange(n * h * w * c).reshape(n, h * w, c).transpose(2, 0, 1)
     offsets = (_along(n, 1), _along(h, 2, w), _along(w, 2), _along(c, 0))
-    return Layout(offsets, ((np.zeros(3), cells),), ((3,), (0,), (1, 2), ()))
+    return Layout(offsets, np.zeros((1, 3)), cells[None], ((3,), (0,), (1, 2), ()))
 
 
 def unfolded(shape: Shape) -> Layout:
@@ -51,10 +53,10 @@ def unfolded(shape: Shape) -> Layout:
     wanted = min(n, ceil(sqrt(n * 2 * (h + GAP) / (w + aside))))  # about twice as wide as high
     columns = next((k for k in range(wanted, min(n, 2 * wanted) + 1) if n % k == 0), wanted)
     place = np.arange(n)
-    blocks = np.stack([place % columns * (w + aside), np.zeros(n), place // columns * (h + GAP)], axis=1)
+    origins = np.stack([place % columns * (w + aside), np.zeros(n), place // columns * (h + GAP)], axis=1)
     cells = np.arange(n * h * w * c).reshape(n, h, w, c).transpose(0, 2, 3, 1)
-    offsets = (blocks, _along(h, 2), _along(w, 0), _along(c, 1))
-    return Layout(offsets, tuple(zip(blocks, cells, strict=True)), ((2,), (3,), (1,), (0,)))
+    offsets = (origins, _along(h, 2), _along(w, 0), _along(c, 1))
+    return Layout(offsets, origins, cells, ((2,), (3,), (1,), (0,)))
 
 
 VIEWS = {"folded": folded, "unfolded": unfolded}
@@ -80,16 +82,16 @@ def surface(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2
     ids = np.arange(prod(shape)).reshape(shape).transpose(roles).reshape(-1)
     layout = Layout(
         offsets=tuple(drawn.offsets[roles.index(axis)] for axis in range(4)),
-        solids=tuple((origin, ids[cells]) for origin, cells in drawn.solids),
+        origins=drawn.origins,
+        blocks=ids[drawn.blocks],
         dimensions=tuple(tuple(roles[role] for role in along) for along in drawn.dimensions),
     )
-    corners, cells = zip(*(_outside(origin, block) for origin, block in layout.solids), strict=True)
-    return layout, Surface(np.concatenate(corners), np.concatenate(cells))
+    return layout, Surface(*_outside(layout.origins, layout.blocks))
 
 
 def grid_lines(layout: Layout, fine: bool = True) -> np.ndarray:
     """Line segments (lines, 2, 3) on the outside of every block: between all cells, or its twelve edges only."""
-    return np.concatenate([_lines(origin, block.shape, fine) for origin, block in layout.solids])
+    return _at_each(layout.origins, _lines(layout.blocks.shape[1:], fine))
 
 
 def _along(n: int, dimension: int, step: int = 1) -> np.ndarray:
@@ -98,23 +100,28 @@ def _along(n: int, dimension: int, step: int = 1) -> np.ndarray:
     return offsets
 
 
-def _outside(origin: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The six sides of a block as faces."""
-    corners, cells = [], []
+def _at_each(origins: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Faces or lines of one block (count, points, 3), again at the origin of every block."""
+    return (origins[:, None, None] + points).reshape(-1, *points.shape[1:])
+
+
+def _outside(origins: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The six sides of every block as faces."""
+    corners, cells, size = [], [], blocks.shape[1:]
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     for normal in range(3):
         first, second = (d for d in range(3) if d != normal)
-        for side in (0, block.shape[normal]):
-            ids = np.take(block, min(side, block.shape[normal] - 1), axis=normal)
-            faces = np.empty((ids.size, 4, 3))
-            a, b = np.indices(ids.shape).reshape(2, -1, 1)
+        for side in (0, size[normal]):
+            ids = np.take(blocks, min(side, size[normal] - 1), axis=normal + 1)
+            faces = np.empty((ids[0].size, 4, 3))
+            a, b = np.indices(ids.shape[1:]).reshape(2, -1, 1)
             faces[..., normal], faces[..., first], faces[..., second] = side, a + square[:, 0], b + square[:, 1]
-            corners.append(faces + origin)
+            corners.append(_at_each(origins, faces))
             cells.append(ids.ravel())
     return np.concatenate(corners), np.concatenate(cells)
 
 
-def _lines(origin: np.ndarray, size: tuple[int, ...], fine: bool) -> np.ndarray:
+def _lines(size: tuple[int, ...], fine: bool) -> np.ndarray:
     """On every side of a block, lines along one dimension at each step of the other."""
     lines = []
     for along in range(3):
@@ -125,5 +132,5 @@ def _lines(origin: np.ndarray, size: tuple[int, ...], fine: bool) -> np.ndarray:
                 segment = np.zeros((len(ticks), 2, 3))
                 segment[:, 1, along] = size[along]
                 segment[..., step], segment[..., normal] = ticks[:, None], side
-                lines.append(segment + origin)
+                lines.append(segment)
     return np.concatenate(lines)

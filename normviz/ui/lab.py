@@ -1,15 +1,18 @@
 """The state of the tensor lab: what its link holds, and the scheme and the tensor that it asks for."""
 
+from collections.abc import Callable
+from math import gcd
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from normviz.errors import InvalidInput
 from normviz.fields import AXES, MAX_ELEMENTS, OWN, Field, Rule, Shape, divisors, largest_fit
 from normviz.figures.layout import VIEWS
 from normviz.samples import SAMPLES
 from normviz.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
-from normviz.ui.link import Param, View, choice, flag, real, whole
+from normviz.ui.link import Param, View, choice, decimal, flag, real, whole
 
 SIZES = ("n", "h", "w", "c")
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
@@ -32,13 +35,32 @@ def shape_of(view: View) -> Shape:
 
 
 def fit(view: View) -> View:
-    """The shape, made to fit into what is drawn."""
+    """The shape, made to fit into what is drawn; that of one's own data where they are there."""
+    own = st.session_state.get("own") if view["data"] == OWN_DATA else None
+    if own is not None:
+        return dict(zip(SIZES, own.shape, strict=True))
     return dict(zip(SIZES, largest_fit(shape_of(view), MAX_ELEMENTS), strict=True))
 
 
+def grouped(view: View) -> dict[str, int]:
+    """The axes that the scheme cuts into groups, with their length; C where it cuts none."""
+    scheme = SCHEMES[view["scheme"]]
+    lengths = zip(scheme.axes, shape_of(view), strict=True)
+    cut = (any(field.rules[axis].kind == "groups" for field in scheme.fields) for axis in range(4))
+    return {axis: n for (axis, n), is_cut in zip(lengths, cut, strict=True) if is_cut} or {"C": view["c"]}
+
+
+def group_options(view: View) -> list[int]:
+    """The numbers of groups that every such axis can be cut into."""
+    return divisors(gcd(*grouped(view).values()))
+
+
 def _divisor(value: Any, view: View) -> int:
-    number = float(value)
-    return min(divisors(view["c"]), key=lambda d: (abs(d - number), d))
+    return _closest(group_options(view), float(value))
+
+
+def _closest(numbers: list[int], number: float) -> int:
+    return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
 
 
 def _eps(value: Any, view: View) -> float:
@@ -65,8 +87,23 @@ def rule_options(n: int) -> list[str]:
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
 
-def _rule(size: str):
-    return choice(lambda view: rule_options(view[size]))
+def _rule(size: str) -> Callable[[Any, View], str]:
+    def nearest(value: Any, view: View) -> str:
+        n = view[size]
+        options = rule_options(n)
+        if value in options:
+            return value
+        try:
+            rule = Rule.parse(value)
+        except InvalidInput:
+            return choice(options)(value, view)
+        if rule.kind == "groups":
+            rule = Rule("groups", _closest(divisors(n), rule.parameter))
+        elif rule.kind == "window":
+            rule = Rule("window", min(rule.parameter, MAX_RADIUS))
+        return str(rule.canonical(n))
+
+    return nearest
 
 
 _CUSTOM = SCHEMES["custom"]
@@ -88,9 +125,9 @@ PARAMS = (
     Param("divide", True, flag, lambda on: str(int(on))),
     Param("apart", False, flag, lambda on: str(int(on))),
     *(Param(key, rule, _rule(size)) for key, (size, rule) in RULES.items()),
-    Param("eps", DEFAULT_EPS, _eps, lambda eps: f"{eps:g}"),
-    Param("gain", 1.0, real(-10, 10), lambda value: f"{value:g}"),
-    Param("bias", 0.0, real(-10, 10), lambda value: f"{value:g}"),
+    Param("eps", DEFAULT_EPS, _eps, decimal),
+    Param("gain", 1.0, real(-10, 10), decimal),
+    Param("bias", 0.0, real(-10, 10), decimal),
     Param("data", "uneven", choice([*SAMPLES, OWN_DATA])),
     Param("seed", 0, whole(0, 9999)),
     Param("view", "folded", choice(list(VIEWS))),
@@ -140,6 +177,11 @@ def _windows(field: Field, radius: int, over: list[str]) -> Field:
 def eps_of(view: View, scheme: Scheme) -> float:
     """ε as the scheme takes it: 0 where it has none."""
     return view["eps"] if has(scheme, "eps") else 0.0
+
+
+def affine_of(view: View, scheme: Scheme) -> tuple[float, float]:
+    """γ and β as the scheme takes them: 1 and 0 where it has none."""
+    return view["gain"] if has(scheme, "gain") else 1.0, view["bias"] if has(scheme, "bias") else 0.0
 
 
 def tensor(view: View) -> np.ndarray:

@@ -3,10 +3,23 @@
 import streamlit as st
 
 from normviz.errors import InvalidInput
-from normviz.fields import AXES, AXIS, MAX_ELEMENTS, check_shape, divisors
+from normviz.fields import AXES, AXIS, MAX_ELEMENTS, check_shape
 from normviz.samples import SAMPLES, read_upload, shrink_image
 from normviz.schemes import SCHEMES, Scheme
-from normviz.ui.lab import COLOURS, EPS_STEPS, MAX_RADIUS, OWN_DATA, PRESETS, SIZES, fit, has, rule_options, shape_of
+from normviz.ui.lab import (
+    COLOURS,
+    EPS_STEPS,
+    MAX_RADIUS,
+    OWN_DATA,
+    PRESETS,
+    SIZES,
+    fit,
+    group_options,
+    grouped,
+    has,
+    rule_options,
+    shape_of,
+)
 from normviz.ui.link import View
 from normviz.wording import shape_words
 
@@ -66,8 +79,8 @@ def _parameters(view: View, scheme: Scheme) -> None:
     if scheme.key == "custom":
         _custom(view)
     if has(scheme, "groups"):
-        options = divisors(view["c"])
-        st.selectbox(f"Groups G (divisors of C = {view['c']})", options, key="groups", **KEPT)
+        cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
+        st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
     if has(scheme, "radius"):
         st.slider("Radius R of what divides", 0, MAX_RADIUS, key="radius", **KEPT)
         st.selectbox("Radius of what is averaged", ["same", *map(str, range(MAX_RADIUS + 1))], key="radius_a", **KEPT)
@@ -170,5 +183,6 @@ def _take_upload() -> None:
 
 def _use_own_shape() -> None:
     state = st.session_state
+    state["upload error"] = None  # of a file that is no longer there
     if state["data"] == OWN_DATA and "own" in state:
         state.update(zip(SIZES, map(int, state["own"].shape), strict=True))

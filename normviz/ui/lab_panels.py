@@ -8,7 +8,7 @@ import streamlit as st
 from normviz import notation, snippets, wording
 from normviz.fields import AXIS, Index
 from normviz.figures.charts import histograms, statistics_map
-from normviz.normalize import Normalized
+from normviz.normalize import Normalized, quiet
 from normviz.schemes import Scheme, same_as
 from normviz.statistics import element, statistics_table
 from normviz.ui.link import View
@@ -88,6 +88,7 @@ def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, 
         st.caption(f"The {kind} has the shape {shape}; framed is the one of the locked element.")
 
 
+@quiet
 def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:
     """Histograms before and after, of all elements and of the field."""
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)

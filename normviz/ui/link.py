@@ -12,6 +12,8 @@ from typing import Any
 import streamlit as st
 
 View = dict[str, Any]
+Notes = dict[str, str]
+"""By the key of a value: what was given and what it became."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Param:
     text: Callable[[Any], str] = str
 
 
-def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) -> tuple[View, list[str]]:
+def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) -> tuple[View, Notes]:
     """Fill the session from the link or from itself, every value valid; and notes on what had to be replaced.
 
     `repair` mends what is wrong between the values of a link; between those of widgets it is for the page to say.
@@ -43,30 +45,26 @@ def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) 
     bare = left and not any(p.key in link for p in params)  # back from another page: as it was left
     # A rerun that a widget caused may still carry the address of before; then the widgets are right.
     moved = link != state.get(f"{page} link") and held == last and not bare
-    view, notes = clean(params, link if moved else held)
+    given = link if moved else held
+    view, notes = clean(params, given)
     if moved:
-        wanted = repair(view)
-        notes += [f"{key} = {view[key]} became {value}" for key, value in wanted.items() if value != view[key]]
-        view, _ = clean(params, view | wanted)
+        view, _ = clean(params, view | repair(view))
+        notes = _notes(params, given, view)
     for key, value in view.items():
         if state.get(key) != value or key not in state:
             state[key] = value
     return view, notes
 
 
-def clean(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, list[str]]:
+def clean(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, Notes]:
     """Every value made valid, in the order of the params; and a note for each that had to be replaced."""
-    view, notes = {}, []
+    view = {}
     for param in params:
-        given = raw.get(param.key, param.default)
         try:
-            value = param.nearest(given, view)
+            view[param.key] = param.nearest(raw.get(param.key, param.default), view)
         except (ValueError, TypeError, OverflowError):
-            value = param.nearest(param.default, view)
-        view[param.key] = value
-        if not _same(given, value, param):
-            notes.append(f"{param.key} = {str(given)[:40]} became {param.text(value)}")
-    return view, notes
+            view[param.key] = param.nearest(param.default, view)
+    return view, _notes(params, raw, view)
 
 
 def store(page: str, params: Sequence[Param], view: View, relevant: Callable[[str], bool]) -> None:
@@ -112,16 +110,29 @@ def choice(options: Sequence[str] | Callable[[View], Sequence[str]]) -> Callable
     return nearest
 
 
+def decimal(number: float) -> str:
+    """The shortest text that reads back as this very number: 2, 0.1, 1e-05."""
+    return str(number).removesuffix(".0")
+
+
 def flag(value: Any, view: View) -> bool:
     """On or off; in a link 1 or 0."""
     return value is True or str(value).lower() in ("1", "true", "yes", "on")
 
 
+def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> Notes:
+    """What of the given had to be replaced."""
+    replaced = (p for p in params if p.key in raw and not _same(raw[p.key], view[p.key], p))
+    return {p.key: f"{p.key} = {str(raw[p.key])[:40]} became {p.text(view[p.key])}" for p in replaced}
+
+
 def _same(given: Any, value: Any, param: Param) -> bool:
-    """Whether a value is what was given, be it as a value, as text or as another spelling of the same number."""
-    if given in (value, param.text(value)) or given == param.default:
+    """Whether a value is what was given, be it as text, in another order or as another spelling of the number."""
+    if given in (value, param.text(value)):
         return True
     try:
+        if isinstance(given, list):  # of a widget that lists what was picked in the order of the clicks
+            return sorted(given) == sorted(value)
         return float(given) == float(param.text(value))
     except (ValueError, TypeError):
         return False
