@@ -28,7 +28,7 @@ from normviz.samples import SAMPLES
 from normviz.schemes import get_scheme
 
 SHAPES: tuple[Shape, ...] = ((4, 4, 4, 6), (8, 8, 8, 8), (16, 8, 8, 64))
-SLAB: Shape = (1, 1, 96, 64)
+SLAB: Shape = (1, 1, 80, 76)
 """About as many faces as the largest, with a tenth of its elements: does time follow the surface?"""
 KINDS = {"A": "component", "B": "st.plotly_chart", "lab": "whole lab page", "echo": "text echo"}
 CASES = [(SHAPES[0], "echo"), *((shape, kind) for shape in SHAPES for kind in ("A", "B", "lab")), (SLAB, "A")]

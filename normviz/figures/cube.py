@@ -71,7 +71,7 @@ def cube_figure(
     traces = [
         _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
         _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
-        go.Mesh3d(name="field", color=colours.field, opacity=0.9 if legend["kind"] == "plain" else 0, **_EMPTY_MESH),
+        go.Mesh3d(name="field", color=colours.field, opacity=0.9 if legend["kind"] == "plain" else 1, **_EMPTY_MESH),
         go.Scatter3d(name="edges", line={"color": colours.ink, "width": 7}, **_EMPTY_LINES),
         go.Scatter3d(name="summation", line={"color": colours.ink, "width": 4, "dash": "dash"}, **_EMPTY_LINES),
         go.Mesh3d(name="element", color=colours.element, **_EMPTY_MESH),

@@ -109,7 +109,8 @@ class Plot {
       const { data: traces, layout } = JSON.parse(data.figure);
       if (hover) this.keepView(layout.scene);
       const lit = hover ? this.highlight(this.lock) : {};
-      const config = { displayModeBar: false, scrollZoom: true, responsive: false };
+      const config = { displayModeBar: false, scrollZoom: true, responsive: false,
+        plotGlPixelRatio: window.devicePixelRatio };  // Plotly would draw twice as wide and high on any screen
       await window.Plotly.react(this.graph, traces.map((t) => ({ ...t, ...lit[t.name] })), layout, config);
       if (hover) this.pickCellsOnly();
       if (hover && !this.drawn) this.listen();
@@ -155,7 +156,7 @@ class Plot {
     // Without a field a point: Plotly would drop an empty trace from the scene.
     const field = (of) => (of ? boxes(this.hover, index.map((v, axis) => of[axis][v])) : POINT);
     return {
-      field: mesh(field(bounds), 0.03),
+      field: mesh(this.hover.filled ? field(bounds) : POINT, 0.03),
       edges: lines(field(bounds), 0.04),
       summation: lines(field(dashed), 0.04),
       element: mesh(boxes(this.hover, index.map((v) => [v, v + 1])), 0.07 + 0.004 * this.hover.extent),
