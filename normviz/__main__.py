@@ -1,6 +1,7 @@
-"""The jobs of the app without a browser: `python -m normviz schemes | normalize`."""
+"""The jobs of the app without a browser: `python -m normviz schemes | normalize | table1`."""
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -20,7 +21,10 @@ def scheme_record(scheme: Scheme) -> dict:
     """A scheme as plain data: what `python -m normviz schemes --json` prints of it."""
     named = {
         name: None if field is None else field.named(scheme.axes)
-        for name, field in (("summation", scheme.summation), ("suppression", scheme.suppression))
+        for name, field in (
+            ("summation", scheme.summation),
+            ("suppression", scheme.suppression),
+        )
     }
     return {
         "key": scheme.key,
@@ -50,14 +54,20 @@ def list_schemes(arguments: argparse.Namespace) -> None:
         print(f"{record['key']:24}{record['acts_on']:12}{'; '.join(fields) or '–'}\n{'':24}{record['reference']}")
 
 
+def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
+    """The scheme of that key with the parameters, and for the custom one the rules, that were given."""
+    scheme = get_scheme(key, arguments.groups, arguments.radius)
+    if arguments.field is None or scheme.key != "custom":
+        return scheme
+    field = Field.parse(arguments.field, scheme.axes)
+    return scheme.with_fields(field, field)
+
+
 def normalize_file(arguments: argparse.Namespace) -> None:
     """Normalize a .npy file into another; the output appears whole or not at all."""
-    scheme = get_scheme(arguments.scheme, arguments.groups, arguments.radius)
-    if arguments.field is not None:
-        if scheme.key != "custom":
-            raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")
-        field = Field.parse(arguments.field, scheme.axes)
-        scheme = scheme.with_fields(field, field)
+    scheme = chosen_scheme(arguments.scheme, arguments)
+    if arguments.field is not None and scheme.key != "custom":
+        raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")
     try:
         content = arguments.input.read_bytes()
     except OSError as error:
@@ -89,6 +99,29 @@ def write_npy(path: Path, array: np.ndarray) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def print_table1(arguments: argparse.Namespace) -> None:
+    """Predict, measure and train the cells of Table 1 (Ba et al. 2016), and print them."""
+    from normviz.invariance.setting import Setting
+    from normviz.invariance.table import measure
+
+    keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
+    if arguments.field is not None and "custom" not in keys:
+        keys.append("custom")
+    names = {field.name for field in dataclasses.fields(Setting)}
+    given = {name: value for name, value in vars(arguments).items() if name in names and value is not None}
+    cells = measure([chosen_scheme(key, arguments) for key in keys], Setting(**given))
+    if arguments.json:
+        print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
+        return
+    words = {True: "invariant", False: "not", None: "–"}
+    print(f"{'':48}{'paper':>10}{'predicted':>11}{'forward gap':>13}{'training gap':>14}{'at equal rate':>15}")
+    for cell in cells:
+        predicted = "degenerate" if cell.degenerate else words[cell.predicted]
+        gaps = f"{cell.forward_gap:13.0e}{cell.training_gap:14.0e}{cell.training_gap_equal_lr:15.0e}"
+        mark = "" if cell.agrees else "  disagree"
+        print(f"{cell.scheme:24}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
+
+
 class Parser(argparse.ArgumentParser):
     """Usage errors in one line, as all bad input is told."""
 
@@ -99,8 +132,11 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The command line: one subcommand a job."""
-    parser = Parser(prog="python -m normviz", description="See and test normalization in deep learning.")
-    jobs = parser.add_subparsers(required=True, metavar="schemes | normalize", parser_class=Parser)
+    parser = Parser(
+        prog="python -m normviz",
+        description="See and test normalization in deep learning.",
+    )
+    jobs = parser.add_subparsers(required=True, metavar="schemes | normalize | table1", parser_class=Parser)
     job = jobs.add_parser("schemes", help="list the schemes with their fields and papers")
     job.add_argument("--json", action="store_true")
     job.set_defaults(run=list_schemes)
@@ -110,12 +146,53 @@ def build_parser() -> Parser:
     job.add_argument("--radius", type=int, metavar="R", help="radius of the windows")
     job.add_argument("--eps", type=float, metavar="E", help="ε, from 0; the scheme's own by default")
     job.add_argument(
-        "--field", metavar="N=full,H=own,…", help="rules of the custom scheme: own, full, groups(G), window(R)"
+        "--field",
+        metavar="N=full,H=own,…",
+        help="rules of the custom scheme: own, full, groups(G), window(R)",
     )
     job.add_argument("input", type=Path, metavar="IN.npy")
     job.add_argument("output", type=Path, metavar="OUT.npy")
     job.set_defaults(run=normalize_file)
+    add_table1(jobs)
     return parser
+
+
+def add_table1(jobs: argparse._SubParsersAction) -> None:
+    """The options of `table1`; what is not given is left to `Setting`."""
+    job = jobs.add_parser(
+        "table1",
+        help="Table 1 of Ba et al. 2016: predicted, measured forward, and trained",
+    )
+    job.add_argument(
+        "--schemes",
+        default="batch,weight,layer",
+        metavar="K,K",
+        help=", ".join(SCHEMES),
+    )
+    job.add_argument("--layer", help="dense or conv")
+    job.add_argument("--delta", type=float, metavar="D", help="δ > 0 of the re-scalings")
+    job.add_argument("--eps", type=float, metavar="E", help="ε of every scheme, from 0")
+    job.add_argument("--dtype", help="float64 or float32")
+    job.add_argument("--optimizer", help="sgd, momentum or adam")
+    job.add_argument("--rate", type=float, help="learning rate")
+    for name, text in (
+        ("steps", "of training"),
+        ("batch", "cases in a mini-batch"),
+        ("width", "units or channels"),
+    ):
+        job.add_argument(f"--{name}", type=int, help=text)
+    job.add_argument("--depth", type=int, help="normalized layers, 1 to 4")
+    job.add_argument("--groups", type=int, metavar="G", help="number of groups")
+    job.add_argument("--radius", type=int, metavar="R", default=2, help="radius of the windows")
+    job.add_argument(
+        "--field",
+        metavar="N=full,…",
+        help="rules of the custom scheme, which this adds",
+    )
+    job.add_argument("--device", help="auto, cpu, cuda or mps")
+    job.add_argument("--seed", type=int)
+    job.add_argument("--json", action="store_true")
+    job.set_defaults(run=print_table1)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

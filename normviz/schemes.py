@@ -86,6 +86,16 @@ class Scheme:
         """The parameters of its rules and their values, by kind: {"groups": 2}, {"window": 1} or {}."""
         return {kind: value for field in reversed(self.fields) for kind, value in field.parameters().items()}
 
+    @property
+    def on_weights(self) -> "Scheme | None":
+        """The part that acts on the weights: itself, the scheme in front of it, or None."""
+        return self if self.acts_on == "weight" else SCHEMES.get(self.weight)
+
+    @property
+    def on_activations(self) -> "Scheme | None":
+        """The part that acts on the summed inputs, or None."""
+        return None if self.acts_on == "weight" else self
+
     def scale(self, shape: Shape) -> float:
         """What ẑ is multiplied by beside the deviation: 1 / sqrt(fan-in) where the scheme says so, else 1."""
         return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0

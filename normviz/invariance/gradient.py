@@ -1,0 +1,105 @@
+"""The general form and its derivative, for any fields, in as few operations as there are.
+
+    v = z - E_A z,   σ² = ε + E_B v²,   ẑ = v / σ
+    u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂z = u - E_Aᵀ u        with g = ∂l/∂ẑ
+
+`normalize` is the reference, with its care for extreme numbers; this is for loops that train many networks.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from normviz.fields import Field, Shape
+
+
+class Average:
+    """E over the boxes of a field, and its transpose, on tensors (..., N, H, W, C) of one shape.
+
+    Full axes are averaged at once, grouped ones block by block, and windows by a banded, row-stochastic matrix.
+    """
+
+    def __init__(self, field: Field, shape: Shape, like: torch.Tensor) -> None:
+        self.full: list[int] = []
+        self.groups: list[tuple[int, int]] = []
+        self.windows: list[tuple[int, torch.Tensor]] = []
+        for axis, (rule, n) in enumerate(zip(field.canonical(shape).rules, shape, strict=True), -4):
+            if rule.kind == "full" and n > 1:
+                self.full.append(axis)
+            elif rule.kind == "groups":
+                self.groups.append((axis, rule.parameter))
+            elif rule.kind == "window":
+                index = torch.arange(n)
+                lo, hi = torch.as_tensor(rule.bounds(n)).T
+                inside = (index >= lo[:, None]) & (index < hi[:, None])
+                inside = inside.to(like)
+                self.windows.append((axis, inside / inside.sum(1, keepdim=True)))
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """E x, in a shape that broadcasts against x."""
+        return self._apply(x, transposed=False)
+
+    def transposed(self, x: torch.Tensor) -> torch.Tensor:
+        """Eᵀ x; averages over equal boxes are their own transpose."""
+        return self._apply(x, transposed=True)
+
+    def _apply(self, x: torch.Tensor, transposed: bool) -> torch.Tensor:
+        if self.full:
+            x = x.mean(self.full, keepdim=True)
+        for axis, blocks in self.groups:
+            cut = x.unflatten(axis, (blocks, -1))
+            x = cut.mean(axis, keepdim=True).expand_as(cut).flatten(axis - 1, axis)
+        for axis, matrix in self.windows:
+            x = (x.movedim(axis, -1) @ (matrix if transposed else matrix.T)).movedim(-1, axis)
+        return x
+
+
+@dataclass
+class General:
+    """The general form on one shape: `forward` keeps what `backward` needs."""
+
+    summation: Average | None
+    suppression: Average | None
+    eps: float
+    scale: float = 1.0
+
+    def forward(self, z: torch.Tensor) -> torch.Tensor:
+        """ẑ; where σ is 0 it is 0, the limit of ε towards 0."""
+        v = z if self.summation is None else z - self.summation(z)
+        if self.suppression is None:
+            return v
+        sigma = torch.sqrt(self.suppression(v.square()) + self.eps)
+        self.inverse = torch.where(sigma > 0, sigma.reciprocal(), 0.0) if self.eps == 0 else sigma.reciprocal()
+        self.v, self.xhat = v, v * self.inverse
+        return self.xhat if self.scale == 1.0 else self.xhat * self.scale
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """∂l/∂z from g = ∂l/∂ẑ of the last `forward`."""
+        if self.suppression is not None:
+            g = g * self.inverse if self.scale == 1.0 else g * (self.inverse * self.scale)
+            if self.suppression.windows:  # overlapping boxes: σ of the others does not leave the average
+                g = g - self.v * self.suppression.transposed(g * self.xhat * self.inverse)
+            else:
+                g = g - self.xhat * self.suppression(g * self.xhat)
+        if self.summation is not None:
+            g = g - self.summation.transposed(g)
+        return g
+
+
+class Spectral:
+    """W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ with the leading singular vectors (Miyato et al. 2018)."""
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        """Ŵ of weights (..., kh, kw, Cin, Cout), as matrices with a column per unit."""
+        matrix = weight.flatten(-4, -2)
+        self.v = torch.linalg.eigh(matrix.mT @ matrix).eigenvectors[..., -1:]
+        along = matrix @ self.v
+        self.sigma = torch.linalg.vector_norm(along, dim=-2, keepdim=True)
+        self.u, self.xhat = along / self.sigma, matrix / self.sigma
+        return self.xhat.view_as(weight)
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """∂l/∂W from ∂l/∂Ŵ."""
+        matrix = g.flatten(-4, -2)
+        along = (matrix * self.xhat).sum((-2, -1), keepdim=True)
+        return ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)

@@ -1,0 +1,138 @@
+"""What is trained on, in NumPy: the digits, the first weights, and what each transformation does to them."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.invariance.setting import IMAGE, Setting
+from normviz.invariance.transformations import TRANSFORMATIONS, Transformation
+
+CLASSES = 10
+SHIFT = 0.5
+"""Size of γ in the re-centrings, beside data in 0..1 and weights of that order."""
+
+
+class Network(NamedTuple):
+    """One network of a stack: what is transformed (None: the original), and whether its learning rate follows."""
+
+    transformation: Transformation | None
+    follows: bool = True
+
+
+NETWORKS = (
+    Network(None),
+    *(Network(row) for row in TRANSFORMATIONS.values()),
+    *(Network(row, follows=False) for row in TRANSFORMATIONS.values() if row.weight_factor is not None),
+)
+"""Of every scheme: the original, its six twins, and those with re-scaled weights at the same learning rate."""
+
+
+def position(transformation: Transformation | None, follows: bool = True) -> int:
+    """Where a twin stands in the stack; a change that asks for no other learning rate stands there once."""
+    wanted = Network(
+        transformation,
+        follows or transformation is None or transformation.weight_factor is None,
+    )
+    return NETWORKS.index(wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One training run before it starts; every network starts from the same seeded numbers.
+
+    Attributes:
+        inputs: all digits as (digits, positions, fan-in); labels: their classes.
+        order: (steps, batch), which digits each mini-batch has.
+        factor, shift: what a network does to them: (networks, batch, 1, 1) and (networks, 1, 1, fan-in).
+        weights: of every normalized layer, (networks, kh, kw, Cin, Cout), transformed.
+        rates: their learning rates, (networks, 1, 1, 1, Cout).
+        classifier: (features, classes).
+    """
+
+    inputs: np.ndarray
+    labels: np.ndarray
+    order: np.ndarray
+    factor: np.ndarray
+    shift: np.ndarray
+    weights: list[np.ndarray]
+    rates: list[np.ndarray]
+    classifier: np.ndarray
+
+
+def make_problem(setting: Setting) -> Problem:
+    """The problem of a setting, from its seed."""
+    images, labels = digits()
+    rng = np.random.default_rng(setting.seed)
+    epochs = setting.steps * setting.batch // len(images) + 1
+    order = np.concatenate([rng.permutation(len(images)) for _ in range(epochs)])
+    order = order[: setting.steps * setting.batch].reshape(setting.steps, setting.batch)
+    inputs = cut_patches(images, setting.kernel) if setting.layer == "conv" else images.reshape(len(images), 1, -1)
+    factor, shift = _data_changes(setting, inputs.shape[-1], rng)
+    weights, rates = [], []
+    for shape in setting.weight_shapes:
+        fan_in = np.prod(shape[:3])
+        first = rng.standard_normal(shape) * fan_in**-0.5
+        gamma = SHIFT * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
+        weights.append(np.stack([transform_weights(first, change, setting.delta, gamma) for change, _ in NETWORKS]))
+        rates.append(np.stack([_rates(first, network, setting) for network in NETWORKS]))
+    features = int(np.prod(setting.shapes[-1][1:]))
+    classifier = rng.standard_normal((features, CLASSES)) * features**-0.5
+    return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
+
+
+def _data_changes(setting: Setting, fan_in: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Factor and shift of the data by network. One γ for all cases; for a convolution one number per input channel,
+    of which digits have one."""
+    gamma = SHIFT * rng.standard_normal(fan_in if setting.layer == "dense" else 1)
+    factor = np.ones((len(NETWORKS), setting.batch, 1, 1))
+    shift = np.zeros((len(NETWORKS), 1, 1, fan_in))
+    for row, (change, _) in enumerate(NETWORKS):
+        if change is not None and change.on == "data":
+            if change.factor is None:
+                shift[row] = gamma
+            else:
+                factor[row, : 1 if "N" in change.factor else None] = setting.delta
+    return factor, shift
+
+
+def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, gamma: np.ndarray) -> np.ndarray:
+    """W' of a weight tensor (kh, kw, Cin, Cout): δW, W with its first unit times δ, or every unit plus γ."""
+    if change is None or change.on == "data":
+        return weight
+    if change.weight_factor is None:
+        return weight + gamma
+    units = firing_unit(weight) if change.weight_factor else slice(None)
+    factor = np.ones(weight.shape[-1])
+    factor[units] = delta
+    return weight * factor
+
+
+def _rates(weight: np.ndarray, network: Network, setting: Setting) -> np.ndarray:
+    """The learning rate of every unit's weights, (1, 1, 1, Cout)."""
+    rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
+    if network.transformation is not None and network.follows:
+        units = firing_unit(weight) if network.transformation.weight_factor else slice(None)
+        rates[..., units] *= network.transformation.rate_factor(setting.optimizer, setting.delta)
+    return rates
+
+
+def firing_unit(weight: np.ndarray) -> int:
+    """The unit whose vector is re-scaled: that with the largest sum of weights, which inputs from 0 up make fire."""
+    return int(weight.sum((0, 1, 2)).argmax())
+
+
+def cut_patches(images: np.ndarray, kernel: int) -> np.ndarray:
+    """(digits, side, side) -> (digits, positions, kernel²): a convolution without padding as a dense layer."""
+    windows = np.lib.stride_tricks.sliding_window_view(images, (kernel, kernel), axis=(1, 2))
+    return windows.reshape(len(images), -1, kernel * kernel)
+
+
+@lru_cache(maxsize=1)
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """scikit-learn's 1,797 handwritten digits in 0..1, and their classes."""
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    return images.reshape(-1, IMAGE, IMAGE) / 16, labels

@@ -1,0 +1,129 @@
+"""Twins: the original network and its transformed copies, trained from the same start on the same mini-batches."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from normviz.errors import InvalidInput
+from normviz.invariance.problem import NETWORKS, Problem, make_problem
+from normviz.invariance.setting import Setting
+from normviz.invariance.stack import Stack
+from normviz.schemes import Scheme
+
+
+class Trained(NamedTuple):
+    """The losses of every step, (steps, schemes, networks); fewer steps than asked for when it was cancelled."""
+
+    losses: np.ndarray
+
+
+@dataclass
+class Data:
+    """The mini-batches as every network sees them, on the device."""
+
+    inputs: torch.Tensor
+    labels: torch.Tensor
+    order: torch.Tensor
+    factor: torch.Tensor
+    shift: torch.Tensor
+
+    def __call__(self, step: int | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(networks, cases · positions, fan-in) and (cases,)."""
+        chosen = self.order[step]
+        return torch.addcmul(self.shift, self.inputs[chosen], self.factor).flatten(1, 2), self.labels[chosen]
+
+
+def train(
+    schemes: Sequence[Scheme],
+    setting: Setting,
+    progress: Callable[[int], None] = lambda step: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Trained:
+    """Train the whole stack; `progress` is told each finished step, and `cancelled` asked before each."""
+    setting.check(schemes)
+    device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.dtype)
+    with torch.inference_mode():
+        data, stack = prepare(schemes, setting, make_problem(setting), device, dtype)
+        losses = torch.full(
+            (setting.steps, len(schemes), len(NETWORKS)),
+            torch.nan,
+            device=device,
+            dtype=dtype,
+        )
+        advance = _graph(stack, data, losses) if device.type == "cuda" else _eager(stack, data, losses)
+        done = 0
+        while done < setting.steps and not cancelled():
+            advance(done)
+            done += 1
+            progress(done)
+        return Trained(losses[:done].cpu().double().numpy())
+
+
+def resolve_device(setting: Setting) -> str:
+    """The device that "auto" means here: a GPU where there is one; MPS has no float64."""
+    there = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if setting.device == "mps" and setting.dtype == "float64":
+        raise InvalidInput("MPS has no float64; dtype float32 or device cpu would do.")
+    if not there.get(setting.device, True):
+        raise InvalidInput(f"there is no {setting.device} device here; auto or cpu would do.")
+    if setting.device != "auto":
+        return setting.device
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if setting.dtype == "float32" and torch.backends.mps.is_available() else "cpu"
+
+
+def prepare(
+    schemes: Sequence[Scheme],
+    setting: Setting,
+    problem: Problem,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> tuple[Data, Stack]:
+    """A problem on its device."""
+
+    def real(array: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(array, dtype=dtype, device=device)
+
+    labels, order = (torch.as_tensor(array, device=device) for array in (problem.labels, problem.order))
+    data = Data(real(problem.inputs), labels, order, real(problem.factor), real(problem.shift))
+    weights, rates = ([real(array) for array in arrays] for arrays in (problem.weights, problem.rates))
+    return data, Stack(schemes, setting, weights, rates, real(problem.classifier))
+
+
+def _eager(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], None]:
+    def advance(step: int) -> None:
+        losses[step] = stack.step(*data(step))
+
+    return advance
+
+
+def _graph(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], None]:
+    """The training step captured once as a CUDA graph and replayed: the counter of steps lives on the device."""
+    counter = torch.zeros(1, dtype=torch.long, device=losses.device)
+
+    def step() -> None:
+        inputs, labels = data(counter[0])
+        losses.index_copy_(0, counter, stack.step(inputs, labels)[None])
+        counter.add_(1)
+
+    state = [*stack.state(), counter]
+    before = [tensor.clone() for tensor in state]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step()  # warms up libraries and allocator, which a capture may not
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    for tensor, value in zip(state, before, strict=True):
+        tensor.copy_(value)
+    return lambda _: graph.replay()

@@ -1,0 +1,125 @@
+"""The stack's hand-written derivatives against autograd through the kernel, and against modules trained one by one."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from normviz.fields import Field
+from normviz.invariance.gradient import Average, General, Spectral
+from normviz.invariance.problem import NETWORKS, make_problem
+from normviz.invariance.setting import Setting
+from normviz.invariance.stack import FIRST_BIAS
+from normviz.invariance.twins import train
+from normviz.normalize import normalize
+from normviz.schemes import SCHEMES, get_scheme
+
+SHAPE = (4, 3, 3, 6)
+
+
+def rules(n):
+    groups = [f"groups({g})" for g in range(1, n + 1) if n % g == 0]
+    return st.sampled_from(["own", "full", *groups, "window(1)", "window(2)"])
+
+
+def fields():
+    return st.tuples(*map(rules, SHAPE)).map(lambda texts: Field.parse(",".join(texts)))
+
+
+def agree(scheme, eps, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    z = torch.randn(2, *SHAPE, dtype=torch.float64, generator=generator, requires_grad=True)
+    g = torch.randn(2, *SHAPE, dtype=torch.float64, generator=generator)
+    reference = normalize(z, scheme, eps).xhat
+    (wanted,) = torch.autograd.grad(reference, z, g)
+    with torch.no_grad():
+        if scheme.spectral:
+            form = Spectral()
+        else:
+            averages = (None if f is None else Average(f, SHAPE, z) for f in (scheme.summation, scheme.suppression))
+            form = General(*averages, eps, scheme.scale(SHAPE))
+        assert torch.allclose(form.forward(z), reference, rtol=1e-9, atol=1e-9)
+        assert torch.allclose(form.backward(g), wanted, rtol=1e-8, atol=1e-8 * wanted.abs().max())
+
+
+@pytest.mark.parametrize("key", [key for key, scheme in SCHEMES.items() if scheme.fields])
+def test_every_scheme(key):
+    agree(SCHEMES[key], 1e-2)
+
+
+@settings(max_examples=60)
+@given(st.none() | fields(), st.none() | fields(), st.integers(0, 99))
+def test_any_fields(summation, suppression, seed):
+    agree(SCHEMES["custom"].with_fields(summation, suppression), 1e-2, seed)
+
+
+class Net(nn.Module):
+    """One network as a user would write it; its normalization is the kernel with autograd."""
+
+    def __init__(self, scheme, setting, problem, network):
+        super().__init__()
+        self.scheme, self.setting = scheme, setting
+        self.weight = nn.Parameter(torch.tensor(problem.weights[0][network]))
+        self.gain = nn.Parameter(torch.ones(setting.width, dtype=torch.float64))
+        self.bias = nn.Parameter(torch.full((setting.width,), FIRST_BIAS, dtype=torch.float64))
+        self.last = nn.Linear(*problem.classifier.shape, dtype=torch.float64)
+        self.last.weight.data = torch.tensor(problem.classifier.T.copy())
+        self.last.bias.data.zero_()
+
+    def forward(self, x):
+        on_weights, on_activations = self.scheme.on_weights, self.scheme.on_activations
+        w = self.weight if on_weights is None else normalize(self.weight, on_weights, 0.0).xhat
+        a = (x @ w.reshape(-1, w.shape[-1])).reshape(self.setting.shapes[0])
+        xhat = a if on_activations is None else normalize(a, on_activations, self.setting.eps).xhat
+        return self.last(torch.relu(xhat * self.gain + self.bias).flatten(1))
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum"])
+@pytest.mark.parametrize("key", ["none", "batch", "group", "divisive", "weight", "spectral", "layer-weight"])
+def test_the_stack_equals_modules_trained_one_by_one(key, optimizer, layer):
+    setting = Setting(layer=layer, steps=6, batch=8, width=6, optimizer=optimizer, eps=1e-3)
+    scheme, problem = get_scheme(key, radius=2), make_problem(setting)
+    stacked = train([scheme], setting).losses[:, 0]
+    for network, (change, _) in enumerate(NETWORKS):
+        net = Net(scheme, setting, problem, network)
+        rates = torch.tensor(problem.rates[0][network]) / setting.rate
+        others = [p for name, p in net.named_parameters() if name != "weight"]
+        momentum = 0.9 if optimizer == "momentum" else 0.0
+        # One unit may have a learning rate of its own: its gradient is multiplied instead, which is the same for SGD.
+        net.weight.register_hook(lambda g, rates=rates: g * rates)
+        steps = torch.optim.SGD([net.weight, *others], lr=setting.rate, momentum=momentum)
+        for step, chosen in enumerate(problem.order):
+            x = problem.inputs[chosen] * problem.factor[network] + problem.shift[network]
+            loss = nn.functional.cross_entropy(net(torch.tensor(x)), torch.tensor(problem.labels[chosen]))
+            assert loss.item() == pytest.approx(stacked[step, network], rel=1e-9), (change, step)
+            steps.zero_grad()
+            loss.backward()
+            steps.step()
+
+
+def test_adam_is_torchs_up_to_epsilon():
+    setting = Setting(steps=8, batch=8, width=6, optimizer="adam")
+    scheme, problem = SCHEMES["layer"], make_problem(setting)
+    net = Net(scheme, setting, problem, 0)
+    steps = torch.optim.Adam(net.parameters(), lr=setting.rate, eps=1e-13)
+    losses = []
+    for chosen in problem.order:
+        loss = nn.functional.cross_entropy(
+            net(torch.tensor(problem.inputs[chosen])), torch.tensor(problem.labels[chosen])
+        )
+        losses.append(loss.item())
+        steps.zero_grad()
+        loss.backward()
+        steps.step()
+    assert np.allclose(losses, train([scheme], setting).losses[:, 0, 0], rtol=1e-6)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+def test_a_gpu_trains_the_same(optimizer):
+    schemes = [SCHEMES[key] for key in ("batch", "layer", "weight", "group")]
+    host, device = (train(schemes, Setting(steps=20, optimizer=optimizer, device=d)).losses for d in ("cpu", "cuda"))
+    assert np.allclose(host, device, rtol=1e-8)
