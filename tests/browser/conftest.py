@@ -1,58 +1,23 @@
 """A served app and a real Chromium, once for all browser tests."""
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, sync_playwright
-
-ROOT = Path(__file__).parents[2]
-CHROMIUM_ARGS = [
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-]
+from browsing import browser, served
+from playwright.sync_api import BrowserContext, Page
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(240):
-            try:
-                urlopen(f"{url}/_stcore/health", timeout=5).close()
-                break
-            except OSError:
-                assert process.poll() is None, "the app ended while starting"
-                time.sleep(0.25)
+    with served("app.py") as url:
         yield url
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 @pytest.fixture(scope="session")
 def context() -> Iterator[BrowserContext]:
     """One for all pages, so that plotly.js is fetched once."""
-    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGS)
-        yield browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-        browser.close()
+    with browser() as chromium:
+        yield chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
 
 
 class Lab:
