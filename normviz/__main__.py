@@ -119,6 +119,7 @@ def print_table1(arguments: argparse.Namespace) -> None:
         predicted = "degenerate" if cell.degenerate else words[cell.predicted]
         gaps = f"{cell.forward_gap:13.0e}{cell.training_gap:14.0e}{cell.training_gap_equal_lr:15.0e}"
         mark = "" if cell.agrees else "  disagree"
+        mark += f"  {cell.unanswered}" if cell.unanswered else ""
         print(f"{cell.scheme:24}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
 
 
@@ -172,7 +173,7 @@ def add_table1(jobs: argparse._SubParsersAction) -> None:
     job.add_argument("--layer", help="dense or conv")
     job.add_argument("--delta", type=float, metavar="D", help="δ > 0 of the re-scalings")
     job.add_argument("--eps", type=float, metavar="E", help="ε of every scheme, from 0")
-    job.add_argument("--dtype", help="float64 or float32")
+    job.add_argument("--dtype", help="float64, float32, bfloat16 or float16")
     job.add_argument("--optimizer", help="sgd, momentum or adam")
     job.add_argument("--rate", type=float, help="learning rate")
     for name, text in (

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from normviz.digits import load_digits
 from normviz.errors import InvalidInput
 from normviz.fields import Shape, check_shape
 
@@ -195,10 +196,9 @@ def shrink_image(x: np.ndarray, limit: int) -> np.ndarray:
 
 def _digit_images(cases: int, height: int, width: int, rng: np.random.Generator) -> np.ndarray:
     """Grey digits in 0..1, shape (cases, height, width)."""
-    from PIL import Image
-    from sklearn.datasets import load_digits  # imported here: noise needs no scikit-learn
+    from PIL import Image  # imported here: noise needs no pictures
 
-    images = load_digits().images / 16
+    images, _ = load_digits()
     chosen = images[rng.integers(0, len(images), cases)]
     if (height, width) == chosen.shape[1:]:
         return chosen

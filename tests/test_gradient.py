@@ -83,7 +83,7 @@ def test_the_stack_equals_modules_trained_one_by_one(key, optimizer, layer):
     setting = Setting(layer=layer, steps=6, batch=8, width=6, optimizer=optimizer, eps=1e-3)
     scheme, problem = get_scheme(key, radius=2), make_problem(setting)
     stacked = train([scheme], setting).losses[:, 0]
-    for network, (change, _) in enumerate(NETWORKS):
+    for network, (change, *_) in enumerate(NETWORKS):
         net = Net(scheme, setting, problem, network)
         rates = torch.tensor(problem.rates[0][network]) / setting.rate
         others = [p for name, p in net.named_parameters() if name != "weight"]

@@ -14,7 +14,7 @@ from normviz.fields import AXES, Field
 from normviz.invariance.forward import forward_gaps
 from normviz.invariance.problem import NETWORKS, make_problem, position
 from normviz.invariance.setting import Setting
-from normviz.invariance.table import measure, table
+from normviz.invariance.table import measure
 from normviz.invariance.theory import degenerate, predict
 from normviz.invariance.transformations import OPTIMIZERS, PAPER, TRANSFORMATIONS
 from normviz.schemes import SCHEMES, get_scheme
@@ -88,10 +88,28 @@ def test_depth_changes_no_verdict(layer, depth):
     assert all(cell.agrees for cell in cells_of(("batch", "layer", "group", "rms", "weight"), setting))
 
 
-def test_single_precision():
-    cells = cells_of(("batch", "weight", "layer"), Setting(dtype="float32"))
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_less_precision(dtype):
+    cells = cells_of(("batch", "weight", "layer"), Setting(dtype=dtype))
     assert all(cell.agrees for cell in cells)
-    assert max(cell.forward_gap for cell in cells if cell.predicted) > 1e-8  # it was float32
+    if dtype == "float32":
+        assert all(cell.trained for cell in cells if cell.predicted)
+    rounding = {cell.forward_gap for cell in cells if cell.predicted}
+    assert max(rounding) < INVARIANT[dtype]
+    assert max(rounding) > {"float32": 1e-8, "bfloat16": 1e-3, "float16": 1e-4}[dtype]
+
+
+def test_what_rounding_alone_does_is_no_answer():
+    # Windows of two elements at the border of a dense layer: training there is chaotic.
+    cells = measure([get_scheme("divisive", radius=1)], Setting())
+    assert all(cell.trained is None and "Rounding alone" in cell.unanswered for cell in cells)
+    assert all(cell.agrees for cell in cells)
+
+
+def test_a_run_that_diverges_is_no_answer():
+    cells = {cell.transformation: cell for cell in cells_of(("batch",), Setting(rate=1e6))}
+    assert "diverged" in cells["dataset-rescaling"].unanswered
+    assert all(cell.agrees for cell in cells.values())
 
 
 def test_epsilon_breaks_every_rescaling_and_no_recentring():
@@ -119,7 +137,9 @@ def test_prediction_meets_the_forward_pass_for_any_fields(summation, suppression
     shape = setting.shapes[0]
     if degenerate(scheme, shape):
         return
-    for change, gap in zip(TRANSFORMATIONS.values(), forward_gaps([scheme], setting)[0], strict=True):
+    gaps = forward_gaps([scheme], setting)[0]
+    for change in TRANSFORMATIONS.values():
+        gap = gaps[position(change)]
         predicted = predict(scheme, change, layer, shape, setting.weight_shapes[0])
         assert predicted.invariant == (gap < INVARIANT["float64"]), (change.key, gap, predicted.reason)
 
@@ -141,7 +161,7 @@ def test_every_network_starts_alike():
     for change in TRANSFORMATIONS.values():
         same = np.array_equal(problem.weights[0][position(change)], original)
         assert same == (change.on == "data")
-    assert len(NETWORKS) == 1 + len(TRANSFORMATIONS) + len(RESCALED)
+    assert len(NETWORKS) == 1 + len(TRANSFORMATIONS) + len(RESCALED) + 1
 
 
 def test_the_same_seed_gives_the_same_table_and_another_another():
@@ -160,10 +180,9 @@ def test_a_cancelled_run_stops_at_once():
     from normviz.invariance.twins import train
 
     seen = []
-    done = train([SCHEMES["batch"]], Setting(steps=50), seen.append, lambda: len(seen) >= 3)
+    done = train([SCHEMES["batch"]], Setting(steps=50), lambda losses: seen.append(len(losses)), lambda: len(seen) >= 3)
     assert seen == [1, 2, 3]
     assert done.losses.shape == (3, 1, len(NETWORKS))
-    assert len(table([SCHEMES["batch"]], Setting(steps=50), done.losses)) == len(TRANSFORMATIONS)
 
 
 @pytest.mark.parametrize(

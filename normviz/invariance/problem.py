@@ -1,12 +1,13 @@
 """What is trained on, in NumPy: the digits, the first weights, and what each transformation does to them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from normviz.invariance.setting import IMAGE, Setting
+from normviz.digits import load_digits
+from normviz.invariance.setting import Setting
 from normviz.invariance.transformations import TRANSFORMATIONS, Transformation
 
 CLASSES = 10
@@ -15,18 +16,24 @@ SHIFT = 0.5
 
 
 class Network(NamedTuple):
-    """One network of a stack: what is transformed (None: the original), and whether its learning rate follows."""
+    """One network of a stack: what is transformed (None: nothing), whether its learning rate follows, and whether its
+    weights are disturbed by a rounding error, to see what training makes of one."""
 
     transformation: Transformation | None
     follows: bool = True
+    disturbed: bool = False
 
 
 NETWORKS = (
     Network(None),
     *(Network(row) for row in TRANSFORMATIONS.values()),
     *(Network(row, follows=False) for row in TRANSFORMATIONS.values() if row.weight_factor is not None),
+    Network(None, disturbed=True),
 )
-"""Of every scheme: the original, its six twins, and those with re-scaled weights at the same learning rate."""
+"""Of every scheme: the original, its six twins, those with re-scaled weights at the same learning rate, and the
+control, which differs from the original by rounding alone."""
+
+ORIGINAL, CONTROL = 0, len(NETWORKS) - 1
 
 
 def position(transformation: Transformation | None, follows: bool = True) -> int:
@@ -61,34 +68,50 @@ class Problem:
     classifier: np.ndarray
 
 
-def make_problem(setting: Setting) -> Problem:
-    """The problem of a setting, from its seed."""
-    images, labels = digits()
-    rng = np.random.default_rng(setting.seed)
+def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Problem:
+    """The problem of a setting for some of the networks, given by their positions.
+
+    Order, data, layers and classifier each draw from a stream of their own, `default_rng([seed, k])`: more steps or
+    another width leave the others' numbers as they were.
+    """
+    images, labels = load_digits()
+    chosen = [NETWORKS[position] for position in networks]
+    rng = np.random.default_rng([setting.seed, 0])
     epochs = setting.steps * setting.batch // len(images) + 1
     order = np.concatenate([rng.permutation(len(images)) for _ in range(epochs)])
     order = order[: setting.steps * setting.batch].reshape(setting.steps, setting.batch)
     inputs = cut_patches(images, setting.kernel) if setting.layer == "conv" else images.reshape(len(images), 1, -1)
-    factor, shift = _data_changes(setting, inputs.shape[-1], rng)
+    factor, shift = _data_changes(setting, chosen, inputs.shape[-1])
     weights, rates = [], []
-    for shape in setting.weight_shapes:
+    for layer, shape in enumerate(setting.weight_shapes):
+        rng = np.random.default_rng([setting.seed, 2 + layer])
         fan_in = np.prod(shape[:3])
         first = rng.standard_normal(shape) * fan_in**-0.5
         gamma = SHIFT * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
-        weights.append(np.stack([transform_weights(first, change, setting.delta, gamma) for change, _ in NETWORKS]))
-        rates.append(np.stack([_rates(first, network, setting) for network in NETWORKS]))
+        noise = first * (1 + _rounding(setting) * rng.standard_normal(shape))
+        starts = (noise if network.disturbed else first for network in chosen)
+        pairs = zip(starts, chosen, strict=True)
+        weights.append(np.stack([transform_weights(w, row.transformation, setting.delta, gamma) for w, row in pairs]))
+        rates.append(np.stack([_rates(first, network, setting) for network in chosen]))
+    rng = np.random.default_rng([setting.seed, 2 + setting.depth])
     features = int(np.prod(setting.shapes[-1][1:]))
     classifier = rng.standard_normal((features, CLASSES)) * features**-0.5
     return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
 
 
-def _data_changes(setting: Setting, fan_in: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _rounding(setting: Setting) -> float:
+    """The relative error of one rounding in the setting's type; bfloat16, which NumPy has not, keeps 8 bits."""
+    return 2.0**-8 if setting.dtype == "bfloat16" else float(np.finfo(setting.dtype).eps)
+
+
+def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
     """Factor and shift of the data by network. One γ for all cases; for a convolution one number per input channel,
     of which digits have one."""
+    rng = np.random.default_rng([setting.seed, 1])
     gamma = SHIFT * rng.standard_normal(fan_in if setting.layer == "dense" else 1)
-    factor = np.ones((len(NETWORKS), setting.batch, 1, 1))
-    shift = np.zeros((len(NETWORKS), 1, 1, fan_in))
-    for row, (change, _) in enumerate(NETWORKS):
+    factor = np.ones((len(networks), setting.batch, 1, 1))
+    shift = np.zeros((len(networks), 1, 1, fan_in))
+    for row, (change, *_) in enumerate(networks):
         if change is not None and change.on == "data":
             if change.factor is None:
                 shift[row] = gamma
@@ -127,12 +150,3 @@ def cut_patches(images: np.ndarray, kernel: int) -> np.ndarray:
     """(digits, side, side) -> (digits, positions, kernel²): a convolution without padding as a dense layer."""
     windows = np.lib.stride_tricks.sliding_window_view(images, (kernel, kernel), axis=(1, 2))
     return windows.reshape(len(images), -1, kernel * kernel)
-
-
-@lru_cache(maxsize=1)
-def digits() -> tuple[np.ndarray, np.ndarray]:
-    """scikit-learn's 1,797 handwritten digits in 0..1, and their classes."""
-    from sklearn.datasets import load_digits
-
-    images, labels = load_digits(return_X_y=True)
-    return images.reshape(-1, IMAGE, IMAGE) / 16, labels

@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from normviz.digits import SIDE
 from normviz.errors import InvalidInput
 from normviz.fields import Shape
 from normviz.invariance.transformations import LAYERS, OPTIMIZERS
 from normviz.schemes import Scheme
 
-IMAGE = 8
-"""Side of the digits' pictures."""
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+HALF = DTYPES[2:]
+"""What goes into the first layer's normalization and comes out is rounded to these, as in mixed precision; all else,
+its sums too, is float32."""
 
-DTYPES = ("float64", "float32")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 RATES = {"sgd": 0.1, "momentum": 0.02, "adam": 0.01}
+WIDTHS = {"dense": 32, "conv": 8}
 LIMITS = {
     "delta": (1e-3, 1e3),
     "eps": (0.0, 1e3),
@@ -34,11 +37,12 @@ class Setting:
         layer: "dense", digits as vectors of 64; or "conv", 3 × 3 filters over them (2 × 2 from four layers on).
         delta: δ > 0, the factor of the re-scalings.
         eps: ε of every scheme that divides.
-        dtype: "float64" or "float32".
+        dtype: "float64", "float32", or one of `HALF`.
         optimizer, rate: SGD, SGD with momentum 0.9, or Adam with its own ε near 0; and the learning rate, where
             None that of `RATES`.
         steps, batch: mini-batches, and cases in each.
-        width, depth: units (dense) or channels (conv) of a normalized layer, and how many there are.
+        width, depth: units (dense) or channels (conv) of a normalized layer, where None those of `WIDTHS`, and how
+            many such layers there are.
         seed: of the digits' order, the first weights and γ of the re-centrings.
         device: "auto" takes a GPU where there is one.
     """
@@ -51,14 +55,16 @@ class Setting:
     rate: float | None = None
     steps: int = 100
     batch: int = 32
-    width: int = 32
+    width: int | None = None
     depth: int = 1
     seed: int = 0
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.rate is None:
-            object.__setattr__(self, "rate", RATES.get(self.optimizer))
+        if self.layer in WIDTHS and self.width is None:
+            object.__setattr__(self, "width", WIDTHS[self.layer])
+        if self.optimizer in RATES and self.rate is None:
+            object.__setattr__(self, "rate", RATES[self.optimizer])
         for name, options in (
             ("layer", LAYERS),
             ("dtype", DTYPES),
@@ -74,6 +80,11 @@ class Setting:
                 raise InvalidInput(f"{name} = {getattr(self, name)} is outside of {lo:g} to {hi:g}.")
 
     @property
+    def storage(self) -> str:
+        """The type of everything but the first layer's normalization."""
+        return "float32" if self.dtype in HALF else self.dtype
+
+    @property
     def kernel(self) -> int:
         """Side of the filters: 1 for dense layers."""
         return 1 if self.layer == "dense" else 3 if self.depth < 4 else 2
@@ -81,15 +92,13 @@ class Setting:
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """Shape (N, H, W, C) of the summed inputs of every normalized layer."""
-        sides = (
-            (IMAGE - (self.kernel - 1) * (layer + 1)) if self.layer == "conv" else 1 for layer in range(self.depth)
-        )
+        sides = ((SIDE - (self.kernel - 1) * (layer + 1)) if self.layer == "conv" else 1 for layer in range(self.depth))
         return tuple((self.batch, side, side, self.width) for side in sides)
 
     @property
     def weight_shapes(self) -> tuple[Shape, ...]:
         """Shape (kh, kw, Cin, Cout) of the weights of every normalized layer."""
-        first = IMAGE**2 if self.layer == "dense" else 1
+        first = SIDE**2 if self.layer == "dense" else 1
         return tuple(
             (self.kernel, self.kernel, first if layer == 0 else self.width, self.width) for layer in range(self.depth)
         )

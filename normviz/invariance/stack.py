@@ -4,7 +4,7 @@ Every tensor has two leading axes, (schemes, networks). One matrix product serve
 normalization runs once per different scheme. Nothing here waits for the device.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 import torch
@@ -19,13 +19,26 @@ FIRST_BIAS = 0.1  # off ReLU's kink: an empty patch has ẑ = 0 exactly, where r
 MOMENTUM, BETAS = 0.9, (0.9, 0.999)
 
 
+def _nothing(name: str, tensor: torch.Tensor) -> None:
+    """Watches nothing."""
+
+
+Watch = Callable[[str, torch.Tensor], object]
+"""Is told every tensor of a step by its name, in the order in which they come about."""
+
+
 class Normalizer:
-    """The schemes of a stack on one tensor (schemes, networks, four axes); those that compute the same go together."""
+    """The schemes of a stack on one tensor (schemes, networks, four axes); those that compute the same go together.
+
+    What goes in and out is rounded to `dtype`; statistics are summed in the tensor's own type, as PyTorch's kernels
+    sum those of half precision in float32.
+    """
 
     def __init__(
         self,
         schemes: Sequence[Scheme | None],
         shape: Shape,
+        dtype: torch.dtype,
         eps: float,
         like: torch.Tensor,
     ) -> None:
@@ -33,6 +46,7 @@ class Normalizer:
             scheme = schemes[position]
             return "" if scheme is None else str(scheme.canonical(shape))
 
+        self.dtype = dtype
         order = sorted(range(len(schemes)), key=canonical)
         self.parts = []
         for _, same in groupby(order, canonical):
@@ -51,11 +65,15 @@ class Normalizer:
         if all(form is None for _, form in self.parts):
             return x
         if len(self.parts) == 1:
-            return getattr(self.parts[0][1], direction)(x)
+            return self._rounded(getattr(self.parts[0][1], direction)(self._rounded(x)))
         out = torch.empty_like(x)
         for where, form in self.parts:
-            out[where] = x[where] if form is None else getattr(form, direction)(x[where])
+            part = x[where]
+            out[where] = part if form is None else self._rounded(getattr(form, direction)(self._rounded(part)))
         return out
+
+    def _rounded(self, x: torch.Tensor) -> torch.Tensor:
+        return x.to(self.dtype).to(x.dtype)
 
 
 def _span(positions: list[int]) -> slice | list[int]:
@@ -100,8 +118,9 @@ class Stack:
             [scheme.on_activations for scheme in schemes],
             [scheme.on_weights for scheme in schemes],
         )
-        self.acts = [Normalizer(act, shape, setting.eps, like) for shape in setting.shapes]
-        self.wts = [Normalizer(wts, shape, 0.0, like) for shape in setting.weight_shapes]
+        types = [getattr(torch, setting.dtype), *(like.dtype for _ in self.layers[1:])]
+        self.acts = [Normalizer(act, *on, setting.eps, like) for on in zip(setting.shapes, types, strict=True)]
+        self.wts = [Normalizer(wts, *on, 0.0, like) for on in zip(setting.weight_shapes, types, strict=True)]
         self.parameters, self.rates = [], []
         for first, rate in zip(weights, rates, strict=True):
             self._add(first.expand(*lead, *first.shape[1:]), rate)
@@ -112,24 +131,31 @@ class Stack:
         self._add(like.new_zeros(*lead, 1, CLASSES), setting.rate)
         self.optimizer = _OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
-    def step(self, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nothing) -> torch.Tensor:
         """Train on one mini-batch (networks, cases, positions, fan-in); the losses before the update."""
-        loss, gradients = self.gradients(inputs, labels)
+        loss, gradients = self.gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss
 
-    def gradients(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    def gradients(
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nothing
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """The mean cross-entropy of every network, (schemes, networks), and its gradient by every parameter."""
         depth, k = self.setting.depth, self.setting.kernel
         weights, gains, biases = (self.parameters[depth * i : depth * (i + 1)] for i in range(3))
         classifier, offset = self.parameters[3 * depth :]
         patches, used, normalized, positive = [inputs], [], [], []
         for layer in self.layers:
+            watch(f"the weights of layer {layer + 1}", weights[layer])
             w = self.wts[layer].forward(weights[layer]).flatten(2, 4)
+            watch(f"the normalized weights of layer {layer + 1}", w)
             shape = self.setting.shapes[layer]
             a = (patches[layer] @ w).unflatten(2, shape[:3])
+            watch(f"the summed inputs of layer {layer + 1}", a)
             xhat = self.acts[layer].forward(a)
+            watch(f"the normalized summed inputs of layer {layer + 1}", xhat)
             h = (xhat * gains[layer] + biases[layer]).relu_()
+            watch(f"the outputs of layer {layer + 1}", h)
             used.append(w)
             normalized.append(xhat)
             positive.append(h)
@@ -137,6 +163,7 @@ class Stack:
                 patches.append(_patches(h, k))
         features = positive[-1].flatten(3)
         logits = features @ classifier + offset
+        watch("the logits", logits)
         log_norm = logits.logsumexp(-1, keepdim=True)
         chosen = labels.expand(*logits.shape[:2], -1).unsqueeze(-1)
         loss = (log_norm - logits.gather(-1, chosen)).mean((-1, -2))
@@ -163,6 +190,10 @@ class Stack:
             by_classifier,
             by_offset,
         ]
+        watch("the loss", loss)
+        for kind, some in zip(("weights", "gains", "biases"), (by_weights, by_gains, by_biases), strict=True):
+            for layer, gradient in zip(reversed(self.layers), some, strict=True):
+                watch(f"the gradient by the {kind} of layer {layer + 1}", gradient)
         return loss, gradients
 
     def state(self) -> list[torch.Tensor]:

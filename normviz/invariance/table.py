@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.invariance.forward import forward_gaps
-from normviz.invariance.problem import position
+from normviz.invariance.problem import CONTROL, NETWORKS, ORIGINAL, position
+from normviz.invariance.results import Results
 from normviz.invariance.setting import Setting
 from normviz.invariance.theory import degenerate, predict
-from normviz.invariance.transformations import (
-    TRANSFORMATIONS,
-    Transformation,
-    paper_says,
-)
+from normviz.invariance.transformations import TRANSFORMATIONS, Transformation, paper_says
 from normviz.schemes import Scheme
-from normviz.tolerances import INVARIANT
+from normviz.tolerances import CHAOTIC, INVARIANT, MARGIN
+
+DIVERGED = 1e3
+"""A loss that has grown this many times over has diverged: what is left of it says nothing about twins."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Cell:
         forward_gap, training_gap, training_gap_equal_lr: relative distances to the original, of the normalized
             outputs and of the losses, with the learning rate that follows the weights and with the same one;
             infinite where a run did not stay finite, NaN where none was made.
-        forward, trained: whether these gaps are rounding; trained is None where a run did not stay finite.
+        forward, trained: whether these gaps are rounding; trained is None where training has no answer.
+        unanswered: why it has none, in a sentence; None where it has one.
         paper: Table 1's answer; None where it has no such row.
     """
 
@@ -44,6 +45,7 @@ class Cell:
     training_gap_equal_lr: float
     forward: bool
     trained: bool | None
+    unanswered: str | None
     paper: bool | None
 
     @property
@@ -73,57 +75,68 @@ class Cell:
         }
 
 
-def table(schemes: Sequence[Scheme], setting: Setting, losses: np.ndarray, follow: bool = True) -> list[Cell]:
-    """All cells of these schemes, from the losses (steps, schemes, networks) of their training.
+def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow: bool = True) -> list[Cell]:
+    """All cells of these schemes, from what has been trained so far.
 
     `follow`: whether `trained` judges the twins whose learning rate follows the weights, or those at an equal one.
     """
     forward = forward_gaps(schemes, setting)
+    losses = [results.losses(scheme, setting) for scheme in schemes]
     return [
-        _cell(scheme, change, setting, forward[row, column], losses[:, row], follow)
+        _cell(scheme, change, setting, forward[row, position(change)], losses[row], follow)
         for row, scheme in enumerate(schemes)
-        for column, change in enumerate(TRANSFORMATIONS.values())
+        for change in TRANSFORMATIONS.values()
     ]
 
 
 def measure(
     schemes: Sequence[Scheme],
     setting: Setting,
-    progress: Callable[[int], None] = lambda step: None,
+    progress: Callable[[float], object] = lambda share: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[Cell]:
     """Train, and put the three answers side by side."""
-    from normviz.invariance.twins import train  # torch, only when something is trained
+    results = Results()
+    results.fill(schemes, setting, progress, cancelled)
+    return table(schemes, setting, results)
 
-    return table(schemes, setting, train(schemes, setting, progress, cancelled).losses)
 
+def gaps(losses: np.ndarray) -> np.ndarray:
+    """|l' - l| of every step and network, relative to the original's largest loss, (steps, networks).
 
-def training_gap(losses: np.ndarray, change: Transformation, follows: bool = True) -> float:
-    """max over the steps of |l' - l|, relative to the original's largest loss; of losses (steps, networks).
-
-    Infinite where only one of the two stayed finite, or neither did.
+    Infinite where a loss is not finite.
     """
-    original, twin = losses[:, 0], losses[:, position(change, follows)]
-    if not len(losses):
-        return float("nan")
-    if not (np.isfinite(original).all() and np.isfinite(twin).all()):
-        return float("inf")
-    return float(np.abs(twin - original).max() / (np.abs(original).max() or 1.0))
+    original = losses[:, ORIGINAL, None]
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.nan_to_num(np.abs(losses - original) / (np.abs(original).max(initial=0.0) or 1.0), nan=np.inf)
+
+
+def _together(losses: np.ndarray, network: int, setting: Setting) -> tuple[bool | None, str | None]:
+    """Whether a twin's losses are the original's up to rounding; or None, and why that cannot be told."""
+    if len(losses) == 0:
+        return None, "Not trained yet."
+    original, largest = losses[:, ORIGINAL], gaps(losses).max(0)
+    if not np.isfinite(original).all():
+        return None, "The original network itself did not stay finite, so there is nothing to compare with."
+    gap, noise = largest[network], MARGIN * largest[CONTROL]
+    if gap > max(noise, INVARIANT[setting.storage]):
+        if np.abs(original).max() > DIVERGED * max(original[0], 1.0):
+            return None, f"The loss grew from {original[0]:.3g} to {np.abs(original).max():.3g}: training diverged."
+        return False, None
+    if gap > INVARIANT[setting.storage] and noise > CHAOTIC:
+        rounding = f"Rounding alone parts two equal networks by {largest[CONTROL]:.0e} here"
+        return None, f"{rounding}, so a gap of {gap:.0e} says nothing."
+    return (True, None) if len(losses) == setting.steps else (None, "Together so far; training is not over.")
 
 
 def _cell(
-    scheme: Scheme,
-    change: Transformation,
-    setting: Setting,
-    forward_gap: float,
-    losses: np.ndarray,
-    follow: bool,
+    scheme: Scheme, change: Transformation, setting: Setting, forward_gap: float, losses: np.ndarray, follow: bool
 ) -> Cell:
     shape = setting.shapes[0]
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
     hollow = degenerate(scheme, shape)
-    followed, equal = (training_gap(losses, change, follows) for follows in (True, False))
-    tolerance, judged = INVARIANT[setting.dtype], followed if follow else equal
+    largest = gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
+    trained, unanswered = _together(losses, position(change, follow), setting)
     return Cell(
         scheme=scheme.key,
         transformation=change.key,
@@ -132,10 +145,11 @@ def _cell(
         reason=verdict.reason,
         degenerate=hollow,
         forward_gap=float(forward_gap),
-        training_gap=followed,
-        training_gap_equal_lr=equal,
-        forward=bool(forward_gap <= tolerance),
-        trained=None if np.isinf(judged) else judged <= tolerance,
+        training_gap=float(largest[position(change)]),
+        training_gap_equal_lr=float(largest[position(change, follows=False)]),
+        forward=bool(forward_gap <= INVARIANT[setting.dtype]),
+        trained=trained,
+        unanswered=unanswered,
         paper=paper_says(scheme.key, change.key),
     )
 

@@ -15,9 +15,11 @@ from normviz.schemes import Scheme
 
 
 class Trained(NamedTuple):
-    """The losses of every step, (steps, schemes, networks); fewer steps than asked for when it was cancelled."""
+    """The losses of every step, (steps, schemes, networks), fewer steps than asked for when it was cancelled; and
+    what it ran on, in words."""
 
     losses: np.ndarray
+    device: str
 
 
 @dataclass
@@ -39,16 +41,21 @@ class Data:
 def train(
     schemes: Sequence[Scheme],
     setting: Setting,
-    progress: Callable[[int], None] = lambda step: None,
+    progress: Callable[[torch.Tensor], object] = lambda losses: None,
     cancelled: Callable[[], bool] = lambda: False,
+    networks: Sequence[int] = range(len(NETWORKS)),
 ) -> Trained:
-    """Train the whole stack; `progress` is told each finished step, and `cancelled` asked before each."""
+    """Train the networks at these positions of `NETWORKS`, of all schemes, as one stack.
+
+    `cancelled` is asked before every step, and `progress` is shown the losses after each, (steps so far, schemes,
+    networks), on the device.
+    """
     setting.check(schemes)
-    device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.dtype)
+    device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.storage)
     with torch.inference_mode():
-        data, stack = prepare(schemes, setting, make_problem(setting), device, dtype)
+        data, stack = prepare(schemes, setting, make_problem(setting, networks), device, dtype)
         losses = torch.full(
-            (setting.steps, len(schemes), len(NETWORKS)),
+            (setting.steps, len(schemes), len(networks)),
             torch.nan,
             device=device,
             dtype=dtype,
@@ -58,8 +65,42 @@ def train(
         while done < setting.steps and not cancelled():
             advance(done)
             done += 1
-            progress(done)
-        return Trained(losses[:done].cpu().double().numpy())
+            progress(losses[:done])
+        return Trained(losses[:done].cpu().double().numpy(), device_words(device))
+
+
+def device_words(device: torch.device) -> str:
+    """What a device is called."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type.upper()
+
+
+class Failure(NamedTuple):
+    """Where a network stopped being finite: the step, counted from 1, and the tensor."""
+
+    step: int
+    tensor: str
+
+
+def diagnose(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> dict[tuple[int, int], Failure]:
+    """Train the networks again and find for each, by its place (scheme, network), the first tensor that is not finite.
+
+    Networks that stay finite are left out.
+    """
+    found: dict[tuple[int, int], Failure] = {}
+
+    def watch(name: str, tensor: torch.Tensor) -> None:
+        wrong = ~tensor.isfinite() if tensor.ndim == 2 else ~tensor.isfinite().flatten(2).all(2)
+        for place in map(tuple, wrong.nonzero().tolist()):
+            found.setdefault(place, Failure(step + 1, name))
+
+    device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.storage)
+    with torch.inference_mode():
+        data, stack = prepare(schemes, setting, make_problem(setting, networks), device, dtype)
+        for step in range(setting.steps):
+            stack.step(*data(step), watch)
+            if len(found) == len(schemes) * len(networks):
+                break
+    return found
 
 
 def resolve_device(setting: Setting) -> str:
@@ -69,7 +110,7 @@ def resolve_device(setting: Setting) -> str:
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
     }
-    if setting.device == "mps" and setting.dtype == "float64":
+    if setting.device == "mps" and setting.storage == "float64":
         raise InvalidInput("MPS has no float64; dtype float32 or device cpu would do.")
     if not there.get(setting.device, True):
         raise InvalidInput(f"there is no {setting.device} device here; auto or cpu would do.")
@@ -77,7 +118,7 @@ def resolve_device(setting: Setting) -> str:
         return setting.device
     if torch.cuda.is_available():
         return "cuda"
-    return "mps" if setting.dtype == "float32" and torch.backends.mps.is_available() else "cpu"
+    return "mps" if setting.storage == "float32" and torch.backends.mps.is_available() else "cpu"
 
 
 def prepare(
@@ -90,9 +131,9 @@ def prepare(
     """A problem on its device."""
 
     def real(array: np.ndarray) -> torch.Tensor:
-        return torch.as_tensor(array, dtype=dtype, device=device)
+        return torch.tensor(array, dtype=dtype, device=device)
 
-    labels, order = (torch.as_tensor(array, device=device) for array in (problem.labels, problem.order))
+    labels, order = (torch.tensor(array, device=device) for array in (problem.labels, problem.order))
     data = Data(real(problem.inputs), labels, order, real(problem.factor), real(problem.shift))
     weights, rates = ([real(array) for array in arrays] for arrays in (problem.weights, problem.rates))
     return data, Stack(schemes, setting, weights, rates, real(problem.classifier))
@@ -122,7 +163,7 @@ def _graph(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], No
         step()  # warms up libraries and allocator, which a capture may not
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other sessions' threads may be at work
         step()
     for tensor, value in zip(state, before, strict=True):
         tensor.copy_(value)
