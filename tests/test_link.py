@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from normviz.fields import MAX_ELEMENTS, Rule, check_shape, divisors, largest_fit
 from normviz.samples import SAMPLES
 from normviz.schemes import SCHEMES
-from normviz.ui import lab
+from normviz.ui import custom, lab
 from normviz.ui.link import choice, clean, decimal, flag, real, whole
 
 KEYS = [param.key for param in lab.PARAMS]
@@ -133,7 +133,7 @@ def test_any_text_gives_a_valid_view(raw):
     assert all(type(n) is int and 1 <= n <= MAX_ELEMENTS for n in shape)
     assert view["scheme"] in SCHEMES
     assert view["groups"] in divisors(view["c"])
-    assert all(view[key] in lab.rule_options(view[size]) for key, (size, _) in lab.RULES.items())
+    assert all(view[key] in custom.rule_options(view[size]) for key, (size, _) in custom.RULES.items())
     assert 0 <= view["radius"] <= lab.MAX_RADIUS
     assert view["radius_a"] in ("same", *map(str, range(lab.MAX_RADIUS + 1)))
     assert view["over"] == [axis for axis in "HWC" if axis in view["over"]] != []

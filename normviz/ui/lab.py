@@ -1,23 +1,21 @@
 """The state of the tensor lab: what its link holds, and the scheme and the tensor that it asks for."""
 
-from collections.abc import Callable
 from math import gcd
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from normviz.errors import InvalidInput
 from normviz.fields import AXES, MAX_ELEMENTS, OWN, Field, Rule, Shape, divisors, largest_fit
 from normviz.figures.layout import VIEWS
 from normviz.samples import SAMPLES
 from normviz.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
-from normviz.ui.link import Param, View, choice, decimal, flag, real, whole
+from normviz.ui import custom
+from normviz.ui.custom import MAX_RADIUS, SIZES, closest
+from normviz.ui.link import Param, View, choice, decimal, real, whole
 
-SIZES = ("n", "h", "w", "c")
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
 COLOURS = {"field": "Field", "statistic": "Statistic", "value": "Value x", "normalized": "Result x̂"}
-MAX_RADIUS = 16
 OWN_DATA = "own"
 
 PRESETS: dict[str, View] = {
@@ -32,6 +30,11 @@ PRESETS: dict[str, View] = {
 def shape_of(view: View) -> Shape:
     """The shape that is asked for."""
     return tuple(view[size] for size in SIZES)
+
+
+def lengths(view: View) -> dict[str, int]:
+    """The length of every axis."""
+    return {size: view[size] for size in SIZES}
 
 
 def fit(view: View) -> View:
@@ -56,11 +59,7 @@ def group_options(view: View) -> list[int]:
 
 
 def _divisor(value: Any, view: View) -> int:
-    return _closest(group_options(view), float(value))
-
-
-def _closest(numbers: list[int], number: float) -> int:
-    return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
+    return closest(group_options(view), float(value))
 
 
 def _eps(value: Any, view: View) -> float:
@@ -81,39 +80,6 @@ def _focus(value: Any, view: View) -> tuple[int, ...]:
     return tuple(whole(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
 
 
-def rule_options(n: int) -> list[str]:
-    """Every rule that means something on an axis of length n, as text."""
-    groups = [f"groups({g})" for g in divisors(n) if 1 < g < n]
-    return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
-
-
-def _rule(size: str) -> Callable[[Any, View], str]:
-    def nearest(value: Any, view: View) -> str:
-        n = view[size]
-        options = rule_options(n)
-        if value in options:
-            return value
-        try:
-            rule = Rule.parse(value)
-        except InvalidInput:
-            return choice(options)(value, view)
-        if rule.kind == "groups":
-            rule = Rule("groups", _closest(divisors(n), rule.parameter))
-        elif rule.kind == "window":
-            rule = Rule("window", min(rule.parameter, MAX_RADIUS))
-        return str(rule.canonical(n))
-
-    return nearest
-
-
-_CUSTOM = SCHEMES["custom"]
-RULES = {
-    f"{side}_{size}": (size, str(rule))
-    for side, field in (("a", _CUSTOM.summation), ("b", _CUSTOM.suppression))
-    for size, rule in zip(SIZES, field.rules, strict=True)
-}
-"""Keys of the custom scheme's rules, with their axis and default: a_n … a_c summation, b_n … b_c suppression."""
-
 PARAMS = (
     *(Param(size, n, whole(1, MAX_ELEMENTS)) for size, n in PRESETS["Conv feature maps"].items()),
     Param("scheme", "batch", choice(list(SCHEMES))),
@@ -121,10 +87,7 @@ PARAMS = (
     Param("radius", 1, whole(0, MAX_RADIUS)),
     Param("radius_a", "same", _radius_a),
     Param("over", ["H", "W", "C"], _over, "".join),
-    Param("centre", True, flag, lambda on: str(int(on))),
-    Param("divide", True, flag, lambda on: str(int(on))),
-    Param("apart", False, flag, lambda on: str(int(on))),
-    *(Param(key, rule, _rule(size)) for key, (size, rule) in RULES.items()),
+    *custom.params(lengths),
     Param("eps", DEFAULT_EPS, _eps, decimal),
     Param("gain", 1.0, real(-10, 10), decimal),
     Param("bias", 0.0, real(-10, 10), decimal),
@@ -138,7 +101,7 @@ PARAMS = (
 
 def has(scheme: Scheme, key: str) -> bool:
     """Whether a parameter means anything to a scheme: a link and the controls leave out what does not."""
-    if key in RULES or key in ("centre", "divide", "apart"):
+    if key in custom.KEYS:
         return scheme.key == "custom"
     kinds = SCHEMES[scheme.key].parameters if scheme.key != "custom" else {}
     answers = {
@@ -157,9 +120,7 @@ def scheme_of(view: View) -> Scheme:
     """The scheme with everything that the view says of it filled in."""
     scheme = get_scheme(view["scheme"], groups=view["groups"])
     if scheme.key == "custom":
-        a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZES)) for side in "ab")
-        divisor = b if view["apart"] and view["centre"] else a
-        return scheme.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
+        return custom.scheme_of(view)
     if not has(scheme, "radius"):
         return scheme
     summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])

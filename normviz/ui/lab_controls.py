@@ -6,26 +6,24 @@ from normviz.errors import InvalidInput
 from normviz.fields import AXES, AXIS, MAX_ELEMENTS, check_shape
 from normviz.samples import SAMPLES, read_upload, shrink_image
 from normviz.schemes import SCHEMES, Scheme
+from normviz.ui import custom
+from normviz.ui.custom import MAX_RADIUS, SIZES
 from normviz.ui.lab import (
     COLOURS,
     EPS_STEPS,
-    MAX_RADIUS,
     OWN_DATA,
     PRESETS,
-    SIZES,
     fit,
     group_options,
     grouped,
     has,
-    rule_options,
+    lengths,
     shape_of,
 )
-from normviz.ui.link import View
+from normviz.ui.link import KEPT, View
 from normviz.wording import shape_words
 
 VIEW_NAMES = {"folded": "Folded", "unfolded": "Unfolded"}
-KEPT = {"persist_state": "session"}  # also while a widget is not shown
-RULE_NAMES = {"own": "own", "full": "all"}
 
 
 def controls(view: View, scheme: Scheme) -> None:
@@ -77,7 +75,7 @@ def _focus_from_numbers() -> None:
 def _parameters(view: View, scheme: Scheme) -> None:
     """Only those that the scheme has."""
     if scheme.key == "custom":
-        _custom(view)
+        custom.controls(view, lengths)
     if has(scheme, "groups"):
         cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
         st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
@@ -93,27 +91,6 @@ def _parameters(view: View, scheme: Scheme) -> None:
         columns[0].number_input("γ (gain)", -10.0, 10.0, step=0.1, key="gain", **KEPT)
         if has(scheme, "bias"):
             columns[1].number_input("β (bias)", -10.0, 10.0, step=0.1, key="bias", **KEPT)
-
-
-def _custom(view: View) -> None:
-    """A rule per axis for the mean and, where it differs, for what divides."""
-    if st.toggle("Take off a mean", key="centre", **KEPT):
-        _rules(view, "a")
-    if st.toggle("Divide by the root mean square", key="divide", **KEPT):
-        if not view["centre"]:
-            _rules(view, "a")
-        elif st.toggle("… over a field of its own", key="apart", **KEPT):
-            _rules(view, "b")
-
-
-def _rules(view: View, side: str) -> None:
-    columns = st.columns(2)
-    for number, size in enumerate(SIZES):
-        options = rule_options(view[size])
-        name = f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
-        columns[number % 2].selectbox(
-            name, options, key=f"{side}_{size}", **KEPT, format_func=lambda r: RULE_NAMES.get(r, r)
-        )
 
 
 def _shape(view: View, scheme: Scheme) -> None:

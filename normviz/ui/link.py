@@ -13,7 +13,9 @@ import streamlit as st
 
 View = dict[str, Any]
 Notes = dict[str, str]
-"""By the key of a value: what was given and what it became."""
+"""By the name of a value: what was given and what it became."""
+
+KEPT = {"persist_state": "session"}  # a widget's value, also while it is not shown
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,8 @@ class Param:
     """One value of a page.
 
     Attributes:
-        key: in the link and in the session.
+        key: in the session; its last word is the name in the link and in the view, so that two pages may have values
+            of one name.
         default: the value that a link leaves out.
         nearest: (text or value, the values before it) -> a valid value; raises ValueError where none is near.
         text: the value as a link has it.
@@ -32,6 +35,11 @@ class Param:
     nearest: Callable[[Any, View], Any]
     text: Callable[[Any], str] = str
 
+    @property
+    def name(self) -> str:
+        """In the link and in the view."""
+        return self.key.rpartition(" ")[2]
+
 
 def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) -> tuple[View, Notes]:
     """Fill the session from the link or from itself, every value valid; and notes on what had to be replaced.
@@ -40,9 +48,9 @@ def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) 
     """
     state, link = st.session_state, st.query_params.to_dict()
     last = state.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
-    held = last | {p.key: state[p.key] for p in params if p.key in state}
+    held = last | {p.name: state[p.key] for p in params if p.key in state}
     left, state["page"] = state.get("page", page) != page, page
-    bare = left and not any(p.key in link for p in params)  # back from another page: as it was left
+    bare = left and not any(p.name in link for p in params)  # back from another page: as it was left
     # A rerun that a widget caused may still carry the address of before; then the widgets are right.
     moved = link != state.get(f"{page} link") and held == last and not bare
     given = link if moved else held
@@ -50,9 +58,9 @@ def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) 
     if moved:
         view, _ = clean(params, view | repair(view))
         notes = _notes(params, given, view)
-    for key, value in view.items():
-        if state.get(key) != value or key not in state:
-            state[key] = value
+    for p in params:
+        if p.key not in state or state[p.key] != view[p.name]:
+            state[p.key] = view[p.name]
     return view, notes
 
 
@@ -61,18 +69,19 @@ def clean(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, Notes]
     view = {}
     for param in params:
         try:
-            view[param.key] = param.nearest(raw.get(param.key, param.default), view)
+            view[param.name] = param.nearest(raw.get(param.name, param.default), view)
         except (ValueError, TypeError, OverflowError):
-            view[param.key] = param.nearest(param.default, view)
+            view[param.name] = param.nearest(param.default, view)
     return view, _notes(params, raw, view)
 
 
 def store(page: str, params: Sequence[Param], view: View, relevant: Callable[[str], bool]) -> None:
     """Write what differs from the default, and matters, into the link; and remember all of it."""
     state, now = st.session_state, st.query_params.to_dict()
-    others = {key: value for key, value in now.items() if key not in {p.key for p in params}}
+    others = {key: value for key, value in now.items() if key not in {p.name for p in params}}
     defaults, _ = clean(params, {})
-    link = others | {p.key: p.text(view[p.key]) for p in params if relevant(p.key) and view[p.key] != defaults[p.key]}
+    written = (p for p in params if relevant(p.name) and view[p.name] != defaults[p.name])
+    link = others | {p.name: p.text(view[p.name]) for p in written}
     if link != now:
         st.query_params.from_dict(link)
     state[f"{page} link"], state[f"{page} view"] = link, view
@@ -122,8 +131,8 @@ def flag(value: Any, view: View) -> bool:
 
 def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> Notes:
     """What of the given had to be replaced."""
-    replaced = (p for p in params if p.key in raw and not _same(raw[p.key], view[p.key], p))
-    return {p.key: f"{p.key} = {str(raw[p.key])[:40]} became {p.text(view[p.key])}" for p in replaced}
+    replaced = (p for p in params if p.name in raw and not _same(raw[p.name], view[p.name], p))
+    return {p.name: f"{p.name} = {str(raw[p.name])[:40]} became {p.text(view[p.name])}" for p in replaced}
 
 
 def _same(given: Any, value: Any, param: Param) -> bool:

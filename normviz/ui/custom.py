@@ -1,0 +1,94 @@
+"""A scheme of one's own, on any page: the rules in its link, the scheme that they make, and their controls."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from normviz.errors import InvalidInput
+from normviz.fields import Field, Rule, divisors
+from normviz.schemes import SCHEMES, Scheme
+from normviz.ui.link import KEPT, Param, View, choice, flag
+
+MAX_RADIUS = 16
+SIZES = ("n", "h", "w", "c")
+RULE_NAMES = {"own": "own", "full": "all"}
+Lengths = Callable[[View], dict[str, int]]
+"""The lengths of the axes n, h, w and c in a view."""
+
+_CUSTOM = SCHEMES["custom"]
+RULES = {
+    f"{side}_{size}": (size, str(rule))
+    for side, field in (("a", _CUSTOM.summation), ("b", _CUSTOM.suppression))
+    for size, rule in zip(SIZES, field.rules, strict=True)
+}
+"""Keys of the custom scheme's rules, with their axis and default: a_n … a_c summation, b_n … b_c suppression."""
+
+KEYS = (*RULES, "centre", "divide", "apart")
+
+
+def params(lengths: Lengths, prefix: str = "") -> tuple[Param, ...]:
+    """The values of a custom scheme; their keys in the session start with the prefix."""
+    switches = (("centre", True), ("divide", True), ("apart", False))
+    return (
+        *(Param(f"{prefix}{key}", on, flag, lambda on: str(int(on))) for key, on in switches),
+        *(Param(f"{prefix}{key}", rule, _rule(size, lengths)) for key, (size, rule) in RULES.items()),
+    )
+
+
+def scheme_of(view: View) -> Scheme:
+    """The scheme that the rules make."""
+    a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZES)) for side in "ab")
+    divisor = b if view["apart"] and view["centre"] else a
+    return _CUSTOM.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
+
+
+def controls(view: View, lengths: Lengths, prefix: str = "") -> None:
+    """A rule per axis for the mean and, where it differs, for what divides."""
+    if st.toggle("Take off a mean", key=f"{prefix}centre", **KEPT):
+        _rules(lengths(view), prefix, "a")
+    if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **KEPT):
+        if not view["centre"]:
+            _rules(lengths(view), prefix, "a")
+        elif st.toggle("… over a field of its own", key=f"{prefix}apart", **KEPT):
+            _rules(lengths(view), prefix, "b")
+
+
+def rule_options(n: int) -> list[str]:
+    """Every rule that means something on an axis of length n, as text."""
+    groups = [f"groups({g})" for g in divisors(n) if 1 < g < n]
+    return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
+
+
+def closest(numbers: list[int], number: float) -> int:
+    """The number in a list that is nearest, the smaller of two."""
+    return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
+
+
+def _rules(lengths: dict[str, int], prefix: str, side: str) -> None:
+    columns = st.columns(2)
+    for number, size in enumerate(SIZES):
+        options = rule_options(lengths[size])
+        name = f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
+        columns[number % 2].selectbox(
+            name, options, key=f"{prefix}{side}_{size}", **KEPT, format_func=lambda r: RULE_NAMES.get(r, r)
+        )
+
+
+def _rule(size: str, lengths: Lengths) -> Callable[[Any, View], str]:
+    def nearest(value: Any, view: View) -> str:
+        n = lengths(view)[size]
+        options = rule_options(n)
+        if value in options:
+            return value
+        try:
+            rule = Rule.parse(value)
+        except InvalidInput:
+            return choice(options)(value, view)
+        if rule.kind == "groups":
+            rule = Rule("groups", closest(divisors(n), rule.parameter))
+        elif rule.kind == "window":
+            rule = Rule("window", min(rule.parameter, MAX_RADIUS))
+        return str(rule.canonical(n))
+
+    return nearest
