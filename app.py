@@ -11,4 +11,8 @@ app = st.App(__file__, routes=ROUTES, middleware=MIDDLEWARE)
 if __name__ == "__main__":
     st.set_page_config(page_title="normviz", page_icon=":material/deployed_code:", layout="wide")
     st.html(Path(__file__).parent / "normviz" / "ui" / "style.css")
-    st.navigation([st.Page("pages/tensor_lab.py", title="Tensor lab", default=True)], position="top").run()
+    pages = [
+        st.Page("pages/tensor_lab.py", title="Tensor lab", default=True),
+        st.Page("pages/invariance.py", title="Table 1", url_path="invariance"),
+    ]
+    st.navigation(pages, position="top").run()

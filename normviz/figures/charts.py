@@ -29,7 +29,7 @@ def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str 
         ):
             share = np.histogram(values[np.isfinite(values)], edges)[0] / max(values.size, 1)
             figure.add_bar(x=centres, y=share, name=name, showlegend=first, row=1, col=column, **style)
-    figure.update_layout(barmode="overlay", bargap=0, **_look(colours))
+    figure.update_layout(barmode="overlay", bargap=0, **look(colours))
     figure.update_layout(legend={"orientation": "h", "y": -0.14, "font": {"size": 15}}, margin={"t": 40, "b": 40})
     figure.update_yaxes(tickformat=".0%", gridcolor=colours.grid, griddash="dot", zeroline=False)
     figure.update_xaxes(gridcolor=colours.grid, griddash="dot", zerolinecolor=colours.muted)
@@ -66,7 +66,7 @@ def statistics_map(
     )
     frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 4}, **frame)
-    figure.update_layout(**_look(colours))
+    figure.update_layout(**look(colours))
     for update, (first, second), (outer, inner) in (
         (figure.update_xaxes, axes[2:], (w, c)),
         (figure.update_yaxes, axes[:2], (n, h)),
@@ -93,7 +93,8 @@ def _edges(values: np.ndarray) -> np.ndarray:
     return np.sort(low * (1 - share) + high * share)
 
 
-def _look(colours: Theme) -> dict:
+def look(colours: Theme) -> dict:
+    """What the layouts of all flat charts share."""
     return {
         "font": {"size": 15, "color": colours.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",

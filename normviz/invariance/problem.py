@@ -1,12 +1,12 @@
 """What is trained on, in NumPy: the digits, the first weights, and what each transformation does to them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from normviz.digits import load_digits
+from normviz.digits import SIDE, load_digits
 from normviz.invariance.setting import Setting
 from normviz.invariance.transformations import TRANSFORMATIONS, Transformation
 
@@ -97,6 +97,26 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     features = int(np.prod(setting.shapes[-1][1:]))
     classifier = rng.standard_normal((features, CLASSES)) * features**-0.5
     return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
+
+
+def before_and_after(setting: Setting, change: Transformation, cases: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """What is changed, to look at: weights as (inputs, units), or the first digits of the first mini-batch in rows of
+    four, (rows · side, 4 · side)."""
+    problem = make_problem(replace(setting, steps=1), [ORIGINAL, position(change)])
+    if change.on == "weights":
+        before, after = problem.weights[0].reshape(2, -1, setting.width)
+        return before, after
+    cases = min(cases, setting.batch) // 4 * 4 or min(cases, setting.batch)
+    images = load_digits()[0][problem.order[0][:cases]]
+    shift = problem.shift[1].reshape(-1)
+    shift = shift.reshape(SIDE, SIDE) if setting.layer == "dense" else shift[0]
+    columns = min(cases, 4)
+
+    def tiled(pictures: np.ndarray) -> np.ndarray:
+        rows = pictures.reshape(-1, columns, SIDE, SIDE).transpose(0, 2, 1, 3)
+        return rows.reshape(-1, columns * SIDE)
+
+    return tiled(images), tiled(images * problem.factor[1, :cases] + shift)
 
 
 def _rounding(setting: Setting) -> float:

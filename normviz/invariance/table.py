@@ -32,6 +32,9 @@ class Cell:
         forward, trained: whether these gaps are rounding; trained is None where training has no answer.
         unanswered: why it has none, in a sentence; None where it has one.
         paper: Table 1's answer; None where it has no such row.
+        parted_by_rate: whether re-scaled weights kept the original's learning rate, which parts the twins in training
+            even where their outputs agree.
+        pending: whether training is not over.
     """
 
     scheme: str
@@ -47,6 +50,8 @@ class Cell:
     trained: bool | None
     unanswered: str | None
     paper: bool | None
+    parted_by_rate: bool = False
+    pending: bool = False
 
     @property
     def invariant(self) -> bool:
@@ -56,8 +61,9 @@ class Cell:
     @property
     def agrees(self) -> bool:
         """Whether all answers that there are agree; a degenerate cell has none, and a small ε may not show."""
-        answers = {self.predicted, self.forward, self.trained} - {None}
-        return self.degenerate is not None or self.fades or len(answers) == 1
+        together = self.predicted and not self.parted_by_rate
+        right = self.forward == self.predicted and self.trained in (together, None)
+        return self.degenerate is not None or self.fades or right
 
     def record(self) -> dict:
         """The cell as plain data: what `python -m normviz table1 --json` prints of it."""
@@ -151,6 +157,8 @@ def _cell(
         trained=trained,
         unanswered=unanswered,
         paper=paper_says(scheme.key, change.key),
+        parted_by_rate=not follow and change.rate_factor(setting.optimizer, setting.delta) != 1.0,
+        pending=len(losses) < setting.steps,
     )
 
 

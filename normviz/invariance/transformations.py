@@ -4,10 +4,12 @@ Each changes the summed inputs by a factor and a shift, a' = s·a + t. All that 
 axes s and t vary, on the activations (N, H, W, C) and, for changes of the weights, on (kh, kw, Cin, Cout) too.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from normviz.errors import InvalidInput
+from normviz.fields import AXIS
 
 LAYERS = ("dense", "conv")
 OPTIMIZERS = ("sgd", "momentum", "adam")
@@ -37,6 +39,34 @@ class Transformation:
     weight_shift: tuple[str, ...] | None = None
     varies: str = ""
     weight_varies: str = ""
+
+    @property
+    def plain(self) -> str:
+        """What is changed, as text: W′ = δW."""
+        text = re.sub(r"\\text\{([^}]*)\}", r"\1", self.change)
+        for latex, sign in (
+            (r"\delta ", "δ"),
+            (r"\gamma", "γ"),
+            ("_i", "ᵢ"),
+            ("_n", "ₙ"),
+            ("'", "′"),
+        ):
+            text = text.replace(latex, sign)
+        return " ".join(text.split())
+
+    def on_sums(self, layer: str) -> str:
+        """What it does to the summed inputs, a' = s·a + t, in LaTeX: s and t carry the indices that they vary along."""
+        axes = ("N", "C") if layer == "dense" else ("N", "H", "W", "C")
+
+        def indexed(symbol: str, along: tuple[str, ...]) -> str:
+            letters = "".join(AXIS[axis].letter for axis in axes if axis in along)
+            return f"{symbol}_{{{letters}}}" if letters else symbol
+
+        a = indexed("a", axes)
+        changed = a.replace("a", "a'", 1)
+        if self.factor is None:
+            return f"{changed} = {a} + {indexed('t', self.shift[layer])}"
+        return f"{changed} = {indexed('s', self.factor)}\\, {a}"
 
     def rate_factor(self, optimizer: str, delta: float) -> float:
         """What the learning rate of the re-scaled weights has to be multiplied by for the twins to stay together.

@@ -1,4 +1,4 @@
-"""What the server sends beside Streamlit's own pages: plotly.js, compressed once."""
+"""What the server sends beside Streamlit's own pages: plotly.js, compressed once; and how it finds a page."""
 
 import gzip
 from functools import cache
@@ -10,6 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from streamlit.runtime.pages_manager import PagesManager
 
 PLOTLY_PATH = f"/vendor/plotly-{plotly.__version__}.min.js"
 """The version is in the name, so that a browser may keep it for good."""
@@ -31,3 +32,7 @@ def plotly_js(request: Request) -> Response:
 
 ROUTES = [Route(PLOTLY_PATH, plotly_js)]
 MIDDLEWARE = [Middleware(GZipMiddleware, minimum_size=1024)]  # Streamlit does not compress its own bundle
+
+# Until `st.navigation` has run once, Streamlit serves a `pages` folder by itself, without app.py: a server whose first
+# visitor follows a link to another page than the default one would show that page bare.
+PagesManager.uses_pages_directory = False

@@ -1,0 +1,111 @@
+"""The Table 1 page's controls. Every widget's key is that of a value in `table.PARAMS`, which it shows and sets."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from normviz.fields import divisors
+from normviz.invariance.setting import DEVICES, DTYPES, LIMITS, RATES, WIDTHS
+from normviz.invariance.transformations import LAYERS, OPTIMIZERS
+from normviz.schemes import SCHEMES
+from normviz.ui import custom
+from normviz.ui.custom import MAX_RADIUS
+from normviz.ui.link import KEPT, View, decimal
+from normviz.ui.table import ORDER, PREFIX, has, lengths
+
+OPTIMIZER_NAMES = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
+DEVICE_NAMES = {"auto": "Fastest there is", "cpu": "CPU", "cuda": "CUDA", "mps": "Apple MPS"}
+DELTAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+EPSILONS = (0.0, *(10.0**k for k in range(-15, 2)))
+RATE_STEPS = tuple(m * 10.0**k for k in range(-4, 7) for m in (1, 2, 5))
+STEPS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+BATCHES = (2, 4, 8, 16, 32, 64, 128, 256)
+WIDTH_STEPS = (2, 4, 8, 16, 32, 64, 128)
+
+
+def controls(view: View) -> None:
+    """Rows, δ and ε, training; in the sidebar."""
+    with st.sidebar:
+        _rows(view)
+        st.divider()
+        st.segmented_control(
+            "Layer", LAYERS, key=PREFIX + "layer", **KEPT, required=True, format_func=str.capitalize, on_change=_width
+        )
+        _delta(view)
+        _steps("eps", "ε (smoothing term)", EPSILONS, view)
+        st.selectbox("Precision", DTYPES, key=PREFIX + "dtype", **KEPT)
+        st.divider()
+        st.segmented_control(
+            "Optimizer",
+            OPTIMIZERS,
+            key=PREFIX + "optimizer",
+            **KEPT,
+            required=True,
+            format_func=OPTIMIZER_NAMES.get,
+            on_change=_rate,
+        )
+        _steps("rate", "Learning rate", RATE_STEPS, view)
+        power = "δ" if view["optimizer"] == "adam" else "δ²"
+        st.toggle(f"Re-scaled weights: learning rate × {power}", key=PREFIX + "follow", **KEPT)
+        _steps("steps", "Steps", STEPS, view)
+        _steps("batch", "Batch size", BATCHES, view)
+        _steps("width", "Units" if view["layer"] == "dense" else "Channels", WIDTH_STEPS, view)
+        st.slider("Normalized layers", *LIMITS["depth"], key=PREFIX + "depth", **KEPT)
+        st.number_input("Seed", *LIMITS["seed"], key=PREFIX + "seed", **KEPT)
+        st.selectbox("Train on", DEVICES, key=PREFIX + "device", **KEPT, format_func=DEVICE_NAMES.get)
+
+
+def _rows(view: View) -> None:
+    st.pills(
+        "Rows",
+        ORDER,
+        selection_mode="multi",
+        key=PREFIX + "schemes",
+        **KEPT,
+        format_func=lambda key: SCHEMES[key].label,
+    )
+    if "custom" in view["schemes"]:
+        custom.controls(view, lengths, PREFIX)
+    if has(view, "groups"):
+        st.selectbox("Groups G", divisors(view["width"]), key=PREFIX + "groups", **KEPT)
+    if has(view, "radius"):
+        st.slider("Radius R of the windows", 0, MAX_RADIUS, key=PREFIX + "radius", **KEPT)
+
+
+def _delta(view: View) -> None:
+    """A slider to drag, and a number for any value; both show and set δ."""
+    state, slider, number = st.session_state, "delta slider", "delta number"
+    shown = view["delta"]
+    state[slider], state[number] = shown, shown
+    st.select_slider(
+        "δ (re-scaling factor)",
+        sorted({*DELTAS, shown}),
+        key=slider,
+        format_func=decimal,
+        on_change=lambda: state.update({PREFIX + "delta": state[slider]}),
+    )
+    limit = LIMITS["delta"][1]
+    st.number_input(
+        "δ exactly",
+        -limit,
+        limit,
+        key=number,
+        step=None,
+        format="%g",
+        label_visibility="collapsed",
+        on_change=lambda: state.update({PREFIX + "delta": state[number]}),
+    )
+
+
+def _steps(name: str, label: str, options: Sequence[float], view: View) -> None:
+    """A slider over some values, and that of the link."""
+    choices = sorted({*options, view[name]})
+    st.select_slider(label, choices, key=PREFIX + name, **KEPT, format_func=lambda value: f"{value:g}")
+
+
+def _width() -> None:
+    st.session_state[PREFIX + "width"] = WIDTHS[st.session_state[PREFIX + "layer"]]
+
+
+def _rate() -> None:
+    st.session_state[PREFIX + "rate"] = RATES[st.session_state[PREFIX + "optimizer"]]

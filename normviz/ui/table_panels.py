@@ -1,0 +1,230 @@
+"""What the Table 1 page shows beside the grid: an open cell, gaps over ε and δ, and the game of predicting."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from normviz import notation
+from normviz.figures.curves import Twin, before_after, gap_panels, training_curves
+from normviz.invariance import sweeps
+from normviz.invariance.problem import NETWORKS, ORIGINAL, before_and_after, position
+from normviz.invariance.script import cell_script
+from normviz.invariance.setting import DTYPES, Setting
+from normviz.invariance.table import Cell, gaps
+from normviz.invariance.transformations import TRANSFORMATIONS, Transformation
+from normviz.schemes import Scheme
+from normviz.tolerances import INVARIANT
+from normviz.ui.link import KEPT
+from normviz.ui.plot import plot
+from normviz.ui.table import MEASURES, PREFIX
+from normviz.ui.table_grid import WORDS, gap_text, key_of, sentence, word_of
+from normviz.ui.training import results
+
+Votes = dict[str, bool | None]
+"""By cell: what the class said, or None where it was revealed without a vote."""
+
+LEGEND = (
+    "**Predicted** by one rule, **forward**: one forward pass, **trained**: twin networks, original and transformed. "
+    "Numbers are relative gaps: 2e−16 is rounding. Solid frames: cells of the paper's Table 1; "
+    "a double frame: the answers disagree. Click a cell."
+)
+
+
+def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool, theme: str) -> None:
+    """The open cell: what was changed, the reason, the curves, the picture and the script."""
+    change = TRANSFORMATIONS[cell.transformation]
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{sentence(word_of(cell))}.** {_reason(cell)}")
+        question(change, setting)
+        for line in notation.formulas(scheme):
+            if line.name in ("mean", "variance", "mean square", "normalized", "largest singular value"):
+                st.latex(line.latex)
+        _answers(cell, change, setting)
+    with right:
+        _curves(scheme, change, setting, theme)
+    for note in _notes(cell, scheme, setting):
+        st.warning(note, icon=":material/warning:")
+    picture, code = st.tabs(["What is changed", "Script"])
+    with picture:
+        changed_picture(change, setting, theme)
+    with code:
+        script = cell_script(scheme, change, setting, follow)
+        st.download_button("Download", script, f"{key_of(cell)}.py", "text/x-python", on_click="ignore")
+        st.code(script, "python", height=420)
+
+
+def question(change: Transformation, setting: Setting) -> None:
+    """What is changed, and what that does to the summed inputs."""
+    st.latex(change.change)
+    st.latex(rf"\Rightarrow\quad {change.on_sums(setting.layer)}")
+
+
+def changed_picture(change: Transformation, setting: Setting, theme: str) -> None:
+    """The weights, or digits, before and after."""
+    before, after = before_and_after(setting, change)
+    what = "weights (a column is a unit)" if change.on == "weights" else "digits of a mini-batch"
+    alt = f"The {what} before and after: {change.plain}."
+    plot(before_after(before, after, ("before", f"after: {change.plain}"), theme), "changed", alt, "20rem")
+    st.caption(f"{sentence(what)}; δ = {setting.delta:g}, seed {setting.seed}.")
+
+
+def vote_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None:
+    """A covered cell: the question, what is changed, and what the class says."""
+    change = TRANSFORMATIONS[cell.transformation]
+    st.markdown(f"## Is {scheme.name} invariant to {change.name}?")
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        question(change, setting)
+        with st.container(horizontal=True):
+            for text, vote in (("Invariant", True), ("Not invariant", False), ("Reveal", None)):
+                kind = "secondary" if vote is None else "primary"
+                st.button(text, key=f"vote {text}", type=kind, on_click=partial(_vote, key_of(cell), vote))
+    with right:
+        changed_picture(change, setting, theme)
+
+
+def votes() -> Votes:
+    """What the class has said so far, in this session."""
+    return st.session_state.setdefault("votes", {})
+
+
+def score(cells: Sequence[Cell]) -> None:
+    """How many votes were right, and buttons to reveal or cover all."""
+    said = {key_of(cell): (votes()[key_of(cell)], truth(cell)) for cell in cells if key_of(cell) in votes()}
+    voted = [vote == true for vote, true in said.values() if vote is not None and true is not None]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        left = len(cells) - len(said)
+        st.markdown(f"**{sum(voted)} of {len(voted)} predicted right**, {left} still covered", width="content")
+        everything = {key_of(cell): None for cell in cells}
+        st.button("Reveal all", on_click=lambda: st.session_state.update(votes=everything | votes()))
+        st.button("Cover all again", on_click=lambda: st.session_state.update(votes={}))
+
+
+def truth(cell: Cell) -> bool | None:
+    """What a vote is held against; None where the question says nothing."""
+    return None if cell.degenerate or cell.fades else cell.predicted
+
+
+def verdict_on(vote: bool | None, cell: Cell) -> None:
+    """Whether the class was right on the open cell."""
+    if vote is None or truth(cell) is None:
+        return
+    said = WORDS["yes" if vote else "no"]
+    if vote == truth(cell):
+        st.success(f"The class said: {said}. Right.", icon=":material/check:")
+    else:
+        st.error(f"The class said: {said}. It is {word_of(cell)}.", icon=":material/close:")
+
+
+def over_eps(schemes: Sequence[Scheme], setting: Setting, measure: str, theme: str) -> None:
+    """ε against the gap, for all six transformations, one curve a scheme."""
+    settings = sweeps.over_eps(setting)
+    found = _forward(tuple(schemes), tuple(settings))
+    if measure == "training":
+        found = sweeps.training_over(schemes, settings, results())
+    names = [sentence(change.name) for change in TRANSFORMATIONS.values()]
+    panels = {
+        name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
+        for column, name in enumerate(names)
+    }
+    alt = f"Gap of the {MEASURES[measure].lower()} over ε, for six transformations, a curve a scheme."
+    figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
+    plot(figure, "over-eps", alt, "34rem")
+    st.caption(
+        "ε stands under the root beside the variance, and a re-scaling does not re-scale it: the larger ε, the more of "
+        "a re-scaling comes through. A re-centring is taken off before ε is added, and stays exact."
+    )
+
+
+def eps_measure() -> str:
+    """Which gap is drawn over ε."""
+    return st.segmented_control(
+        "Gap of", list(MEASURES), key=PREFIX + "measure", **KEPT, required=True, format_func=MEASURES.get
+    )
+
+
+def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
+    """δ against the gap of one scheme, a curve a precision, for the transformations that have a factor."""
+    found = _by_precision(scheme, setting)
+    panels = {
+        sentence(change.name): {dtype: found[row, :, column] for row, dtype in enumerate(DTYPES)}
+        for column, change in enumerate(TRANSFORMATIONS.values())
+        if change.factor is not None
+    }
+    alt = f"Gap of the forward pass of {scheme.name} over δ, a curve a precision."
+    plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "over-delta", alt, "34rem")
+    st.caption(
+        f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
+        "float32 24, float16 11 and bfloat16 8. Where δ is a power of two nothing is rounded; float16 ends at 65,504."
+    )
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _forward(schemes: tuple[Scheme, ...], settings: tuple[Setting, ...]) -> np.ndarray:
+    return sweeps.forward_over(schemes, settings)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _by_precision(scheme: Scheme, setting: Setting) -> np.ndarray:
+    return sweeps.over_delta(scheme, setting, DTYPES)
+
+
+def _vote(key: str, vote: bool | None) -> None:
+    votes()[key] = vote
+
+
+def _reason(cell: Cell) -> str:
+    return cell.degenerate or cell.reason
+
+
+def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
+    """The gaps, in words beside what they were measured on."""
+    rows = [("Forward: outputs ẑ", cell.forward_gap)]
+    if change.weight_factor is None:
+        rows.append(("Training: losses", cell.training_gap))
+    else:
+        factor = change.rate_factor(setting.optimizer, setting.delta)
+        rows.append((f"Training, learning rate × {factor:g}", cell.training_gap))
+        rows.append(("Training, equal learning rate", cell.training_gap_equal_lr))
+    st.table(
+        {"Measured": [name for name, _ in rows], "Gap": [gap_text(gap) or "…" for _, gap in rows]}, border="horizontal"
+    )
+    if cell.paper is not None:
+        st.caption(f"Ba, Kiros & Hinton 2016, Table 1: {WORDS['yes' if cell.paper else 'no']}.")
+
+
+def _curves(scheme: Scheme, change: Transformation, setting: Setting, theme: str) -> None:
+    losses = results().losses(scheme, setting)
+    found = gaps(losses)
+    twins = [Twin("original", losses[:, ORIGINAL], None)]
+    places = dict.fromkeys((position(change), position(change, follows=False)))
+    for place in places:
+        rate = (
+            ""
+            if len(places) == 1
+            else ", its learning rate too"
+            if NETWORKS[place].follows
+            else ", equal learning rate"
+        )
+        twins.append(Twin(f"transformed{rate}", losses[:, place], found[:, place]))
+    largest = gap_text(found[:, position(change)].max(initial=0.0))
+    alt = f"Losses of the original and the transformed network over {len(losses)} steps; largest gap {largest}."
+    plot(training_curves(twins, INVARIANT[setting.storage], theme), "curves", alt, "30rem")
+
+
+def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
+    """Why training has no answer, and where a network stopped being finite."""
+    notes = [cell.unanswered] if cell.unanswered and not cell.pending else []
+    change, known = TRANSFORMATIONS[cell.transformation], results()
+    named = {"The original": ORIGINAL, "The transformed network": position(change)}
+    for name, place in named.items():
+        failure = known.failure(scheme, setting, place)
+        if failure is not None:
+            notes.append(
+                f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "
+                f"A smaller learning rate than {setting.rate:g} would do."
+            )
+    return notes

@@ -1,0 +1,72 @@
+"""Table 1 of Ba et al. 2016: predicted, measured forward, and proved by training."""
+
+import streamlit as st
+
+from normviz.errors import InvalidInput
+from normviz.invariance.sweeps import over_eps
+from normviz.invariance.table import table
+from normviz.ui import table as page
+from normviz.ui import table_controls, table_panels, training
+from normviz.ui.grid import grid
+from normviz.ui.link import restore, store
+from normviz.ui.table_grid import grid_data, key_of
+
+view, notes = restore("table", page.PARAMS, lambda view: {})
+table_controls.controls(view)
+store("table", page.PARAMS, view, lambda name: page.has(view, name))
+theme = st.context.theme.type or "light"
+st.markdown("# What does normalization not notice?")
+with st.container():
+    told = [note for name, note in notes.items() if page.has(view, name)]
+    if told:
+        st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
+
+schemes = page.schemes_of(view)
+try:
+    setting = page.setting_of(view)
+    setting.check(schemes)
+except InvalidInput as error:
+    st.error(str(error))
+    st.stop()
+if not schemes:
+    st.info("Choose rows on the left: the paper's are Batch, Weight and Layer.")
+    st.stop()
+
+settings = [setting, *over_eps(setting)] if view["measure"] == "training" else [setting]
+job = training.start(schemes, settings)
+if job is not None:
+    job.wait(training.AT_ONCE)
+cells = table(schemes, setting, training.results(), view["follow"])
+with st.container():
+    training.status(job, schemes, settings)
+st.toggle("Predict first: cover the answers", key=page.PREFIX + "cover", persist_state="session")
+covered = {key_of(cell) for cell in cells} - table_panels.votes().keys() if view["cover"] else set()
+with st.container():
+    if view["cover"]:
+        table_panels.score(cells)
+
+
+def take_open() -> None:
+    """Open the cell that was clicked."""
+    st.session_state[page.PREFIX + "cell"] = st.session_state["grid table"]["open"]
+
+
+grid(grid_data(cells, schemes, setting, view["cell"], covered, theme), "grid", take_open)
+st.caption(table_panels.LEGEND)
+chosen = next(cell for cell in cells if key_of(cell) == view["cell"])
+scheme = next(scheme for scheme in schemes if scheme.key == chosen.scheme)
+with st.container(key="cell"):
+    if view["cell"] in covered:
+        table_panels.vote_panel(chosen, scheme, setting, theme)
+    else:
+        table_panels.verdict_on(table_panels.votes().get(view["cell"]), chosen)
+        table_panels.cell_panel(chosen, scheme, setting, view["follow"], theme)
+if not view["cover"]:
+    st.markdown("## How invariance fades")
+    eps, delta = st.tabs(["ε against the gap", "δ against the gap, by precision"], key="fades", on_change="rerun")
+    if eps.open:
+        with eps:
+            table_panels.over_eps(schemes, setting, table_panels.eps_measure(), theme)
+    if delta.open:
+        with delta:
+            table_panels.over_delta(scheme, setting, theme)
