@@ -15,7 +15,7 @@ view, notes = restore("table", page.PARAMS, lambda view: {})
 table_controls.controls(view)
 store("table", page.PARAMS, view, lambda name: page.has(view, name))
 theme = st.context.theme.type or "light"
-st.markdown("# What does normalization not notice?")
+st.markdown(table_panels.TITLE)
 with st.container():
     told = [note for name, note in notes.items() if page.has(view, name)]
     if told:
@@ -32,7 +32,7 @@ if not schemes:
     st.info("Choose rows on the left: the paper's are Batch, Weight and Layer.")
     st.stop()
 
-settings = [setting, *over_eps(setting)] if view["measure"] == "training" else [setting]
+settings = [setting, *over_eps(setting)] if view["sweep"] == "training" else [setting]
 job = training.start(schemes, settings)
 if job is not None:
     job.wait(training.AT_ONCE)
@@ -52,7 +52,7 @@ def take_open() -> None:
 
 
 grid(grid_data(cells, schemes, setting, view["cell"], covered, theme), "grid", take_open)
-st.caption(table_panels.LEGEND)
+st.caption(table_panels.legend())
 chosen = next(cell for cell in cells if key_of(cell) == view["cell"])
 scheme = next(scheme for scheme in schemes if scheme.key == chosen.scheme)
 with st.container(key="cell"):
@@ -63,10 +63,7 @@ with st.container(key="cell"):
         table_panels.cell_panel(chosen, scheme, setting, view["follow"], theme)
 if not view["cover"]:
     st.markdown("## How invariance fades")
-    eps, delta = st.tabs(["ε against the gap", "δ against the gap, by precision"], key="fades", on_change="rerun")
-    if eps.open:
-        with eps:
-            table_panels.over_eps(schemes, setting, table_panels.eps_measure(), theme)
-    if delta.open:
-        with delta:
-            table_panels.over_delta(scheme, setting, theme)
+    if table_panels.sweep() == "delta":
+        table_panels.over_delta(scheme, setting, theme)
+    else:
+        table_panels.over_eps(schemes, setting, view["sweep"], theme)

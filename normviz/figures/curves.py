@@ -8,10 +8,13 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from normviz.figures.charts import look
-from normviz.figures.palette import HUES, THEMES
+from normviz.figures.palette import THEMES
 
 FLOOR = 1e-17
 """Where a gap of exactly 0 stands on a logarithmic axis."""
+
+DIVERGES = 100.0
+"""Losses beyond this are drawn on a logarithmic axis."""
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down", "star")
@@ -38,9 +41,11 @@ def training_curves(twins: Sequence[Twin], tolerance: float, theme: str = "light
     ]
     titles = ("Loss", "Gap to the original, relative")
     figure = make_subplots(2, 1, shared_xaxes=True, vertical_spacing=0.13, subplot_titles=titles)
+    diverges = False
     for twin, line in zip(twins, styles, strict=False):
         steps = np.arange(1, len(twin.losses) + 1)
         loss = np.where(np.isfinite(twin.losses), twin.losses, np.nan)
+        diverges |= bool(np.nanmax(loss, initial=0.0) > DIVERGES)
         figure.add_scatter(x=steps, y=loss, name=twin.name, line=line, mode="lines", row=1, col=1)
         if twin.gaps is not None:
             gaps = np.where(np.isfinite(twin.gaps), np.maximum(twin.gaps, FLOOR), np.nan)
@@ -54,8 +59,9 @@ def training_curves(twins: Sequence[Twin], tolerance: float, theme: str = "light
     figure.update_layout(legend={"orientation": "h", "y": -0.22}, margin={"t": 30, "b": 30, "l": 60})
     figure.update_xaxes(gridcolor=colours.grid, griddash="dot", zeroline=False)
     figure.update_xaxes(title={"text": "step", "standoff": 4}, row=2, col=1)
-    figure.update_yaxes(gridcolor=colours.grid, griddash="dot", zeroline=False)
-    figure.update_yaxes(type="log", exponentformat="power", dtick=4, range=[-17.5, 2.5], row=2, col=1)
+    figure.update_yaxes(gridcolor=colours.grid, griddash="dot", zeroline=False, exponentformat="power")
+    figure.update_yaxes(type="log" if diverges else "linear", row=1, col=1)
+    figure.update_yaxes(type="log", dtick=4, range=[-17.5, 2.5], row=2, col=1)
     figure.update_annotations(font={"size": 16, "color": colours.ink})
     return figure
 
@@ -80,7 +86,7 @@ def gap_panels(
         place = {"row": number // columns + 1, "col": number % columns + 1}
         for k, (name, gaps) in enumerate(curves.items()):
             shown = np.where(np.isnan(gaps), np.nan, np.clip(gaps, FLOOR, 1e4))
-            style = {"color": HUES[(k + 4) % len(HUES)], "dash": DASHES[k % len(DASHES)], "width": 2.5}
+            style = {"color": colours.lines[k % len(colours.lines)], "dash": DASHES[k % len(DASHES)], "width": 2.5}
             marker = {"symbol": SYMBOLS[k % len(SYMBOLS)], "size": 8}
             figure.add_scatter(
                 x=list(x), y=shown, name=name, legendgroup=name, showlegend=number == 0, line=style, marker=marker,
@@ -91,7 +97,7 @@ def gap_panels(
     figure.update_layout(**look(colours))
     figure.update_layout(legend={"orientation": "h", "y": -0.16}, margin={"t": 30, "b": 30, "l": 60})
     lines = {"gridcolor": colours.grid, "griddash": "dot", "zeroline": False, "exponentformat": "power"}
-    figure.update_xaxes(type="log", dtick=3 if max(x) / min(x) > 1e8 else 1, **lines)
+    figure.update_xaxes(type="log", dtick=4 if max(x) / min(x) > 1e8 else 1, tickangle=0, **lines)
     figure.update_yaxes(type="log", range=[-17.5, 4.2], dtick=4, **lines)
     for column in range(1, columns + 1):
         figure.update_xaxes(title=axis, row=-(-len(panels) // columns), col=column)
@@ -114,7 +120,9 @@ def before_after(before: np.ndarray, after: np.ndarray, titles: Sequence[str], t
         coloraxis={"colorscale": scale, "cmin": -largest, "cmax": largest, "colorbar": bar},
         margin={"t": 34, "l": 10, "b": 10},
     )
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False, autorange="reversed")
+    figure.update_xaxes(visible=False, constrain="domain")
+    for column in (1, 2):
+        anchor = "x" if column == 1 else "x2"
+        figure.update_yaxes(visible=False, autorange="reversed", scaleanchor=anchor, col=column)
     figure.update_annotations(font={"size": 16, "color": colours.ink})
     return figure

@@ -14,6 +14,9 @@ ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
 HUES = (SKY, ORANGE, GREEN, YELLOW, BLUE, VERMILION, PURPLE)
 """The hues of shared statistics, in turn."""
 
+LINES = (BLUE, VERMILION, PURPLE, GREEN, ORANGE, SKY)
+"""Those that show as thin lines on white."""
+
 NOT_FINITE = PURPLE
 
 
@@ -30,10 +33,11 @@ class Theme:
     high: str
     field: str
     element: str
+    lines: tuple[str, ...]
 
 
 THEMES = {
-    "light": Theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, BLUE, VERMILION),
-    "dark": Theme("#f0f3f6", "#b3bcc6", "#768390", "#39424e", "#22272e", SKY, "#FF8A3D", SKY, "#FF8A3D"),
+    "light": Theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, BLUE, VERMILION, LINES),
+    "dark": Theme("#f0f3f6", "#b3bcc6", "#768390", "#39424e", "#22272e", SKY, "#FF8A3D", SKY, "#FF8A3D", HUES),
 }
 """By Streamlit's name of the theme's base."""

@@ -68,19 +68,19 @@ class Results:
 
             def look(losses, rows=rows, networks=networks, number=number) -> None:
                 nonlocal looked
-                if time.monotonic() - looked > KEEP_EVERY:
+                if len(losses) < setting.steps and time.monotonic() - looked > KEEP_EVERY:
                     self._keep(rows, setting, networks, losses.cpu().double().numpy())
                     progress((number + len(losses) / setting.steps) / len(blocks))
                     looked = time.monotonic()
 
             losses, self.device = train(rows, setting, look, cancelled, networks)
-            self._keep(rows, setting, networks, losses)
             lost = ~np.isfinite(losses).all(0)
             if lost.any() and not cancelled():
                 failed = [rows[row] for row in np.flatnonzero(lost.any(1))]
                 which = [networks[column] for column in np.flatnonzero(lost.any(0))]
                 found = diagnose(failed, setting, which)
                 self._failures |= {_key(failed[r], setting, which[c]): failure for (r, c), failure in found.items()}
+            self._keep(rows, setting, networks, losses)  # only now, so that what is there is there with its reasons
 
     def _keep(self, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int], losses: np.ndarray) -> None:
         with self._lock:

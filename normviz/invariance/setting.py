@@ -74,7 +74,7 @@ class Setting:
             if getattr(self, name) not in options:
                 raise InvalidInput(f"{name} {getattr(self, name)!r} is unknown; {', '.join(options)} are known.")
         if not self.delta > 0:
-            raise InvalidInput(f"δ = {self.delta}: the claims are about δ > 0; a negative factor flips every sign.")
+            raise InvalidInput(f"δ = {self.delta:g}: the claims are about δ > 0; a negative factor flips every sign.")
         for name, (lo, hi) in LIMITS.items():
             if not lo <= getattr(self, name) <= hi:
                 raise InvalidInput(f"{name} = {getattr(self, name)} is outside of {lo:g} to {hi:g}.")

@@ -113,8 +113,9 @@ def gaps(losses: np.ndarray) -> np.ndarray:
     Infinite where a loss is not finite.
     """
     original = losses[:, ORIGINAL, None]
+    scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.nan_to_num(np.abs(losses - original) / (np.abs(original).max(initial=0.0) or 1.0), nan=np.inf)
+        return np.nan_to_num(np.abs(losses - original) / scale, nan=np.inf)
 
 
 def _together(losses: np.ndarray, network: int, setting: Setting) -> tuple[bool | None, str | None]:

@@ -17,7 +17,7 @@ PREFIX = "table "
 ORDER = (*PAPER, *(key for key in SCHEMES if key not in PAPER))
 """The rows: the paper's first."""
 
-MEASURES = {"forward": "Forward pass", "training": "Training"}
+SWEEPS = {"forward": "ε, forward pass", "training": "ε, training", "delta": "δ, by precision"}
 DEFAULT = Setting()
 SETTING = ("layer", "delta", "eps", "dtype", "optimizer", "rate", "steps", "batch", "width", "depth", "seed", "device")
 """The names of the values that are those of a `Setting`."""
@@ -79,7 +79,7 @@ PARAMS = tuple(
         Param("radius", 2, whole(0, MAX_RADIUS)),
         *custom.params(lengths),
         Param("cell", f"{ORDER[0]}.{next(iter(TRANSFORMATIONS))}", _cell),
-        Param("measure", "forward", choice(list(MEASURES))),
+        Param("sweep", "forward", choice(list(SWEEPS))),
         Param("cover", False, flag, lambda on: str(int(on))),
     )
 )

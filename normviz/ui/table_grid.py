@@ -27,7 +27,10 @@ def grid_data(
         "corner": "",
         "colours": {"yes": THEMES[theme].field, "no": THEMES[theme].element},
         "open": opened,
-        "columns": [{"name": sentence(change.name).replace("-", "\u2011"), "change": change.plain} for change in TRANSFORMATIONS.values()],
+        "columns": [
+            {"name": sentence(change.name).replace("-", "\u2011"), "change": change.plain}  # a hyphen that stays
+            for change in TRANSFORMATIONS.values()
+        ],
         "rows": [
             {
                 "name": scheme.label,

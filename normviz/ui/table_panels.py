@@ -14,22 +14,31 @@ from normviz.invariance.script import cell_script
 from normviz.invariance.setting import DTYPES, Setting
 from normviz.invariance.table import Cell, gaps
 from normviz.invariance.transformations import TRANSFORMATIONS, Transformation
-from normviz.schemes import Scheme
+from normviz.schemes import BA, Scheme
 from normviz.tolerances import INVARIANT
 from normviz.ui.link import KEPT
 from normviz.ui.plot import plot
-from normviz.ui.table import MEASURES, PREFIX
+from normviz.ui.table import PREFIX, SWEEPS
 from normviz.ui.table_grid import WORDS, gap_text, key_of, sentence, word_of
 from normviz.ui.training import results
 
 Votes = dict[str, bool | None]
 """By cell: what the class said, or None where it was revealed without a vote."""
 
-LEGEND = (
-    "**Predicted** by one rule, **forward**: one forward pass, **trained**: twin networks, original and transformed. "
-    "Numbers are relative gaps: 2e−16 is rounding. Solid frames: cells of the paper's Table 1; "
-    "a double frame: the answers disagree. Click a cell."
+TITLE = (
+    "# What does normalization not notice?\n"
+    f"[Table 1]({BA.url}) of {BA.text}, and beyond: predicted by one rule, measured on a forward pass, and proved by "
+    "training twin networks on digits, the original and the transformed."
 )
+
+
+def legend() -> str:
+    """How to read the grid, and what was trained on what."""
+    device = results().device
+    return (
+        "Numbers are relative gaps between original and transformed: 2e−16 is rounding. Solid frames: cells of the "
+        f"paper; a double frame: the answers disagree. Click a cell. {f'Trained on: {device}.' if device else ''}"
+    )
 
 
 def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool, theme: str) -> None:
@@ -119,30 +128,30 @@ def verdict_on(vote: bool | None, cell: Cell) -> None:
         st.error(f"The class said: {said}. It is {word_of(cell)}.", icon=":material/close:")
 
 
-def over_eps(schemes: Sequence[Scheme], setting: Setting, measure: str, theme: str) -> None:
+def over_eps(schemes: Sequence[Scheme], setting: Setting, sweep: str, theme: str) -> None:
     """ε against the gap, for all six transformations, one curve a scheme."""
     settings = sweeps.over_eps(setting)
     found = _forward(tuple(schemes), tuple(settings))
-    if measure == "training":
+    if sweep == "training":
         found = sweeps.training_over(schemes, settings, results())
     names = [sentence(change.name) for change in TRANSFORMATIONS.values()]
     panels = {
         name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
         for column, name in enumerate(names)
     }
-    alt = f"Gap of the {MEASURES[measure].lower()} over ε, for six transformations, a curve a scheme."
+    alt = f"Gap over {SWEEPS[sweep]}, for six transformations, a curve a scheme."
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
-    plot(figure, "over-eps", alt, "34rem")
+    plot(figure, "sweep", alt, "34rem")
     st.caption(
         "ε stands under the root beside the variance, and a re-scaling does not re-scale it: the larger ε, the more of "
         "a re-scaling comes through. A re-centring is taken off before ε is added, and stays exact."
     )
 
 
-def eps_measure() -> str:
-    """Which gap is drawn over ε."""
+def sweep() -> str:
+    """What the gap is drawn over, and of what it is."""
     return st.segmented_control(
-        "Gap of", list(MEASURES), key=PREFIX + "measure", **KEPT, required=True, format_func=MEASURES.get
+        "Gap over", list(SWEEPS), key=PREFIX + "sweep", **KEPT, required=True, format_func=SWEEPS.get
     )
 
 
@@ -155,7 +164,7 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
         if change.factor is not None
     }
     alt = f"Gap of the forward pass of {scheme.name} over δ, a curve a precision."
-    plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "over-delta", alt, "34rem")
+    plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
     st.caption(
         f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
         "float32 24, float16 11 and bfloat16 8. Where δ is a power of two nothing is rounded; float16 ends at 65,504."
@@ -193,7 +202,7 @@ def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
         {"Measured": [name for name, _ in rows], "Gap": [gap_text(gap) or "…" for _, gap in rows]}, border="horizontal"
     )
     if cell.paper is not None:
-        st.caption(f"Ba, Kiros & Hinton 2016, Table 1: {WORDS['yes' if cell.paper else 'no']}.")
+        st.caption(f"{BA.text}, Table 1: {WORDS['yes' if cell.paper else 'no']}.")
 
 
 def _curves(scheme: Scheme, change: Transformation, setting: Setting, theme: str) -> None:
