@@ -8,42 +8,8 @@ from normviz.invariance.table import table
 from normviz.ui import table as page
 from normviz.ui import table_controls, table_panels, training
 from normviz.ui.grid import grid
-from normviz.ui.link import restore, store
+from normviz.ui.link import View, restore, store
 from normviz.ui.table_grid import grid_data, key_of
-
-view, notes = restore("table", page.PARAMS, lambda view: {})
-table_controls.controls(view)
-store("table", page.PARAMS, view, lambda name: page.has(view, name))
-theme = st.context.theme.type or "light"
-st.markdown(table_panels.TITLE)
-with st.container():
-    told = [note for name, note in notes.items() if page.has(view, name)]
-    if told:
-        st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
-
-schemes = page.schemes_of(view)
-try:
-    setting = page.setting_of(view)
-    setting.check(schemes)
-except InvalidInput as error:
-    st.error(str(error))
-    st.stop()
-if not schemes:
-    st.info("Choose rows on the left: the paper's are Batch, Weight and Layer.")
-    st.stop()
-
-settings = [setting, *over_eps(setting)] if view["sweep"] == "training" else [setting]
-job = training.start(schemes, settings)
-if job is not None:
-    job.wait(training.AT_ONCE)
-cells = table(schemes, setting, training.results(), view["follow"])
-with st.container():
-    training.status(job, schemes, settings)
-st.toggle("Predict first: cover the answers", key=page.PREFIX + "cover", persist_state="session")
-covered = {key_of(cell) for cell in cells} - table_panels.votes().keys() if view["cover"] else set()
-with st.container():
-    if view["cover"]:
-        table_panels.score(cells)
 
 
 def take_open() -> None:
@@ -51,19 +17,58 @@ def take_open() -> None:
     st.session_state[page.PREFIX + "cell"] = st.session_state["grid table"]["open"]
 
 
-grid(grid_data(cells, schemes, setting, view["cell"], covered, theme), "grid", take_open)
-st.caption(table_panels.legend())
-chosen = next(cell for cell in cells if key_of(cell) == view["cell"])
-scheme = next(scheme for scheme in schemes if scheme.key == chosen.scheme)
-with st.container(key="cell"):
-    if view["cell"] in covered:
-        table_panels.vote_panel(chosen, scheme, setting, theme)
-    else:
-        table_panels.verdict_on(table_panels.votes().get(view["cell"]), chosen)
-        table_panels.cell_panel(chosen, scheme, setting, view["follow"], theme)
-if not view["cover"]:
-    st.markdown("## How invariance fades")
-    if table_panels.sweep() == "delta":
-        table_panels.over_delta(scheme, setting, theme)
-    else:
-        table_panels.over_eps(schemes, setting, view["sweep"], theme)
+def show(view: View, theme: str) -> None:
+    """The table, the open cell, and how invariance fades."""
+    schemes = page.schemes_of(view)
+    try:
+        setting = page.setting_of(view)
+        setting.check(schemes)
+    except InvalidInput as error:
+        st.error(str(error))
+        return
+    if not schemes:
+        st.info("Choose rows on the left: the paper's are Batch, Weight and Layer.")
+        return
+    settings = [setting, *over_eps(setting)] if view["panel"] == "training" else [setting]
+    job = training.start(schemes, settings)
+    if job is not None:
+        job.wait(training.AT_ONCE)
+    cells = table(schemes, setting, training.results(), view["follow"])
+    with st.container():
+        training.status(job, schemes, settings)
+    st.toggle("Predict first: cover the answers", key=page.PREFIX + "cover", persist_state="session")
+    covered = {key_of(cell) for cell in cells} - table_panels.votes().keys() if view["cover"] else set()
+    with st.container():
+        if view["cover"]:
+            table_panels.score(cells)
+    grid(grid_data(cells, schemes, setting, view["cell"], covered, theme), "grid", take_open)
+    st.caption(table_panels.legend())
+    cell = next(cell for cell in cells if key_of(cell) == view["cell"])
+    scheme = next(scheme for scheme in schemes if scheme.key == cell.scheme)
+    with st.container():
+        if view["cell"] in covered:
+            table_panels.vote_panel(cell, scheme, setting, theme)
+            return
+        table_panels.verdict_on(table_panels.votes().get(view["cell"]), cell)
+        table_panels.cell_panel(cell, scheme, setting, theme)
+    panels = {
+        "changed": lambda: table_panels.changed_picture(cell, setting, theme),
+        "script": lambda: table_panels.script_panel(cell, scheme, setting, view["follow"]),
+        "eps": lambda: table_panels.over_eps(schemes, setting, False, theme),
+        "training": lambda: table_panels.over_eps(schemes, setting, True, theme),
+        "delta": lambda: table_panels.over_delta(scheme, setting, theme),
+    }
+    panels[table_panels.choose_panel(view["cover"])]()
+
+
+view, notes = restore("table", page.PARAMS, lambda view: {})
+place = table_controls.controls(view)
+store("table", page.PARAMS, view, lambda name: page.has(view, name))
+st.markdown(table_panels.TITLE)
+with st.container():
+    told = [note for name, note in notes.items() if page.has(view, name)]
+    if told:
+        st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
+with st.container():
+    show(view, st.context.theme.type or "light")
+table_controls.sliders(view, place)

@@ -17,11 +17,11 @@ from normviz.invariance.table import measure
 from normviz.invariance.transformations import PAPER, TRANSFORMATIONS
 from normviz.schemes import SCHEMES, get_scheme
 from normviz.ui.custom import KEYS
-from normviz.ui.table import PARAMS, PREFIX, SWEEPS
+from normviz.ui.table import ONE_CELL, PANELS, PARAMS, PREFIX
 from normviz.ui.table_grid import WORDS, cell_data, gap_text, key_of
 
 SMALL = {"steps": "5", "batch": "8", "width": "8"}
-OFFERED = {param.name for param in PARAMS} - set(KEYS) - {"cell", "groups", "radius", "delta"}
+OFFERED = {param.name for param in PARAMS} - set(KEYS) - {"cell", "groups", "radius", "delta", "eps"}
 
 
 def open_table(**link):
@@ -78,10 +78,8 @@ def test_the_first_view_is_the_papers_table():
 def test_every_control_is_offered():
     at = open_table(**SMALL)
     widgets = [*at.button_group, *at.number_input, *at.selectbox, *at.slider, *at.select_slider, *at.toggle]
-    assert {widget.key.removeprefix(PREFIX) for widget in widgets if widget.key} == OFFERED | {
-        "delta slider",
-        "delta number",
-    }
+    assert {widget.key.removeprefix(PREFIX) for widget in widgets if widget.key} == OFFERED | {"delta number"}
+    assert {"delta drag", "eps drag"} <= set(plots(at))
 
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])
@@ -99,8 +97,7 @@ def test_every_scheme_has_a_row_without_a_disagreement(layer):
 def test_every_cell_opens(key, change):
     at = open_table(schemes=key, cell=f"{key}.{change}", **SMALL)
     assert f"{SCHEMES[key].name}: {TRANSFORMATIONS[change].name}".lower() in " ".join(texts(at.markdown)).lower()
-    assert {"curves", "changed", "sweep"} <= set(plots(at))
-    assert "import torch" in at.code[0].value
+    assert {"curves", "changed"} <= set(plots(at))
     assert len(at.table[0].value) == (3 if TRANSFORMATIONS[change].weight_factor is not None else 2)
 
 
@@ -109,9 +106,8 @@ def test_a_setting_retrains_what_it_affects(trained):
     assert trained == [(["batch", "weight", "layer"], 10)]
     trained.clear()
     before = cells_of(at)
-    at = settled(sound(at.select_slider(key="delta slider").set_value(5.0).run()))
+    at = set_value(at, "delta", 5.0)
     assert trained == [(["batch", "weight", "layer"], 6)]
-    assert at.session_state[PREFIX + "delta"] == 5.0
     assert at.number_input(key="delta number").value == 5.0
     after = cells_of(at)
     moved = {key.partition(".")[2] for key in before if before[key] != after[key]}
@@ -159,8 +155,7 @@ def test_a_custom_row_is_named_when_it_is_known():
 def test_predict_then_reveal():
     at = open_table(cover="1", **SMALL)
     assert all(cell["covered"] for cell in cells_of(at).values())
-    assert "sweep" not in plots(at)
-    assert "curves" not in plots(at)
+    assert set(plots(at)) == {"grid table", "changed", "delta drag", "eps drag"}
     at = sound(at.button(key="vote Invariant").click().run())
     assert "0 covered" not in at.markdown[1].value
     assert any("**1 of 1 predicted right**, 17 still covered" in text for text in texts(at.markdown))
@@ -240,18 +235,33 @@ def test_a_device_that_is_not_there_is_told_and_the_other_answers_stay():
     assert not set_value(at, "device", "cpu").error
 
 
-@pytest.mark.parametrize("sweep", SWEEPS)
-def test_gaps_over_epsilon_and_delta(sweep):
-    at = open_table(sweep=sweep, schemes="batch", **SMALL)
-    if sweep == "delta":
-        figure = plots(at)["sweep"]["figure"]
-        assert all(name in figure for name in ("float64", "float32", "bfloat16", "float16"))
-        return
-    (data,) = (figure["data"] for figure in [json.loads(plots(at)["sweep"]["figure"])])
+@pytest.mark.parametrize("panel", PANELS)
+@pytest.mark.parametrize("cover", ["0", "1"])
+def test_every_panel(panel, cover):
+    at = open_table(panel=panel, schemes="batch", cover=cover, **SMALL)
+    if cover == "1":
+        at = sound(at.button(key="vote Reveal").click().run())
+    shown = at.session_state[PREFIX + "panel"]
+    assert shown == (panel if cover == "0" or panel in ONE_CELL else "changed")
+    assert ("changed" in plots(at)) == (shown == "changed")
+    assert [code.value.count("import torch") for code in at.code] == [1] * (shown == "script")
+    assert ("sweep" in plots(at)) == (shown not in ONE_CELL)
+
+
+@pytest.mark.parametrize("panel", ["eps", "training"])
+def test_gaps_over_epsilon(panel):
+    at = open_table(panel=panel, schemes="batch", **SMALL)
+    data = json.loads(plots(at)["sweep"]["figure"])["data"]
     rescaling, recentring = (numbers(data[column]["y"]) for column in (0, 4))
     assert np.isfinite(rescaling).all()
     assert rescaling[0] < 1e-9 < 1e-2 < rescaling[-1]
     assert recentring.max() < 1e-9
+
+
+def test_gaps_over_delta():
+    figure = json.loads(plots(open_table(panel="delta", schemes="batch", **SMALL))["sweep"]["figure"])
+    largest = {trace["name"]: numbers(trace["y"]).max() for trace in figure["data"][:4]}
+    assert largest["float64"] < 1e-12 < largest["float32"] < 1e-5 < largest["float16"] < largest["bfloat16"] < 0.1
 
 
 def numbers(sent):

@@ -50,13 +50,15 @@ class Average:
             cut = x.unflatten(axis, (blocks, -1))
             x = cut.mean(axis, keepdim=True).expand_as(cut).flatten(axis - 1, axis)
         for axis, matrix in self.windows:
-            x = (x.movedim(axis, -1) @ (matrix if transposed else matrix.T)).movedim(-1, axis)
+            along = matrix.mT if transposed else matrix
+            x = x @ along.mT if axis == -1 else (along @ x.flatten(axis + 1)).view_as(x) if axis < -2 else along @ x
         return x
 
 
 @dataclass
 class General:
-    """The general form on one shape: `forward` keeps what `backward` needs."""
+    """The general form on one shape: `forward` keeps what `backward` needs. Both overwrite what they are given: most
+    of the time of a large stack went into new memory."""
 
     summation: Average | None
     suppression: Average | None
@@ -65,24 +67,25 @@ class General:
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
         """ẑ; where σ is 0 it is 0, the limit of ε towards 0."""
-        v = z if self.summation is None else z - self.summation(z)
+        v = z if self.summation is None else z.sub_(self.summation(z))
         if self.suppression is None:
             return v
         sigma = torch.sqrt(self.suppression(v.square()) + self.eps)
         self.inverse = torch.where(sigma > 0, sigma.reciprocal(), 0.0) if self.eps == 0 else sigma.reciprocal()
-        self.v, self.xhat = v, v * self.inverse
-        return self.xhat if self.scale == 1.0 else self.xhat * self.scale
+        self.v = v.clone() if self.suppression.windows else v
+        self.xhat = v.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
+        return self.xhat
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
         """∂l/∂z from g = ∂l/∂ẑ of the last `forward`."""
         if self.suppression is not None:
-            g = g * self.inverse if self.scale == 1.0 else g * (self.inverse * self.scale)
+            g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
             if self.suppression.windows:  # overlapping boxes: σ of the others does not leave the average
-                g = g - self.v * self.suppression.transposed(g * self.xhat * self.inverse)
+                g.addcmul_(self.v, self.suppression.transposed((g * self.xhat).mul_(self.inverse)), value=-1 / self.scale)
             else:
-                g = g - self.xhat * self.suppression(g * self.xhat)
+                g.addcmul_(self.xhat, self.suppression(g * self.xhat), value=-1 / self.scale**2)
         if self.summation is not None:
-            g = g - self.summation.transposed(g)
+            g.sub_(self.summation.transposed(g))
         return g
 
 
@@ -92,10 +95,14 @@ class Spectral:
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
         """Ŵ of weights (..., kh, kw, Cin, Cout), as matrices with a column per unit."""
         matrix = weight.flatten(-4, -2)
-        self.v = torch.linalg.eigh(matrix.mT @ matrix).eigenvectors[..., -1:]
-        along = matrix @ self.v
+        wide = matrix.shape[-2] < matrix.shape[-1]  # the smaller of the two Gram matrices
+        tall = matrix.mT if wide else matrix
+        v = torch.linalg.eigh(tall.mT @ tall).eigenvectors[..., -1:]
+        along = tall @ v
         self.sigma = torch.linalg.vector_norm(along, dim=-2, keepdim=True)
-        self.u, self.xhat = along / self.sigma, matrix / self.sigma
+        u = along / self.sigma
+        self.u, self.v = (v, u) if wide else (u, v)
+        self.xhat = matrix / self.sigma
         return self.xhat.view_as(weight)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:

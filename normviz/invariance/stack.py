@@ -30,7 +30,7 @@ Watch = Callable[[str, torch.Tensor], object]
 class Normalizer:
     """The schemes of a stack on one tensor (schemes, networks, four axes); those that compute the same go together.
 
-    What goes in and out is rounded to `dtype`; statistics are summed in the tensor's own type, as PyTorch's kernels
+    Overwrites what it is given. What goes in and out is rounded to `dtype`; statistics are summed in the tensor's own type, as PyTorch's kernels
     sum those of half precision in float32.
     """
 
@@ -62,18 +62,16 @@ class Normalizer:
         return self._each(g, "backward")
 
     def _each(self, x: torch.Tensor, direction: str) -> torch.Tensor:
-        if all(form is None for _, form in self.parts):
-            return x
-        if len(self.parts) == 1:
-            return self._rounded(getattr(self.parts[0][1], direction)(self._rounded(x)))
-        out = torch.empty_like(x)
         for where, form in self.parts:
-            part = x[where]
-            out[where] = part if form is None else self._rounded(getattr(form, direction)(self._rounded(part)))
-        return out
+            if form is not None:
+                part = x[where]  # a view of neighbours, a copy of others
+                new = self._rounded(getattr(form, direction)(self._rounded(part)))
+                if new is not part or isinstance(where, list):
+                    x[where] = new
+        return x
 
     def _rounded(self, x: torch.Tensor) -> torch.Tensor:
-        return x.to(self.dtype).to(x.dtype)
+        return x if x.dtype == self.dtype else x.to(self.dtype).to(x.dtype)
 
 
 def _span(positions: list[int]) -> slice | list[int]:
@@ -147,14 +145,14 @@ class Stack:
         patches, used, normalized, positive = [inputs], [], [], []
         for layer in self.layers:
             watch(f"the weights of layer {layer + 1}", weights[layer])
-            w = self.wts[layer].forward(weights[layer]).flatten(2, 4)
+            w = self.wts[layer].forward(weights[layer].clone()).flatten(2, 4)
             watch(f"the normalized weights of layer {layer + 1}", w)
             shape = self.setting.shapes[layer]
-            a = (patches[layer] @ w).unflatten(2, shape[:3])
+            a = _each_scheme(patches[layer], w).unflatten(2, shape[:3])
             watch(f"the summed inputs of layer {layer + 1}", a)
             xhat = self.acts[layer].forward(a)
             watch(f"the normalized summed inputs of layer {layer + 1}", xhat)
-            h = (xhat * gains[layer] + biases[layer]).relu_()
+            h = torch.addcmul(biases[layer], xhat, gains[layer]).relu_()
             watch(f"the outputs of layer {layer + 1}", h)
             used.append(w)
             normalized.append(xhat)
@@ -175,11 +173,11 @@ class Stack:
         g = (g @ classifier.mT).view_as(positive[-1])
         by_weights, by_gains, by_biases = [], [], []
         for layer in reversed(self.layers):
-            g = g * (positive[layer] > 0)
+            g = torch.ops.aten.threshold_backward(g, positive[layer], 0)  # ReLU's derivative in one pass
             by_biases.append(g.sum((2, 3, 4), keepdim=True))
             by_gains.append((g * normalized[layer]).sum((2, 3, 4), keepdim=True))
-            g = self.acts[layer].backward(g * gains[layer]).flatten(2, 4)
-            by_used = (patches[layer].mT @ g).view_as(weights[layer])
+            g = self.acts[layer].backward(g.mul_(gains[layer])).flatten(2, 4)
+            by_used = _each_scheme(patches[layer].mT, g).view_as(weights[layer])
             by_weights.append(self.wts[layer].backward(by_used))
             if layer:
                 g = _unpatch(g @ used[layer].mT, positive[layer - 1].shape, k)
@@ -203,6 +201,16 @@ class Stack:
     def _add(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
         self.parameters.append(value.clone(memory_format=torch.contiguous_format))
         self.rates.append(torch.as_tensor(rate, dtype=value.dtype, device=value.device))
+
+
+def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """x @ y; an x that all schemes share is not copied for each."""
+    if x.ndim == y.ndim:
+        return x @ y
+    out = y.new_empty(*y.shape[:2], x.shape[-2], y.shape[-1])
+    for scheme in range(len(y)):
+        torch.bmm(x, y[scheme], out=out[scheme])
+    return out
 
 
 def _patches(h: torch.Tensor, k: int) -> torch.Tensor:

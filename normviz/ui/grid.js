@@ -38,7 +38,7 @@ function button(cell, open) {
 }
 
 function draw(root, data) {
-  const held = root.contains(document.activeElement) && document.activeElement.dataset.cell;
+  const held = root.getRootNode().activeElement?.dataset.cell;
   const head = make("tr", {}, make("th", { scope: "col", textContent: data.corner }), ...data.columns.map(({ name, change }) =>
     make("th", { scope: "col" }, name, make("small", { textContent: change }))));
   const rows = data.rows.map((row) => make("tr", {},

@@ -17,7 +17,17 @@ PREFIX = "table "
 ORDER = (*PAPER, *(key for key in SCHEMES if key not in PAPER))
 """The rows: the paper's first."""
 
-SWEEPS = {"forward": "ε, forward pass", "training": "ε, training", "delta": "δ, by precision"}
+PANELS = {
+    "changed": "What is changed",
+    "script": "Script",
+    "eps": "Gap over ε",
+    "training": "Gap over ε, trained",
+    "delta": "Gap over δ",
+}
+"""What is shown below the open cell; only that is computed."""
+
+ONE_CELL = ("changed", "script")
+"""Those that tell of no other cell, and may be shown while answers are covered."""
 DEFAULT = Setting()
 SETTING = ("layer", "delta", "eps", "dtype", "optimizer", "rate", "steps", "batch", "width", "depth", "seed", "device")
 """The names of the values that are those of a `Setting`."""
@@ -79,7 +89,7 @@ PARAMS = tuple(
         Param("radius", 2, whole(0, MAX_RADIUS)),
         *custom.params(lengths),
         Param("cell", f"{ORDER[0]}.{next(iter(TRANSFORMATIONS))}", _cell),
-        Param("sweep", "forward", choice(list(SWEEPS))),
+        Param("panel", "changed", choice(list(PANELS))),
         Param("cover", False, flag, lambda on: str(int(on))),
     )
 )

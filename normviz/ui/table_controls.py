@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from normviz.fields import divisors
 from normviz.invariance.setting import DEVICES, DTYPES, LIMITS, RATES, WIDTHS
@@ -10,7 +11,8 @@ from normviz.invariance.transformations import LAYERS, OPTIMIZERS
 from normviz.schemes import SCHEMES
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
-from normviz.ui.link import KEPT, View, decimal
+from normviz.ui.drag import drag
+from normviz.ui.link import KEPT, View
 from normviz.ui.table import ORDER, PREFIX, has, lengths
 
 OPTIMIZER_NAMES = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
@@ -23,16 +25,15 @@ BATCHES = (2, 4, 8, 16, 32, 64, 128, 256)
 WIDTH_STEPS = (2, 4, 8, 16, 32, 64, 128)
 
 
-def controls(view: View) -> None:
-    """Rows, δ and ε, training; in the sidebar."""
+def controls(view: View) -> DeltaGenerator:
+    """Rows, training, and everything else in the sidebar; gives the place where `sliders` belong."""
     with st.sidebar:
         _rows(view)
         st.divider()
         st.segmented_control(
             "Layer", LAYERS, key=PREFIX + "layer", **KEPT, required=True, format_func=str.capitalize, on_change=_width
         )
-        _delta(view)
-        _steps("eps", "ε (smoothing term)", EPSILONS, view)
+        place = st.container()
         st.selectbox("Precision", DTYPES, key=PREFIX + "dtype", **KEPT)
         st.divider()
         st.segmented_control(
@@ -53,6 +54,40 @@ def controls(view: View) -> None:
         st.slider("Normalized layers", *LIMITS["depth"], key=PREFIX + "depth", **KEPT)
         st.number_input("Seed", *LIMITS["seed"], key=PREFIX + "seed", **KEPT)
         st.selectbox("Train on", DEVICES, key=PREFIX + "device", **KEPT, format_func=DEVICE_NAMES.get)
+    return place
+
+
+def sliders(view: View, place: DeltaGenerator) -> None:
+    """δ and ε, which the table follows while they are dragged; drawn last, when it has."""
+    with place:
+        _drag("delta", "δ (re-scaling factor)", DELTAS, view)
+        st.session_state["delta number"] = view["delta"]
+        limit = LIMITS["delta"][1]
+        st.number_input(
+            "δ exactly",
+            -limit,
+            limit,
+            key="delta number",
+            step=None,
+            format="%g",
+            label_visibility="collapsed",
+            on_change=lambda: _set("delta", st.session_state["delta number"]),
+        )
+        _drag("eps", "ε (smoothing term)", EPSILONS, view)
+
+
+def _drag(name: str, label: str, options: Sequence[float], view: View) -> None:
+    choices = sorted({*options, view[name]})
+
+    def moved() -> None:
+        _set(name, choices[int(st.session_state[f"{name} drag"]["index"])])
+
+    texts = [f"{value:g}".replace("e-", "e−") for value in choices]
+    drag(label, texts, choices.index(view[name]), name, moved)
+
+
+def _set(name: str, value: float) -> None:
+    st.session_state[PREFIX + name] = value
 
 
 def _rows(view: View) -> None:
@@ -70,31 +105,6 @@ def _rows(view: View) -> None:
         st.selectbox("Groups G", divisors(view["width"]), key=PREFIX + "groups", **KEPT)
     if has(view, "radius"):
         st.slider("Radius R of the windows", 0, MAX_RADIUS, key=PREFIX + "radius", **KEPT)
-
-
-def _delta(view: View) -> None:
-    """A slider to drag, and a number for any value; both show and set δ."""
-    state, slider, number = st.session_state, "delta slider", "delta number"
-    shown = view["delta"]
-    state[slider], state[number] = shown, shown
-    st.select_slider(
-        "δ (re-scaling factor)",
-        sorted({*DELTAS, shown}),
-        key=slider,
-        format_func=decimal,
-        on_change=lambda: state.update({PREFIX + "delta": state[slider]}),
-    )
-    limit = LIMITS["delta"][1]
-    st.number_input(
-        "δ exactly",
-        -limit,
-        limit,
-        key=number,
-        step=None,
-        format="%g",
-        label_visibility="collapsed",
-        on_change=lambda: state.update({PREFIX + "delta": state[number]}),
-    )
 
 
 def _steps(name: str, label: str, options: Sequence[float], view: View) -> None:

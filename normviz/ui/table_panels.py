@@ -18,7 +18,7 @@ from normviz.schemes import BA, Scheme
 from normviz.tolerances import INVARIANT
 from normviz.ui.link import KEPT
 from normviz.ui.plot import plot
-from normviz.ui.table import PREFIX, SWEEPS
+from normviz.ui.table import ONE_CELL, PANELS, PREFIX
 from normviz.ui.table_grid import WORDS, gap_text, key_of, sentence, word_of
 from normviz.ui.training import results
 
@@ -41,8 +41,8 @@ def legend() -> str:
     )
 
 
-def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool, theme: str) -> None:
-    """The open cell: what was changed, the reason, the curves, the picture and the script."""
+def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None:
+    """The open cell: what was changed, the reason, and the curves."""
     change = TRANSFORMATIONS[cell.transformation]
     left, right = st.columns(2, gap="large")
     with left:
@@ -56,13 +56,26 @@ def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool, theme
         _curves(scheme, change, setting, theme)
     for note in _notes(cell, scheme, setting):
         st.warning(note, icon=":material/warning:")
-    picture, code = st.tabs(["What is changed", "Script"])
-    with picture:
-        changed_picture(change, setting, theme)
-    with code:
-        script = cell_script(scheme, change, setting, follow)
+
+
+def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
+    """The cell as a script of its own."""
+    script = cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("This very cell in plain PyTorch; it prints the same verdict.", width="stretch")
         st.download_button("Download", script, f"{key_of(cell)}.py", "text/x-python", on_click="ignore")
-        st.code(script, "python", height=420)
+    st.code(script, "python", height=480)
+
+
+def choose_panel(cover: bool) -> str:
+    """What is shown below the open cell."""
+    options = ONE_CELL if cover else list(PANELS)
+    state, key = st.session_state, PREFIX + "panel"
+    if state[key] not in options:
+        state[key] = options[0]
+    return st.segmented_control(
+        "Below", options, key=key, **KEPT, required=True, format_func=PANELS.get, label_visibility="collapsed"
+    )
 
 
 def question(change: Transformation, setting: Setting) -> None:
@@ -71,8 +84,9 @@ def question(change: Transformation, setting: Setting) -> None:
     st.latex(rf"\Rightarrow\quad {change.on_sums(setting.layer)}")
 
 
-def changed_picture(change: Transformation, setting: Setting, theme: str) -> None:
+def changed_picture(cell: Cell, setting: Setting, theme: str) -> None:
     """The weights, or digits, before and after."""
+    change = TRANSFORMATIONS[cell.transformation]
     before, after = before_and_after(setting, change)
     what = "weights (a column is a unit)" if change.on == "weights" else "digits of a mini-batch"
     alt = f"The {what} before and after: {change.plain}."
@@ -92,7 +106,7 @@ def vote_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None
                 kind = "secondary" if vote is None else "primary"
                 st.button(text, key=f"vote {text}", type=kind, on_click=partial(_vote, key_of(cell), vote))
     with right:
-        changed_picture(change, setting, theme)
+        changed_picture(cell, setting, theme)
 
 
 def votes() -> Votes:
@@ -128,30 +142,21 @@ def verdict_on(vote: bool | None, cell: Cell) -> None:
         st.error(f"The class said: {said}. It is {word_of(cell)}.", icon=":material/close:")
 
 
-def over_eps(schemes: Sequence[Scheme], setting: Setting, sweep: str, theme: str) -> None:
+def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
     """ε against the gap, for all six transformations, one curve a scheme."""
     settings = sweeps.over_eps(setting)
-    found = _forward(tuple(schemes), tuple(settings))
-    if sweep == "training":
-        found = sweeps.training_over(schemes, settings, results())
+    found = sweeps.training_over(schemes, settings, results()) if trained else sweeps.forward_over(schemes, settings)
     names = [sentence(change.name) for change in TRANSFORMATIONS.values()]
     panels = {
         name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
         for column, name in enumerate(names)
     }
-    alt = f"Gap over {SWEEPS[sweep]}, for six transformations, a curve a scheme."
+    alt = f"{'Training' if trained else 'Forward'} gap over ε, for six transformations, a curve a scheme."
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
     plot(figure, "sweep", alt, "34rem")
     st.caption(
         "ε stands under the root beside the variance, and a re-scaling does not re-scale it: the larger ε, the more of "
         "a re-scaling comes through. A re-centring is taken off before ε is added, and stays exact."
-    )
-
-
-def sweep() -> str:
-    """What the gap is drawn over, and of what it is."""
-    return st.segmented_control(
-        "Gap over", list(SWEEPS), key=PREFIX + "sweep", **KEPT, required=True, format_func=SWEEPS.get
     )
 
 
@@ -169,11 +174,6 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
         f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
         "float32 24, float16 11 and bfloat16 8. Where δ is a power of two nothing is rounded; float16 ends at 65,504."
     )
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _forward(schemes: tuple[Scheme, ...], settings: tuple[Setting, ...]) -> np.ndarray:
-    return sweeps.forward_over(schemes, settings)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
