@@ -31,11 +31,10 @@ def show(view: View, theme: str) -> None:
         return
     settings = [setting, *over_eps(setting)] if view["panel"] == "training" else [setting]
     job = training.start(schemes, settings)
-    if job is not None:
-        job.wait(training.AT_ONCE)
+    running = job is not None and not job.wait(training.AT_ONCE)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])
     with st.container():
-        training.status(job, schemes, settings)
+        training.status(job, running, schemes, settings)
     st.toggle("Predict first: cover the answers", key=page.PREFIX + "cover", persist_state="session")
     covered = {key_of(cell) for cell in cells} - table_panels.votes().keys() if view["cover"] else set()
     with st.container():

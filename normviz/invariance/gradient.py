@@ -81,7 +81,9 @@ class General:
         if self.suppression is not None:
             g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
             if self.suppression.windows:  # overlapping boxes: σ of the others does not leave the average
-                g.addcmul_(self.v, self.suppression.transposed((g * self.xhat).mul_(self.inverse)), value=-1 / self.scale)
+                g.addcmul_(
+                    self.v, self.suppression.transposed((g * self.xhat).mul_(self.inverse)), value=-1 / self.scale
+                )
             else:
                 g.addcmul_(self.xhat, self.suppression(g * self.xhat), value=-1 / self.scale**2)
         if self.summation is not None:
@@ -97,7 +99,9 @@ class Spectral:
         matrix = weight.flatten(-4, -2)
         wide = matrix.shape[-2] < matrix.shape[-1]  # the smaller of the two Gram matrices
         tall = matrix.mT if wide else matrix
-        v = torch.linalg.eigh(tall.mT @ tall).eigenvectors[..., -1:]
+        # Vectors do not depend on the size, which may overflow; where it has, LAPACK must not see it.
+        unit = torch.nan_to_num(tall / tall.abs().amax((-2, -1), keepdim=True), posinf=0.0, neginf=0.0)
+        v = torch.linalg.eigh(unit.mT @ unit).eigenvectors[..., -1:]
         along = tall @ v
         self.sigma = torch.linalg.vector_norm(along, dim=-2, keepdim=True)
         u = along / self.sigma

@@ -120,8 +120,8 @@ def before_and_after(setting: Setting, change: Transformation, cases: int = 8) -
 
 
 def _rounding(setting: Setting) -> float:
-    """The relative error of one rounding in the setting's type; bfloat16, which NumPy has not, keeps 8 bits."""
-    return 2.0**-8 if setting.dtype == "bfloat16" else float(np.finfo(setting.dtype).eps)
+    """The spacing of the numbers at 1 in the setting's type; bfloat16, which NumPy has not, keeps 8 bits."""
+    return 2.0**-7 if setting.dtype == "bfloat16" else float(np.finfo(setting.dtype).eps)
 
 
 def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) -> tuple[np.ndarray, np.ndarray]:

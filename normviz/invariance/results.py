@@ -62,6 +62,7 @@ class Results:
         """Train what is missing, keeping what is there of it; `progress` is told the share that is done."""
         from normviz.invariance.twins import diagnose, train
 
+        setting.check(schemes)
         blocks = self.missing(schemes, setting)
         for number, (rows, networks) in enumerate(blocks):
             looked = time.monotonic()

@@ -17,6 +17,13 @@ its sums too, is float32."""
 DEVICES = ("auto", "cpu", "cuda", "mps")
 RATES = {"sgd": 0.1, "momentum": 0.02, "adam": 0.01}
 WIDTHS = {"dense": 32, "conv": 8}
+FIRST_BIAS = 0.1
+"""Of β: off ReLU's kink, where an empty patch has ẑ = 0 exactly, and rounding would choose the derivative."""
+
+MOMENTUM, BETAS = 0.9, (0.9, 0.999)
+NOISE = 64
+"""Adam takes a gradient for zero that is smaller than this many spacings of its tensor's largest."""
+
 LIMITS = {
     "delta": (1e-3, 1e3),
     "eps": (0.0, 1e3),

@@ -12,11 +12,8 @@ import torch
 from normviz.fields import Shape
 from normviz.invariance.gradient import Average, General, Spectral
 from normviz.invariance.problem import CLASSES
-from normviz.invariance.setting import Setting
+from normviz.invariance.setting import BETAS, FIRST_BIAS, MOMENTUM, NOISE, Setting
 from normviz.schemes import Scheme
-
-FIRST_BIAS = 0.1  # off ReLU's kink: an empty patch has ẑ = 0 exactly, where rounding would choose the derivative
-MOMENTUM, BETAS = 0.9, (0.9, 0.999)
 
 
 def _nothing(name: str, tensor: torch.Tensor) -> None:
@@ -275,7 +272,7 @@ class _Adam(_Sgd):
         self.powers = [torch.ones((), dtype=p.dtype, device=p.device) for p in (parameters[0], parameters[0])]
         self.tiny, self.noise = (
             torch.finfo(parameters[0].dtype).tiny,
-            64 * torch.finfo(parameters[0].dtype).eps,
+            NOISE * torch.finfo(parameters[0].dtype).eps,
         )
 
     def __call__(self, gradients: list[torch.Tensor]) -> None:

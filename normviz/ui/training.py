@@ -56,9 +56,9 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Job | None:
     return desk().submit(owner, key, work)
 
 
-def status(job: Job | None, schemes: Sequence[Scheme], settings: Sequence[Setting]) -> None:
+def status(job: Job | None, running: bool, schemes: Sequence[Scheme], settings: Sequence[Setting]) -> None:
     """How far the training is, with a button that ends it; what it ran on; or what went wrong."""
-    if job is not None and not job.over:
+    if running:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.progress(job.progress, f"Training: {job.progress:.0%}", width="stretch")
             st.button("Cancel", on_click=_stop, args=(job,), key="cancel")

@@ -84,9 +84,9 @@ def test_dragging_delta_retrains_the_grid_and_the_open_cell(table):
     table.page.mouse.move(x, y)
     table.page.mouse.down()
     for step in range(20):
-        table.page.mouse.move(x + 2 * step, y)
+        table.page.mouse.move(x + 4 * step, y)
         table.page.wait_for_timeout(30)
-    table.page.wait_for_url("**delta=**")  # while the button is still down
+    table.page.wait_for_url("**delta=30**")  # while the button is still down
     table.settle()
     assert table.cell("layer.weight-vector-rescaling") != before
     assert table.alt("curves") != curves
