@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from normviz.fields import Field
+from normviz.invariance import twins
 from normviz.invariance.gradient import Average, General, Spectral
 from normviz.invariance.problem import NETWORKS, make_problem
 from normviz.invariance.setting import Setting
@@ -123,3 +124,11 @@ def test_a_gpu_trains_the_same(optimizer):
     schemes = [SCHEMES[key] for key in ("batch", "layer", "weight", "group")]
     host, device = (train(schemes, Setting(steps=20, optimizer=optimizer, device=d)).losses for d in ("cpu", "cuda"))
     assert np.allclose(host, device, rtol=1e-8)
+
+
+@pytest.mark.parametrize("block", [1, 700, 3000, 10**9])
+def test_a_stack_in_blocks_trains_the_same(block, monkeypatch):
+    schemes, setting = [SCHEMES[key] for key in ("batch", "layer", "weight")], Setting(steps=4, batch=8, width=8)
+    whole = train(schemes, setting).losses
+    monkeypatch.setattr(twins, "BLOCK", block)
+    assert np.allclose(train(schemes, setting).losses, whole, rtol=1e-12)

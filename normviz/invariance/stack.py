@@ -27,8 +27,8 @@ Watch = Callable[[str, torch.Tensor], object]
 class Normalizer:
     """The schemes of a stack on one tensor (schemes, networks, four axes); those that compute the same go together.
 
-    Overwrites what it is given. What goes in and out is rounded to `dtype`; statistics are summed in the tensor's own type, as PyTorch's kernels
-    sum those of half precision in float32.
+    Overwrites what it is given. What goes in and out is rounded to `dtype`; statistics are summed in the tensor's own
+    type, as PyTorch's kernels sum those of half precision in float32.
     """
 
     def __init__(
