@@ -33,5 +33,5 @@ if __name__ == "__main__":
     if mode == "chart":
         st.plotly_chart(figure, key="cube", width="stretch", height=HEIGHT)
     else:
-        hover = cube.hover_data(shape, "folded", scheme.field, scheme.summation, x, result.xhat)
+        hover = cube.hover_data(shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat])
         plot(figure, "cube", "A cube", f"{HEIGHT}px", hover, (0, 0, 0, 0), "nhwc")

@@ -13,7 +13,7 @@ from strategies import shapes, shapes_with_fields, uneven_array
 
 from normviz.fields import FULL, OWN, Field, Rule
 from normviz.figures import cube
-from normviz.figures.layout import GAP, VIEWS, grid_lines, surface
+from normviz.figures.layout import GAP, VIEWS, grid_lines, pitch, surface
 from normviz.figures.palette import HUES, THEMES
 from normviz.normalize import normalize
 from normviz.schemes import SCHEMES
@@ -302,31 +302,52 @@ def test_the_hover_data_decode_back(view, roles):
     shape, scheme = (4, 3, 2, 6), SCHEMES["group"]
     x = uneven_array(shape, 1)
     result = normalize(x, scheme)
-    data = cube.hover_data(shape, view, scheme.field, scheme.summation, x, result.xhat, roles)
+    fields = [(scheme.field, scheme.summation), (None, None)]
+    data = cube.hover_data(shape, view, fields, x, [result.xhat, x], roles)
     layout, faces = surface(view, shape, roles)
     np.testing.assert_array_equal(decoded(data["faces"], "<u4"), faces.cells)
-    for text, values in zip(data["values"], (x, result.xhat), strict=True):
+    first, second = data["copies"]
+    for text, values in ((data["x"], x), (first["xhat"], result.xhat), (second["xhat"], x)):
         np.testing.assert_array_equal(decoded(text, "<f4"), values.ravel().astype(np.float32))
+    assert (first["along"], second["bounds"]) == (0, None)
+    assert second["along"] > layout.extent[0]
     for sent, offset in zip(data["offsets"], layout.offsets, strict=True):
         np.testing.assert_array_equal(sent, offset)
-    for axis, (sent, rule) in enumerate(zip(data["bounds"], scheme.field.rules, strict=True)):
+    for axis, (sent, rule) in enumerate(zip(first["bounds"], scheme.field.rules, strict=True)):
         np.testing.assert_array_equal(sent, rule.bounds(shape[axis]))
     assert data["dimensions"] == [list(along) for along in layout.dimensions]
-    assert (data["shape"], sorted(data["order"]), data["dashed"]) == ([4, 3, 2, 6], [0, 1, 2, 3], None)
+    assert (data["shape"], sorted(data["order"]), first["dashed"]) == ([4, 3, 2, 6], [0, 1, 2, 3], None)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
 def test_hover_data_of_what_float32_does_not_hold(value):
     x = np.full((1, 1, 1, 2), value)
-    data = cube.hover_data(x.shape, "folded", None, None, x, x)
-    assert data["bounds"] is None
-    np.testing.assert_array_equal(decoded(data["values"][0], "<f4"), value if value != 1e300 else np.inf)
+    data = cube.hover_data(x.shape, "folded", [(None, None)], x, [x])
+    assert data["copies"][0]["bounds"] is None
+    np.testing.assert_array_equal(decoded(data["x"], "<f4"), value if value != 1e300 else np.inf)
 
 
 def test_only_a_summation_field_that_differs_is_dashed():
     shape, x = (2, 2, 2, 4), np.zeros((2, 2, 2, 4))
     field, wider = Field((OWN, FULL, FULL, OWN)), Field((OWN, FULL, FULL, Rule("groups", 2)))
     same = Field((OWN, Rule("window", 1), FULL, Rule("groups", 4)))  # in other words, on this shape
-    dashed = [cube.hover_data(shape, "folded", field, a, x, x)["dashed"] for a in (None, field, same, wider)]
+    sent = cube.hover_data(shape, "folded", [(field, a) for a in (None, field, same, wider)], x, [x] * 4)
+    dashed = [copy["dashed"] for copy in sent["copies"]]
     assert dashed[:3] == [None] * 3
     assert dashed[3] == [bounds.tolist() for bounds in wider.bounds(shape)]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_copies_stand_in_a_row_and_each_has_its_levels(view):
+    shape, names = (2, 3, 2, 4), ("Batch", "Layer", "None")
+    one, (layout, faces) = figure_of(shape, view), surface(view, shape)
+    levels = np.stack([np.full(shape, k + 1, np.uint8) for k in range(3)])
+    row = cube.cube_figure(shape, view, levels, {"kind": "plain"}, ("x", "y", "z"), copies=names)
+    cells, single = row.data[0], one.data[0]
+    corners = len(faces.cells) * 4
+    for k in range(3):
+        part = slice(k * corners, (k + 1) * corners)
+        np.testing.assert_array_equal(cells.x[part], np.asarray(single.x, float) + k * pitch(layout))
+        np.testing.assert_array_equal(cells.z[part], single.z)
+        assert set(cells.intensity[part]) == {k + 1}
+    assert set(names) <= set(row.data[-1].text)

@@ -16,9 +16,11 @@ from normviz.invariance.setting import Setting
 from normviz.invariance.table import measure
 from normviz.invariance.transformations import PAPER, TRANSFORMATIONS
 from normviz.schemes import SCHEMES, get_scheme
+from normviz.ui import training
 from normviz.ui.custom import KEYS
 from normviz.ui.table import ONE_CELL, PANELS, PARAMS, PREFIX
 from normviz.ui.table_grid import WORDS, cell_data, gap_text, key_of
+from normviz.ui.training import POLL
 
 SMALL = {"steps": "5", "batch": "8", "width": "8"}
 OFFERED = {param.name for param in PARAMS} - set(KEYS) - {"cell", "groups", "radius", "delta", "eps"}
@@ -256,6 +258,38 @@ def test_gaps_over_epsilon(panel):
     assert np.isfinite(rescaling).all()
     assert rescaling[0] < 1e-9 < 1e-2 < rescaling[-1]
     assert recentring.max() < 1e-9
+
+
+def test_a_run_that_nobody_looks_at_any_more_ends(monkeypatch):
+    desk = training.desk()
+    assert desk.lease + POLL < 15
+    monkeypatch.setattr(desk, "lease", 3.0)
+    at = open_lab("pages/invariance.py", layer="conv", width="32", batch="64", steps="2000", seed="99")
+    assert any(button.key == "cancel" for button in at.button)
+    (job,) = desk._jobs.values()  # and now the tab is closed: nothing renews its lease
+    assert job.wait(15)
+    assert job.stopped()
+    losses = training.results().losses(
+        SCHEMES["batch"], Setting(layer="conv", width=64, batch=256, steps=2000, seed=99)
+    )
+    assert len(losses) < 2000
+
+
+def test_cancel_stops_the_run_and_it_can_be_taken_up_again():
+    heavy = {"layer": "conv", "width": "32", "batch": "64", "steps": "2000", "seed": "98"}
+    at = open_lab("pages/invariance.py", **heavy)
+    (job,) = training.desk()._jobs.values()
+    started = time.monotonic()
+    at = sound(at.button(key="cancel").click().run())
+    assert job.wait(60)
+    assert time.monotonic() - started < 10  # on a busy machine; a step takes less than a tenth of that
+    at = sound(at.run())
+    assert any("Training was stopped" in text for text in texts(at.markdown))
+    assert not training.desk()._jobs
+    at = sound(at.button(key="again").click().run())
+    (job,) = training.desk()._jobs.values()
+    job.cancel()
+    assert job.wait(60)
 
 
 def test_gaps_over_delta():

@@ -5,13 +5,13 @@ browser fills them for the element under the pointer, from `hover_data`); the na
 """
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from normviz.fields import Box, Field, Shape
-from normviz.figures.layout import Layout, grid_lines, surface
+from normviz.figures.layout import Layout, grid_lines, pitch, repeated, surface
 from normviz.figures.palette import HUES, NOT_FINITE, THEMES, Theme
 
 FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
@@ -53,8 +53,9 @@ def cube_figure(
     theme: str = "light",
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     block_name: str = "case",
+    copies: Sequence[str] = (),
 ) -> go.Figure:
-    """The figure of a tensor of this shape.
+    """The figure of a tensor of this shape, once or several times in a row.
 
     Args:
         shape: (N, H, W, C).
@@ -64,10 +65,18 @@ def cube_figure(
         theme: "light" or "dark".
         roles: which axis is drawn in the place of N, H, W and C.
         block_name: what a block of the unfolded view is.
+        copies: the names of the copies, over each; `levels` are then those of one after the other.
     """
     colours = THEMES[theme]
     layout, faces = surface(view, shape, roles)
-    fine, outlined = layout.extent.max() <= FINE_LINES_UP_TO, len(layout.origins) <= OUTLINED_UP_TO
+    if copies:
+        layout, faces = repeated(layout, faces, len(copies))
+    fine, outlined = (
+        layout.extent.max() <= FINE_LINES_UP_TO * max(len(copies), 1),
+        len(layout.origins) <= OUTLINED_UP_TO,
+    )
+    named = bool(copies) or bool(layout.dimensions[3])
+    names = list(copies) or [f"{block_name} {number}" for number in range(len(layout.origins))]
     traces = [
         _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
         _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
@@ -75,41 +84,60 @@ def cube_figure(
         go.Scatter3d(name="edges", line={"color": colours.ink, "width": 7}, **_EMPTY_LINES),
         go.Scatter3d(name="summation", line={"color": colours.ink, "width": 4, "dash": "dash"}, **_EMPTY_LINES),
         go.Mesh3d(name="element", color=colours.element, **_EMPTY_MESH),
-        _block_names(layout, colours, block_name),
+        _block_names(layout, colours, names if named else []),
     ]
-    return go.Figure(traces, _frame(layout, shape, titles, colours))
+    return go.Figure(traces, _frame(layout, shape, titles, colours, named))
 
 
 def hover_data(
     shape: Shape,
     view: str,
-    field: Field | None,
-    summation: Field | None,
+    fields: Sequence[tuple[Field | None, Field | None]],
     x: np.ndarray,
-    xhat: np.ndarray,
+    xhats: Sequence[np.ndarray],
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
+    filled: bool = True,
 ) -> dict:
     """What the browser needs to light up any element's field by itself, as plain data.
 
     offsets: position of an index along each axis, to be summed. extent: the longest side. order: the axes, finest
-    steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard. bounds: the field's
-    range at each index of each axis. dashed: the same for a summation field that differs. faces: the cell behind
-    each face of the mesh. values: x and x̂ of every element, to be read out.
+    steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard. faces: the cell behind
+    each face of the (first copy's) mesh. x: of every element, to be read out. copies: for each, how far it is along
+    x, its field's range at each index of each axis (bounds), the same for a summation field that differs (dashed),
+    and x̂. filled: whether the field is filled, or framed only.
+
+    Args:
+        shape, view, roles: as for `cube_figure`; `fields`: of each copy the field and the summation field.
+        x, xhats: the tensor, and the normalized one of each copy.
+        filled: as above.
     """
     layout, faces = surface(view, shape, roles)
-    bounds = None if field is None else [b.tolist() for b in field.bounds(shape)]
-    apart = summation is not None and field is not None and summation.canonical(shape) != field.canonical(shape)
     return {
         "shape": list(shape),
         "extent": float(layout.extent.max()),
         "offsets": [offset.tolist() for offset in layout.offsets],
         "order": [roles[role] for role in (2, 1, 3, 0)],
         "dimensions": [list(along) for along in layout.dimensions],
-        "bounds": bounds,
-        "dashed": [b.tolist() for b in summation.bounds(shape)] if apart else None,
         "faces": _base64(faces.cells, np.uint32),
-        "values": [_base64(values, np.float32) for values in (x, xhat)],
+        "x": _base64(x, np.float32),
+        "copies": [
+            {
+                "along": k * pitch(layout),
+                "bounds": None if field is None else [b.tolist() for b in field.bounds(shape)],
+                "dashed": _apart(field, summation, shape),
+                "xhat": _base64(xhat, np.float32),
+            }
+            for k, ((field, summation), xhat) in enumerate(zip(fields, xhats, strict=True))
+        ],
+        "filled": filled,
     }
+
+
+def _apart(field: Field | None, summation: Field | None, shape: Shape) -> list | None:
+    """The bounds of a summation field that is not the field itself."""
+    if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
+        return None
+    return [b.tolist() for b in summation.bounds(shape)]
 
 
 def cells_in(layout: Layout, box: Box) -> set[tuple[float, float, float]]:
@@ -180,23 +208,23 @@ def _polyline(lines: np.ndarray) -> np.ndarray:
     return np.concatenate([lines, gaps], axis=1).reshape(-1, 3).T.astype(np.float32)
 
 
-def _block_names(layout: Layout, colours: Theme, name: str) -> go.Scatter3d:
-    """What each block is, over it, where there are blocks."""
-    named = layout.origins if layout.dimensions[3] and len(layout.origins) <= OUTLINED_UP_TO else np.empty((0, 3))
+def _block_names(layout: Layout, colours: Theme, names: Sequence[str]) -> go.Scatter3d:
+    """What each block is, over it, where blocks have names."""
+    text = names if len(names) <= OUTLINED_UP_TO else []
+    named = layout.origins[:: len(layout.origins) // len(text)] if text else np.empty((0, 3))
     x, y, z = np.add(named, [layout.blocks.shape[1] / 2, 0, -NAME_HEIGHT]).T
-    text = [f"{name} {number}" for number in range(len(named))]
     font = {"size": 15, "color": colours.ink}
     return go.Scatter3d(name="blocks", x=x, y=y, z=z, text=text, mode="text", textfont=font, hoverinfo="skip")
 
 
-def _frame(layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: Theme) -> go.Layout:
+def _frame(layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: Theme, named: bool) -> go.Layout:
     extent = layout.extent
 
     def axis(dimension: int, title: str) -> dict:
         along = layout.dimensions[dimension]
         length = int(np.prod([shape[a] for a in along]))
         margin = 0.02 * extent[dimension] + 0.02
-        above = margin if dimension < 2 or not layout.dimensions[3] else NAME_HEIGHT + margin
+        above = NAME_HEIGHT + margin if dimension == 2 and named else margin
         repeated = extent[dimension] > length  # several blocks: an index has no one place
         ticks = [] if repeated or length > 12 else list(range(length))
         return {

@@ -89,6 +89,26 @@ def surface(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2
     return layout, Surface(*_outside(layout.origins, layout.blocks))
 
 
+def repeated(layout: Layout, faces: Surface, copies: int) -> tuple[Layout, Surface]:
+    """The same picture several times in a row along x; cells of copy k are numbered on from k · elements.
+
+    Offsets stay those of the first copy; the others' are further on by multiples of `pitch`.
+    """
+    step = np.array([pitch(layout), 0, 0])
+    size = layout.blocks.size
+    origins = np.concatenate([layout.origins + k * step for k in range(copies)])
+    blocks = np.concatenate([layout.blocks + k * size for k in range(copies)])
+    corners = np.concatenate([faces.corners + k * step for k in range(copies)])
+    cells = np.concatenate([faces.cells + k * size for k in range(copies)])
+    return Layout(layout.offsets, origins, blocks, layout.dimensions), Surface(corners, cells)
+
+
+def pitch(layout: Layout) -> float:
+    """From one copy of a picture to the next: its width, and room for its depth not to hide its neighbour."""
+    width, depth, _ = layout.extent
+    return float(width + max(GAP, np.round(min(width, depth) * 0.6)))  # whole: corners travel as whole numbers
+
+
 def grid_lines(layout: Layout, fine: bool = True) -> np.ndarray:
     """Line segments (lines, 2, 3) on the outside of every block: between all cells, or its twelve edges only."""
     return _at_each(layout.origins, _lines(layout.blocks.shape[1:], fine))

@@ -44,6 +44,9 @@ const CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => [n & 1, (n >> 1) & 1, (n >> 
 const SIDES = [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]];
 const EDGES = CORNERS.flatMap((_, n) => [1, 2, 4].filter((bit) => !(n & bit)).map((bit) => [n, n | bit]));
 
+// Boxes of the first copy, where another one has them.
+const along = (copy, found) => found.map(({ origin: [x, y, z], size }) => ({ origin: [x + copy.along, y, z], size }));
+
 const POINT = [{ origin: [0, 0, 0], size: [0, 0, 0] }];
 const corner = (n, e, size, swell) => (size[e] === 0 ? 0 : CORNERS[n][e] ? size[e] + swell : -swell);
 
@@ -101,8 +104,8 @@ class Plot {
 
   async draw(data) {
     const redraw = data.figure !== this.figure, { hover } = data;
-    this.hover = hover && { ...hover, values: hover.values.map((v) => decode(v, Float32Array)),
-      faces: decode(hover.faces, Uint32Array) };
+    this.hover = hover && { ...hover, x: decode(hover.x, Float32Array), faces: decode(hover.faces, Uint32Array),
+      copies: hover.copies.map((copy) => ({ ...copy, xhat: decode(copy.xhat, Float32Array) })) };
     if (hover) this.adopt(data.focus);
     if (redraw) {
       this.figure = data.figure;
@@ -152,14 +155,15 @@ class Plot {
 
   // The traces that show an element and its field, by name.
   highlight(index) {
-    const { bounds, dashed } = this.hover;
-    // Without a field a point: Plotly would drop an empty trace from the scene.
-    const field = (of) => (of ? boxes(this.hover, index.map((v, axis) => of[axis][v])) : POINT);
+    // In every copy; without a field a point, as Plotly would drop an empty trace from the scene.
+    const field = (name) => this.hover.copies.flatMap((copy) => (copy[name]
+      ? along(copy, boxes(this.hover, index.map((v, axis) => copy[name][axis][v]))) : POINT));
+    const element = boxes(this.hover, index.map((v) => [v, v + 1])), bounds = field("bounds");
     return {
-      field: mesh(this.hover.filled ? field(bounds) : POINT, 0.03),
-      edges: lines(field(bounds), 0.04),
-      summation: lines(field(dashed), 0.04),
-      element: mesh(boxes(this.hover, index.map((v) => [v, v + 1])), 0.07 + 0.004 * this.hover.extent),
+      field: mesh(this.hover.filled ? bounds : POINT, 0.03),
+      edges: lines(bounds, 0.04),
+      summation: lines(field("dashed"), 0.04),
+      element: mesh(this.hover.copies.flatMap((copy) => along(copy, element)), 0.07 + 0.004 * this.hover.extent),
     };
   }
 
@@ -178,11 +182,12 @@ class Plot {
   }
 
   say(index) {
-    const { shape, values } = this.hover, { names, symbol } = this.data;
+    const { shape, x, copies } = this.hover, { names, symbol, labels } = this.data;
     const flat = index.reduce((sum, v, axis) => sum * shape[axis] + v, 0);
     const show = (v) => (Number.isFinite(v) ? String(Number(v.toPrecision(4))).replace("-", "−") : String(v));
     this.readout.textContent = `${names.map((name, axis) => `${name} = ${index[axis]}`).join("  ")}    `
-      + `${symbol} = ${show(values[0][flat])}  →  ${symbol}̂ = ${show(values[1][flat])}`;
+      + `${symbol} = ${show(x[flat])}  →  `
+      + copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${show(xhat[flat])}`).join("   ");
   }
 
   listen() {
@@ -191,7 +196,8 @@ class Plot {
     graph.tabIndex = 0;
     graph.on("plotly_hover", ({ points: [point] }) => {
       if (point.data.name !== "cells") return;
-      this.preview = unravel(this.hover.faces[point.pointNumber >> 2], this.hover.shape);
+      const face = (point.pointNumber >> 2) % this.hover.faces.length;  // of whichever copy
+      this.preview = unravel(this.hover.faces[face], this.hover.shape);
       this.light(this.preview);
     });
     graph.on("plotly_unhover", () => this.leave());

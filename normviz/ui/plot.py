@@ -25,6 +25,7 @@ def plot(
     focus: Sequence[int] | None = None,
     names: Sequence[str] = (),
     symbol: str = "x",
+    labels: Sequence[str] = (),
     on_focus: Callable[[], Any] | None = None,
 ) -> None:
     """Show a figure in an element of the class `st-key-{key}`.
@@ -36,6 +37,7 @@ def plot(
         height: in CSS; None: style.css says it.
         hover, focus, names, symbol: `figures.cube.hover_data`, the locked element, the letters of its indices
             and of the tensor; without them the figure has no highlight.
+        labels: what the copies' results are called in the readout; x̂ where there is one copy.
         on_focus: called when a click or the keyboard locks another element.
     """
     path = Path(__file__)
@@ -55,6 +57,7 @@ def plot(
         "focus": None if focus is None else list(focus),
         "names": list(names),
         "symbol": symbol,
+        "labels": list(labels),
     }
     data["library"] = "/" + data["library"].lstrip("/")
     with st.container(key=key):
