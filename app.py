@@ -13,6 +13,7 @@ if __name__ == "__main__":
     st.html(Path(__file__).parent / "normviz" / "ui" / "style.css")
     pages = [
         st.Page("pages/tensor_lab.py", title="Tensor lab", default=True),
+        st.Page("pages/compare.py", title="Compare"),
         st.Page("pages/invariance.py", title="Table 1", url_path="invariance"),
     ]
     st.navigation(pages, position="top").run()

@@ -318,8 +318,10 @@ def get_scheme(key: str, groups: int | None = None, radius: int | None = None) -
 def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
     """The other registered schemes that compute the same on this shape, whatever they are called.
 
-    Parameters' shapes are left aside: one group is layer norm even though PyTorch's gains differ in shape.
+    Those with a paper first. Parameters' shapes are left aside: one group is layer norm even though PyTorch's gains
+    differ in shape.
     """
     own = scheme.canonical(shape)
     others = (row for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
-    return [row for row in others if row.fits(shape) and row.canonical(shape) == own]
+    found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
+    return sorted(found, key=lambda row: row.reference.arxiv is None)

@@ -266,7 +266,7 @@ def test_a_run_that_nobody_looks_at_any_more_ends(monkeypatch):
     monkeypatch.setattr(desk, "lease", 3.0)
     at = open_lab("pages/invariance.py", layer="conv", width="32", batch="64", steps="2000", seed="99")
     assert any(button.key == "cancel" for button in at.button)
-    (job,) = desk._jobs.values()  # and now the tab is closed: nothing renews its lease
+    job = desk._jobs[at.session_state["owner"]]  # and now the tab is closed: nothing renews its lease
     assert job.wait(15)
     assert job.stopped()
     losses = training.results().losses(
@@ -278,16 +278,16 @@ def test_a_run_that_nobody_looks_at_any_more_ends(monkeypatch):
 def test_cancel_stops_the_run_and_it_can_be_taken_up_again():
     heavy = {"layer": "conv", "width": "32", "batch": "64", "steps": "2000", "seed": "98"}
     at = open_lab("pages/invariance.py", **heavy)
-    (job,) = training.desk()._jobs.values()
+    job = training.desk()._jobs[at.session_state["owner"]]
     started = time.monotonic()
     at = sound(at.button(key="cancel").click().run())
     assert job.wait(60)
     assert time.monotonic() - started < 10  # on a busy machine; a step takes less than a tenth of that
     at = sound(at.run())
     assert any("Training was stopped" in text for text in texts(at.markdown))
-    assert not training.desk()._jobs
+    assert at.session_state["owner"] not in training.desk()._jobs
     at = sound(at.button(key="again").click().run())
-    (job,) = training.desk()._jobs.values()
+    job = training.desk()._jobs[at.session_state["owner"]]
     job.cancel()
     assert job.wait(60)
 

@@ -16,8 +16,9 @@ from normviz.figures.palette import HUES, NOT_FINITE, THEMES, Theme
 
 FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
 OUTLINED_UP_TO = 1_000  # blocks; beyond, their outlines and names would hide them and weigh more than the cells
-EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
-FRAME, FRAME_RATIO = 1.7, 1.25  # height of the frame that the cube fills at first, and its width to height
+EYE, ROW_EYE = (1.1, -1.5, 0.8), (0.5, -1.8, 0.7)  # where the camera stands at first, before one cube and before a row
+FRAME = 1.7  # height of the frame that the cube fills at first
+FRAME_RATIO, ROW_RATIO = 1.25, 1.75  # its width to its height
 NAME_HEIGHT = 0.5  # of a block's name over the block, in cells
 BAND = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
 
@@ -75,8 +76,10 @@ def cube_figure(
         layout.extent.max() <= FINE_LINES_UP_TO * max(len(copies), 1),
         len(layout.origins) <= OUTLINED_UP_TO,
     )
-    named = bool(copies) or bool(layout.dimensions[3])
-    names = list(copies) or [f"{block_name} {number}" for number in range(len(layout.origins))]
+    named = list(copies)
+    if layout.dimensions[3] and not copies:
+        named = [f"{block_name} {number}" for number in range(len(layout.origins))]
+    name_at = layout.blocks.shape[3] + 0.02 * layout.extent[2] if copies else -NAME_HEIGHT  # below a row, over blocks
     traces = [
         _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
         _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
@@ -84,9 +87,9 @@ def cube_figure(
         go.Scatter3d(name="edges", line={"color": colours.ink, "width": 7}, **_EMPTY_LINES),
         go.Scatter3d(name="summation", line={"color": colours.ink, "width": 4, "dash": "dash"}, **_EMPTY_LINES),
         go.Mesh3d(name="element", color=colours.element, **_EMPTY_MESH),
-        _block_names(layout, colours, names if named else []),
+        _block_names(layout, colours, named, name_at),
     ]
-    return go.Figure(traces, _frame(layout, shape, titles, colours, named))
+    return go.Figure(traces, _frame(layout, shape, titles, colours, name_at if named else 0.0, bool(copies)))
 
 
 def hover_data(
@@ -208,23 +211,30 @@ def _polyline(lines: np.ndarray) -> np.ndarray:
     return np.concatenate([lines, gaps], axis=1).reshape(-1, 3).T.astype(np.float32)
 
 
-def _block_names(layout: Layout, colours: Theme, names: Sequence[str]) -> go.Scatter3d:
-    """What each block is, over it, where blocks have names."""
+def _block_names(layout: Layout, colours: Theme, names: Sequence[str], height: float) -> go.Scatter3d:
+    """What each block is, at this height, where blocks have names."""
     text = names if len(names) <= OUTLINED_UP_TO else []
     named = layout.origins[:: len(layout.origins) // len(text)] if text else np.empty((0, 3))
-    x, y, z = np.add(named, [layout.blocks.shape[1] / 2, 0, -NAME_HEIGHT]).T
-    font = {"size": 15, "color": colours.ink}
-    return go.Scatter3d(name="blocks", x=x, y=y, z=z, text=text, mode="text", textfont=font, hoverinfo="skip")
+    x, y, z = np.add(named, [layout.blocks.shape[1] / 2, 0, height]).T
+    below = height > 0
+    font = {"size": 17 if below else 15, "color": colours.ink}
+    at = {"x": x, "y": y, "z": z, "text": text, "textposition": "bottom center" if below else "middle center"}
+    return go.Scatter3d(name="blocks", mode="text", textfont=font, hoverinfo="skip", **at)
 
 
-def _frame(layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: Theme, named: bool) -> go.Layout:
+def _frame(
+    layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: Theme, name_at: float, row: bool
+) -> go.Layout:
     extent = layout.extent
+    eye, ratio = (ROW_EYE, ROW_RATIO) if row else (EYE, FRAME_RATIO)
 
     def axis(dimension: int, title: str) -> dict:
         along = layout.dimensions[dimension]
         length = int(np.prod([shape[a] for a in along]))
         margin = 0.02 * extent[dimension] + 0.02
-        above = NAME_HEIGHT + margin if dimension == 2 and named else margin
+        above, below = margin, margin
+        if dimension == 2:
+            above, below = margin + max(-name_at, 0.0), margin + (0.12 * extent[2] if row else 0)
         repeated = extent[dimension] > length  # several blocks: an index has no one place
         ticks = [] if repeated or length > 12 else list(range(length))
         return {
@@ -232,7 +242,7 @@ def _frame(layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: 
             "tickvals": [t + 0.5 for t in ticks],
             "ticktext": [str(t) for t in ticks],
             "tickfont": {"size": 13, "color": colours.muted},
-            "range": [-above, extent[dimension] + margin][:: -1 if dimension == 2 else 1],  # first row on top
+            "range": [-above, extent[dimension] + below][:: -1 if dimension == 2 else 1],  # first row on top
             "showbackground": False,
             "showgrid": False,
             "zeroline": False,
@@ -246,21 +256,21 @@ def _frame(layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: 
         scene={
             **{f"{d}axis": axis(i, titles[i]) for i, d in enumerate("xyz")},
             "aspectmode": "manual",
-            "aspectratio": dict(zip("xyz", _proportions(extent).tolist(), strict=True)),
-            "camera": {"eye": dict(zip("xyz", EYE, strict=True)), "projection": {"type": "orthographic"}},
+            "aspectratio": dict(zip("xyz", _proportions(extent, eye, ratio).tolist(), strict=True)),
+            "camera": {"eye": dict(zip("xyz", eye, strict=True)), "projection": {"type": "orthographic"}},
             "dragmode": "turntable",
         },
     )
 
 
-def _proportions(extent: np.ndarray) -> np.ndarray:
+def _proportions(extent: np.ndarray, eye: tuple[float, float, float], ratio: float) -> np.ndarray:
     """Lengths of the sides on the screen: long ones shortened, and all so that the first view fits the frame."""
     sides = np.maximum((extent / extent.max()) ** 0.6, 0.15)
-    eye = np.array(EYE)
+    eye = np.array(eye)
     right = np.array([-eye[1], eye[0], 0]) / np.hypot(*eye[:2])
     up = np.cross(eye / np.linalg.norm(eye), right)
     width, height = np.abs(right) @ sides, np.abs(up) @ sides
-    return sides * FRAME / max(width / FRAME_RATIO, height)
+    return sides * FRAME / max(width / ratio, height)
 
 
 def _compact(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:

@@ -14,7 +14,6 @@ from normviz.invariance.setting import Setting
 from normviz.invariance.stack import Stack
 from normviz.schemes import Scheme
 
-
 BLOCK = 2**18
 """Elements of a tensor up to which one larger stack is faster than two: beyond, every temporary is fresh memory from
 the system, which costs more than the calls that are saved (measured on conv layers)."""

@@ -34,9 +34,9 @@ def controls(view: View, scheme: Scheme) -> None:
         )
         _parameters(view, scheme)
         st.divider()
-        _shape(view, scheme)
+        shape_controls(view, scheme)
         st.divider()
-        _data(view)
+        data_controls(view)
 
 
 def picture_controls() -> None:
@@ -93,7 +93,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
             columns[1].number_input("β (bias)", -10.0, 10.0, step=0.1, key="bias", **KEPT)
 
 
-def _shape(view: View, scheme: Scheme) -> None:
+def shape_controls(view: View, scheme: Scheme) -> None:
     shape = {size: view[size] for size in SIZES}
     st.session_state["preset"] = next(
         (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
@@ -117,7 +117,7 @@ def _apply_preset() -> None:
         state["data"] = "uneven"
 
 
-def _data(view: View) -> None:
+def data_controls(view: View) -> None:
     names = {key: sample.name for key, sample in SAMPLES.items()} | {OWN_DATA: "Your own file"}
     st.selectbox("Data", list(names), key="data", **KEPT, format_func=names.get, on_change=_use_own_shape)
     if view["data"] == OWN_DATA:

@@ -15,7 +15,7 @@ PREFIX = "table "
 """Of all keys in the session: the lab has values of the same names."""
 
 ORDER = (*PAPER, *(key for key in SCHEMES if key not in PAPER))
-"""The rows: the paper's first."""
+"""The rows to choose from: the paper's first."""
 
 PANELS = {
     "changed": "What is changed",
@@ -45,8 +45,7 @@ def lengths(view: View) -> dict[str, int]:
 
 def _schemes(value: Any, view: View) -> list[str]:
     given = value.split(",") if isinstance(value, str) else value
-    known = {choice(list(SCHEMES))(key.strip(), view) for key in given if key.strip()}
-    return [key for key in ORDER if key in known]
+    return list(dict.fromkeys(choice(ORDER)(key.strip(), view) for key in given if key.strip()))
 
 
 def _width(value: Any, view: View) -> int:

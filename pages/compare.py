@@ -1,0 +1,33 @@
+"""Several schemes on one tensor: cubes in a row, and what tells them apart."""
+
+import streamlit as st
+
+from normviz.errors import InvalidInput
+from normviz.fields import AXES, MAX_ELEMENTS, check_shape
+from normviz.normalize import normalize
+from normviz.ui import compare, lab
+from normviz.ui.lab_controls import offer_fit
+from normviz.ui.link import restore, store
+
+view, notes = restore("compare", compare.PARAMS, lab.fit)
+compare.controls(view)
+store("compare", compare.PARAMS, view, compare.relevant)
+st.markdown("# Which elements share a statistic?")
+with st.container():
+    told = [note for name, note in notes.items() if compare.relevant(name)]
+    if told:
+        st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
+
+schemes = compare.schemes_of(view)
+try:
+    if not compare.FEWEST <= len(schemes) <= compare.MOST:
+        raise InvalidInput(f"{len(schemes)} schemes are chosen; {compare.FEWEST} to {compare.MOST} fit side by side.")
+    check_shape(lab.shape_of(view), AXES["activation"], MAX_ELEMENTS // len(schemes))
+    x = lab.tensor(view)
+    results = [normalize(x, scheme, lab.eps_of(view, scheme)) for scheme in schemes]
+except InvalidInput as error:
+    st.error(str(error))
+    offer_fit(view)
+    st.stop()
+compare.picture(view, schemes, x, results, st.context.theme.type or "light")
+compare.table(view, schemes, x, results)
