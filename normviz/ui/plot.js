@@ -176,7 +176,10 @@ class Plot {
     this.graph._fullData.filter((full) => found[full.name]).forEach((full) => {
       Object.assign(full, found[full.name]);
       Object.assign(this.graph.data[full.index], found[full.name]);
-      scene.traces[full.uid].update(full);
+      const trace = scene.traces[full.uid];
+      trace.update(full);
+      // None of its parts is in the look-up picture of what can be picked, which need not be drawn again.
+      for (const part of Object.values(trace)) if (part?.drawPick) part.dirty = false;
     });
     scene.glplot.redraw();
   }
