@@ -10,11 +10,15 @@ SIDE = 8
 """Height and width of the pictures."""
 
 
+def sklearn_data() -> Path:
+    """The folder of the data sets that come with scikit-learn."""
+    return Path(find_spec("sklearn").origin).parent / "datasets"
+
+
 @cache
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
     """1,797 pictures (digits, 8, 8) in 0..1, and their classes 0..9 (Alpaydin & Kaynak 1998, UCI)."""
-    file = Path(find_spec("sklearn").origin).parent / "datasets" / "data" / "digits.csv.gz"
-    table = np.loadtxt(file, delimiter=",")
+    table = np.loadtxt(sklearn_data() / "data" / "digits.csv.gz", delimiter=",")
     images, labels = table[:, :-1].reshape(-1, SIDE, SIDE) / 16, table[:, -1].astype(int)
     images.flags.writeable = labels.flags.writeable = False
     return images, labels

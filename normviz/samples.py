@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from normviz.digits import load_digits
+from normviz.digits import load_digits, sklearn_data
 from normviz.errors import InvalidInput
 from normviz.fields import Shape, check_shape
 
@@ -61,12 +61,28 @@ def digit_features(shape: Shape, seed: int) -> np.ndarray:
     return np.einsum("nhwij,ijc->nhwc", patches, filters)
 
 
+def photograph(shape: Shape, seed: int) -> np.ndarray:
+    """Two photographs (scikit-learn's china and flower, 0..1) in turn: grey, or in colour where there are 3 channels.
+
+    Other numbers of channels are tinted like the digits.
+    """
+    cases, height, width, channels = shape
+    rng = np.random.default_rng(seed)
+    pictures = np.stack([_photograph(name, height, width) for name in ("china.jpg", "flower.jpg")])
+    x = pictures[(np.arange(cases) + seed) % 2]
+    if channels == 3:
+        return x
+    tint = rng.uniform(0.25, 1, (cases, 1, 1, channels)) if channels > 1 else 1.0
+    return x.mean(axis=3, keepdims=True) * tint
+
+
 SAMPLES: dict[str, Sample] = {
     sample.key: sample
     for sample in (
         Sample("normal", "Normal noise", "independent standard normal numbers", normal),
         Sample("uneven", "Uneven noise", "noise whose mean and scale differ by case and by channel", uneven),
         Sample("digits", "Handwritten digits", "scanned digits, each in a colour of its own", digits),
+        Sample("photo", "Photographs", "two photographs, in colour where there are 3 channels", photograph),
         Sample("features", "Feature maps of digits", "random 3 × 3 filters over scanned digits", digit_features),
     )
 }
@@ -204,3 +220,12 @@ def _digit_images(cases: int, height: int, width: int, rng: np.random.Generator)
         return chosen
     resized = (Image.fromarray(i.astype(np.float32)).resize((width, height), Image.Resampling.BILINEAR) for i in chosen)
     return np.stack([np.asarray(image, dtype=np.float64) for image in resized])
+
+
+def _photograph(name: str, height: int, width: int) -> np.ndarray:
+    """A photograph that comes with scikit-learn, (height, width, 3) in 0..1, its middle cut to these proportions."""
+    from PIL import Image, ImageOps
+
+    with Image.open(sklearn_data() / "images" / name) as image:
+        fitted = ImageOps.fit(image.convert("RGB"), (width, height), Image.Resampling.BOX)
+    return np.asarray(fitted, dtype=np.float64) / 255

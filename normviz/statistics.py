@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.fields import OWN, Field, Index
-from normviz.normalize import Normalized, centre, quiet, root_mean_square, spread
+from normviz.normalize import Normalized, centre, normalize, quiet, root_mean_square, spread
 from normviz.schemes import Scheme
 
 
@@ -34,6 +34,14 @@ def element(x: np.ndarray, result: Normalized, scheme: Scheme, index: Index) -> 
         xhat=float(result.xhat[index]),
         y=float(result.y[index]),
     )
+
+
+def response(x: np.ndarray, scheme: Scheme, index: Index, contrasts: np.ndarray, eps: float) -> np.ndarray:
+    """x̂ of one element as the contrast of the whole tensor is turned up: of c · x for every c in `contrasts`.
+
+    c v / sqrt(ε + c² E_B[v²]): linear in c while c² E_B[v²] is small beside ε, and saturated beyond (Ren et al. 2017).
+    """
+    return np.array([normalize(c * x, scheme, eps).xhat[index] for c in contrasts])
 
 
 def joint_field(scheme: Scheme) -> Field:

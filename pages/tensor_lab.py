@@ -42,6 +42,8 @@ with right:
 panels = {
     "Statistics": lambda: lab_panels.statistics(scheme, x, result, focus, theme),
     "Distribution": lambda: lab_panels.distribution(scheme, x, result, focus, theme),
+    "Response": lambda: lab_panels.response_curves(scheme, x, focus, eps, theme),
+    "Picture": lambda: lab_panels.picture(scheme, x, result, focus, theme),
     "Formula": lambda: lab_panels.formula(scheme),
     "Parameters and state": lambda: lab_panels.parameters(scheme, x),
     "Code": lambda: lab_panels.code(scheme, x, eps, gain, bias, view),

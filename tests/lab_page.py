@@ -13,7 +13,7 @@ from normviz.statistics import element
 from normviz.ui import lab
 
 ROOT = Path(__file__).parents[1]
-TABS = ("Statistics", "Distribution", "Formula", "Parameters and state", "Code")
+TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
 ACTIVATION = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
 
 

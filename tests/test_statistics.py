@@ -7,9 +7,9 @@ from strategies import eps as epsilons
 from strategies import fields, seeds, shapes, uneven_array
 
 from normviz.fields import FULL, Field, Rule
-from normviz.normalize import normalize
+from normviz.normalize import centre, normalize
 from normviz.schemes import SCHEMES
-from normviz.statistics import element, joint_field, statistics_table, variance
+from normviz.statistics import element, joint_field, response, statistics_table, variance
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (3, 4, 5, 6)
@@ -161,3 +161,16 @@ def test_the_table_of_spoilt_data_is_made_without_a_warning(key, value):
     z[1, 2, 3, 4] = value
     table = statistics_table(z, scheme, normalize(z, scheme))
     assert bool(scheme.fields) == any(not np.isfinite(column).all() for column in table.values())
+
+
+@pytest.mark.parametrize("key", ["batch", "layer", "rms", "divisive", "group"])
+def test_the_response_is_linear_and_then_saturated(key):
+    x, scheme, index = uneven_array((3, 4, 4, 6), 1), SCHEMES[key], (1, 2, 3, 4)
+    contrasts, eps = np.geomspace(1e-6, 1e6, 25), 1.0
+    found = response(x, scheme, index, contrasts, eps)
+    v = centre(x, scheme.summation)[0][index] if scheme.summation else x[index]
+    assert found[0] == pytest.approx(contrasts[0] * v / eps**0.5, rel=1e-6)
+    assert found[-1] == pytest.approx(normalize(x, scheme, 0.0).xhat[index], rel=1e-6)
+    assert (np.diff(np.abs(found)) >= -1e-12).all()
+    flat = response(x, scheme, index, contrasts, 0.0)
+    assert np.ptp(flat) < 1e-6 * np.abs(flat).max()

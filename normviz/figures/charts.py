@@ -1,6 +1,6 @@
 """Flat charts: histograms before and after, and the statistics as a picture of their shape."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 from normviz.figures.palette import THEMES, Theme
 
 BINS = 40
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
 
 
@@ -34,6 +35,39 @@ def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str 
     figure.update_yaxes(tickformat=".0%", gridcolor=colours.grid, griddash="dot", zeroline=False)
     figure.update_xaxes(gridcolor=colours.grid, griddash="dot", zerolinecolor=colours.muted)
     figure.update_annotations(font={"size": 17, "color": colours.ink})
+    return figure
+
+
+def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> go.Figure:
+    """x̂ over the contrast, which is logarithmic: a line per name, each in its colour and dash; the first is thick."""
+    colours = THEMES[theme]
+    figure = go.Figure()
+    for k, (name, values) in enumerate(curves.items()):
+        style = {"color": colours.lines[k % len(colours.lines)], "dash": DASHES[k % len(DASHES)]}
+        style["width"] = 3 if k else 6
+        figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=style)
+    figure.add_vline(1, line={"color": colours.muted, "width": 1.5, "dash": "dot"})
+    figure.update_layout(**look(colours))
+    figure.update_layout(legend={"orientation": "h", "y": -0.24}, showlegend=True, margin={"l": 60})
+    lines = {"gridcolor": colours.grid, "griddash": "dot", "zerolinecolor": colours.muted}
+    figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1, **lines)
+    figure.update_yaxes(title="x̂", **lines)
+    return figure
+
+
+def pictures(images: Mapping[str, np.ndarray], theme: str = "light") -> go.Figure:
+    """Grey pictures (height, width) by title, side by side, each from its own least number, black, to its largest."""
+    colours = THEMES[theme]
+    figure = make_subplots(1, len(images), subplot_titles=list(images), horizontal_spacing=0.04)
+    for column, image in enumerate(images.values(), 1):
+        shown = {"colorscale": [[0, "#000000"], [1, "#ffffff"]], "showscale": False}
+        figure.add_heatmap(z=image, hovertemplate="%{z:.4g}<extra></extra>", **shown, row=1, col=column)
+        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
+    figure.update_layout(**look(colours))
+    figure.update_layout(margin={"t": 34, "l": 10, "b": 10})
+    figure.update_xaxes(visible=False, constrain="domain")
+    figure.update_yaxes(visible=False, autorange="reversed")
+    figure.update_annotations(font={"size": 16, "color": colours.ink})
     return figure
 
 

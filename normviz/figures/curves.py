@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from normviz.figures.charts import look
+from normviz.figures.charts import DASHES, look
 from normviz.figures.palette import THEMES
 
 FLOOR = 1e-17
@@ -16,7 +16,6 @@ FLOOR = 1e-17
 DIVERGES = 100.0
 """Losses beyond this are drawn on a logarithmic axis."""
 
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down", "star")
 
 

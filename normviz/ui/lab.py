@@ -23,6 +23,7 @@ PRESETS: dict[str, View] = {
     "Transformer tokens (B, T, C)": {"n": 4, "h": 8, "w": 1, "c": 6},
     "Dense layer (N, C)": {"n": 8, "h": 1, "w": 1, "c": 12},
     "One image": {"n": 1, "h": 8, "w": 8, "c": 3, "view": "unfolded", "data": "digits"},
+    "Photograph": {"n": 1, "h": 96, "w": 128, "c": 1, "view": "unfolded", "data": "photo"},
     "Conv weights": {"n": 3, "h": 3, "w": 4, "c": 8},
 }
 

@@ -94,6 +94,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
 
 
 def shape_controls(view: View, scheme: Scheme) -> None:
+    """The tensor's shape: presets, and a number for each axis."""
     shape = {size: view[size] for size in SIZES}
     st.session_state["preset"] = next(
         (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
@@ -118,6 +119,7 @@ def _apply_preset() -> None:
 
 
 def data_controls(view: View) -> None:
+    """What is in the tensor: a sample and its seed, or one's own file."""
     names = {key: sample.name for key, sample in SAMPLES.items()} | {OWN_DATA: "Your own file"}
     st.selectbox("Data", list(names), key="data", **KEPT, format_func=names.get, on_change=_use_own_shape)
     if view["data"] == OWN_DATA:

@@ -7,12 +7,16 @@ import streamlit as st
 
 from normviz import notation, snippets, wording
 from normviz.fields import AXIS, Index
-from normviz.figures.charts import histograms, statistics_map
+from normviz.figures.charts import histograms, pictures, responses, statistics_map
 from normviz.normalize import Normalized, quiet
 from normviz.schemes import Scheme, same_as
-from normviz.statistics import element, statistics_table
+from normviz.statistics import element, response, statistics_table
 from normviz.ui.link import View
 from normviz.ui.plot import plot
+
+CONTRASTS = np.geomspace(1e-3, 1e3, 49)
+RESPONSE_EPS = (0.0, 1e-2, 1.0, 100.0)
+"""Beside the page's own ε, whose curve is the thick one."""
 
 
 def headline(scheme: Scheme, x: np.ndarray, focus: Index) -> None:
@@ -100,6 +104,32 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
     )
     plot(histograms(panels, theme), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
+
+
+def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
+    """x̂ of the locked element over the contrast of the whole tensor, for several ε: linear, then saturated."""
+    if scheme.suppression is None or scheme.eps is None:
+        st.write("Nothing is divided here, or without ε: x̂ follows the contrast, or does not see it at all.")
+        return
+    curves = {f"ε = {e:.3g}": response(x, scheme, focus, CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
+    alt = f"x̂ of the locked element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
+    plot(responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")
+    st.caption(
+        "Where c² times the variance is small beside ε, x̂ grows with the contrast; beyond, it is saturated, and the "
+        "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
+    )
+
+
+def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:
+    """The locked element's case and channel as a picture, before and after."""
+    n, _, _, c = focus
+    if scheme.acts_on == "weight" or min(x.shape[1:3]) == 1:
+        st.write("No picture: it takes cases with rows and columns, as “One image” or “Photograph” has them.")
+        return
+    images = {f"before: x of case {n}, channel {c}": x[n, :, :, c], "after: x̂": result.xhat[n, :, :, c]}
+    alt = f"The channel {c} of case {n} as a grey picture before and after {scheme.name}."
+    plot(pictures(images, theme), "picture", alt, "26rem")
+    st.caption("Each picture is drawn from its own least number, black, to its largest, white.")
 
 
 def formula(scheme: Scheme) -> None:
