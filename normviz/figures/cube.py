@@ -77,7 +77,7 @@ def cube_figure(
         len(layout.origins) <= OUTLINED_UP_TO,
     )
     named = list(copies)
-    if layout.dimensions[3] and not copies:
+    if len(layout.origins) > 1 and not copies:
         named = [f"{block_name} {number}" for number in range(len(layout.origins))]
     name_at = layout.blocks.shape[3] + 0.02 * layout.extent[2] if copies else -NAME_HEIGHT  # below a row, over blocks
     traces = [

@@ -59,7 +59,8 @@ def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) 
         view, _ = clean(params, view | repair(view))
         notes = _notes(params, given, view)
     for p in params:
-        if p.key not in state or state[p.key] != view[p.name]:
+        # Set anew on another page: its widget of the same key would start from its own default.
+        if left or p.key not in state or state[p.key] != view[p.name]:
             state[p.key] = view[p.name]
     return view, notes
 
