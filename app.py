@@ -14,6 +14,9 @@ if __name__ == "__main__":
     pages = [
         st.Page("pages/tensor_lab.py", title="Tensor lab", default=True),
         st.Page("pages/compare.py", title="Compare"),
-        st.Page("pages/invariance.py", title="Table 1", url_path="invariance"),
+        st.Page("pages/identities.py", title="Identities"),
+        st.Page("pages/invariance.py", title="Table 1"),
+        st.Page("pages/running.py", title="Training and inference"),
+        st.Page("pages/weights.py", title="Weights"),
     ]
     st.navigation(pages, position="top").run()

@@ -7,16 +7,13 @@ from normviz.fields import AXES, MAX_ELEMENTS, check_shape
 from normviz.normalize import normalize
 from normviz.ui import compare, lab
 from normviz.ui.lab_controls import offer_fit
-from normviz.ui.link import restore, store
+from normviz.ui.link import restore, store, tell
 
 view, notes = restore("compare", compare.PARAMS, lab.fit)
 compare.controls(view)
 store("compare", compare.PARAMS, view, compare.relevant)
 st.markdown("# Which elements share a statistic?")
-with st.container():
-    told = [note for name, note in notes.items() if compare.relevant(name)]
-    if told:
-        st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
+tell(notes, compare.relevant)
 
 schemes = compare.schemes_of(view)
 try:

@@ -8,7 +8,7 @@ from normviz.invariance.table import table
 from normviz.ui import table as page
 from normviz.ui import table_controls, table_panels, training
 from normviz.ui.grid import grid
-from normviz.ui.link import View, restore, store
+from normviz.ui.link import View, restore, store, tell
 from normviz.ui.table_grid import grid_data, key_of
 
 
@@ -64,10 +64,7 @@ view, notes = restore("table", page.PARAMS, lambda view: {})
 place = table_controls.controls(view)
 store("table", page.PARAMS, view, lambda name: page.has(view, name))
 st.markdown(table_panels.TITLE)
-with st.container():
-    told = [note for name, note in notes.items() if page.has(view, name)]
-    if told:
-        st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
+tell(notes, lambda name: page.has(view, name))
 with st.container():
     show(view, st.context.theme.type or "light")
 table_controls.sliders(view, place)

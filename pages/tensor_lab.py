@@ -7,16 +7,13 @@ from normviz.fields import MAX_ELEMENTS, check_shape
 from normviz.normalize import normalize
 from normviz.ui import lab, lab_controls, lab_panels
 from normviz.ui.lab_picture import cube_picture
-from normviz.ui.link import restore, store
+from normviz.ui.link import restore, store, tell
 
 view, notes = restore("lab", lab.PARAMS, lab.fit)
 scheme = lab.scheme_of(view)
 lab_controls.controls(view, scheme)
 store("lab", lab.PARAMS, view, lambda key: lab.has(scheme, key))
-with st.container():  # there even when empty: what moves in the page is mounted anew, and the camera lost
-    told = [note for key, note in notes.items() if lab.has(scheme, key)]
-    if told:
-        st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
+tell(notes, lambda key: lab.has(scheme, key))
 
 focus, theme = view["focus"], st.context.theme.type or "light"
 eps, (gain, bias) = lab.eps_of(view, scheme), lab.affine_of(view, scheme)

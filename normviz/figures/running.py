@@ -89,7 +89,7 @@ def stream_figure(followed: Sequence[Followed], position: int, theme: str = "lig
     figure.add_vline(position, line=here)
     figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])
     _dress(figure, colours)
-    figure.update_layout(legend=LEGEND, margin={"t": 30, "b": 80, "l": 55})
+    figure.update_layout(legend=LEGEND, margin={"t": 30, "b": 95, "l": 55})
     return figure
 
 
@@ -128,7 +128,7 @@ def panels_figure(
         )
         figure.update_yaxes(**(_log(ys, (1, 2, 3, 5), 10) if "y" in panel.log else {"nticks": 6}), **place)
     _dress(figure, colours)
-    figure.update_layout(legend=LEGEND, margin={"t": 34, "b": 80, "l": 55})
+    figure.update_layout(legend=LEGEND, margin={"t": 34, "b": 95, "l": 55})
     return figure
 
 

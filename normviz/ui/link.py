@@ -65,6 +65,15 @@ def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) 
     return view, notes
 
 
+def tell(notes: Notes, relevant: Callable[[str], bool]) -> None:
+    """What of the link had to be replaced, in a container that is there even when it is empty: what moves in the page
+    is mounted anew, and a camera lost."""
+    with st.container():
+        told = [note for name, note in notes.items() if relevant(name)]
+        if told:
+            st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
+
+
 def clean(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, Notes]:
     """Every value made valid, in the order of the params; and a note for each that had to be replaced."""
     view = {}

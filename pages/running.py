@@ -1,0 +1,33 @@
+"""Batch norm's two lives: batch statistics in training, running averages in evaluation."""
+
+from functools import partial
+
+import streamlit as st
+
+from normviz.errors import InvalidInput
+from normviz.ui import running as page
+from normviz.ui import running_panels, running_stream
+from normviz.ui.link import restore, store, tell
+
+page.stand_still()
+view, notes = restore(page.PAGE, page.PARAMS, lambda view: {})
+page.controls(view)
+store(page.PAGE, page.PARAMS, view, lambda name: page.has(view, name))
+theme = st.context.theme.type or "light"
+seen = page.traced(page.setting_of(view), view["eps"])
+averages = partial(page.averages_of, view, seen)
+
+st.markdown(page.TITLE)
+tell(notes, lambda name: page.has(view, name))
+running_stream.player(view)
+with st.container():
+    try:
+        running_stream.show_stream(view, seen, averages(), theme)
+    except InvalidInput as error:
+        st.error(str(error))
+running_panels.choose()
+with st.container():
+    try:
+        running_panels.show(view, seen, averages, theme)
+    except InvalidInput as error:
+        st.info(f"Nothing to show here: {error}")
