@@ -1,0 +1,30 @@
+"""Which normalizations are the same: every claim measured on one's own tensor, and any two schemes compared."""
+
+import streamlit as st
+
+from normviz.errors import InvalidInput
+from normviz.fields import MAX_ELEMENTS, check_shape
+from normviz.ui import identities as page
+from normviz.ui import lab, lab_controls
+from normviz.ui.link import View, restore, store, tell
+
+
+def show(view: View, theme: str) -> None:
+    """The claims, and two schemes of one's own."""
+    try:
+        check_shape(lab.shape_of(view), limit=MAX_ELEMENTS)
+        x = lab.tensor(view)
+    except InvalidInput as error:
+        st.error(str(error))
+        lab_controls.offer_fit(view)
+        return
+    page.panel(view, x, theme)
+
+
+view, notes = restore("identities", page.PARAMS, lab.fit)
+page.controls(view)
+store("identities", page.PARAMS, view, lambda name: name != "seed" or view["data"] != lab.OWN_DATA)
+st.markdown(page.TITLE)
+tell(notes, lambda name: True)
+with st.container():
+    show(view, st.context.theme.type or "light")

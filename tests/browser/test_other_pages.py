@@ -1,0 +1,76 @@
+"""Identities, training and inference, weights: in a real browser, in both themes and on a phone."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from normviz.figures.palette import THEMES
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+PAGES = {
+    "identities": ("Which normalizations are the same?", []),
+    "running": ("Why does batch norm behave differently at test time?", ["stream"]),
+    "weights": ("What do weight normalizations do to a weight matrix?", []),
+}
+
+
+@pytest.fixture
+def page(context):
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    page.close()
+    assert not errors, errors
+
+
+def open_page(page, url, name, link=""):
+    page.goto(f"{url}/{name}{link}")
+    page.get_by_role("heading", level=1, name=PAGES[name][0]).wait_for()
+    settle(page)
+    for key in PAGES[name][1]:
+        page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
+
+
+def settle(page):
+    page.wait_for_timeout(300)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", PAGES)
+def test_both_themes_and_no_barriers(page, server, name, theme):
+    page.emulate_media(color_scheme=theme)
+    open_page(page, server, name)
+    page.wait_for_timeout(1500)
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
+    assert [v for v in found if any(".nv-" in str(node["target"]) for node in v["nodes"])] == []
+    for graph in page.locator(".nv-graph").all():
+        assert len(graph.get_attribute("aria-label")) > 20
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_phone_shows_the_page_without_scrolling_sideways(page, server, name):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, server, name)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_a_shape_where_an_identity_holds(page, server):
+    open_page(page, server, "identities")
+    page.get_by_role("button", name="Use C = 1").first.click()
+    page.wait_for_url("**c=1**")
+    settle(page)
+    assert page.get_by_label("C (channels)").input_value() == "1"
+
+
+def test_power_iteration_goes_step_by_step(page, server):
+    open_page(page, server, "weights")
+    page.get_by_text("Spectral norm", exact=True).click()
+    settle(page)
+    slider = page.get_by_role("slider").last
+    page.get_by_role("button", name="Step", exact=True).click()
+    settle(page)
+    assert slider.count() == 1
+    assert page.locator(".st-key-main, .stMain").first.inner_text().count("σ") > 0
