@@ -78,8 +78,11 @@ def plane(
             x=end[0], y=end[1], ax=start[0], ay=start[1], xref="x", yref="y", axref="x", ayref="y", text="",
             showarrow=True, arrowhead=2, arrowsize=1.1, arrowwidth=3, arrowcolor=colours.ink,
         )  # fmt: skip
-        away = (end - start) / (np.linalg.norm(end - start) or 1.0) * 30
-        figure.add_annotation(x=end[0], y=end[1], text=name, showarrow=False, xshift=away[0], yshift=away[1])
+        right = end[0] > (x[0] + x[-1]) / 2  # the text stands on the side that has room
+        figure.add_annotation(
+            x=end[0], y=end[1], text=name, showarrow=False, xanchor="right" if right else "left",
+            xshift=-12 if right else 12, yshift=14 if end[1] > start[1] else -14,
+        )  # fmt: skip
     figure.update_layout(**look(colours))
     figure.update_layout(legend={"orientation": "h", "y": -0.06}, margin={"l": 36, "b": 30, "t": 30})
     lines = {"gridcolor": colours.grid, "griddash": "dot", "zeroline": False, "showgrid": False}
