@@ -7,8 +7,6 @@ from normviz.figures.layout import pitch, surface
 from normviz.figures.palette import THEMES
 from normviz.schemes import SCHEMES
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 SIX = "batch,layer,layer-channels,instance,group,rms"
 SHAPE = (4, 4, 4, 6)
 

@@ -10,8 +10,6 @@ from normviz.figures.cube import cells_in
 from normviz.figures.layout import surface
 from normviz.schemes import get_scheme
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 SHAPE: Shape = (4, 4, 4, 6)
 
 

@@ -5,8 +5,6 @@ from axe_playwright_python.sync_playwright import Axe
 
 from normviz.figures.palette import THEMES
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 def test_a_link_restores_the_whole_view(lab):
     link = (

@@ -5,8 +5,6 @@ from axe_playwright_python.sync_playwright import Axe
 
 from normviz.figures.palette import THEMES
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 PAGES = {
     "identities": ("Which normalizations are the same?", []),
     "running": ("Why does batch norm behave differently at test time?", ["stream"]),

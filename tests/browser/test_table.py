@@ -10,8 +10,6 @@ from playwright.sync_api import BrowserContext, Page
 
 from normviz.figures.palette import THEMES
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 
