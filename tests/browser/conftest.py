@@ -8,6 +8,7 @@ from browsing import browser, served
 from playwright.sync_api import BrowserContext, Page
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All of these on one worker: two browsers would starve the server and each other."""
     for item in items:
