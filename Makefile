@@ -2,13 +2,20 @@ PYTHON ?= python3
 PORT ?= 8501
 BIN := .venv/bin
 
-.PHONY: run test lint format bench
+.PHONY: run test test-core test-browser lint format bench
 
 run: .venv/run.stamp
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: .venv/dev.stamp chromium lint
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(MAKE) --jobs=2 --keep-going --output-sync=target test-core test-browser
+
+# Side by side; one browser only, as two would starve the server and each other.
+test-core:
+	$(BIN)/pytest --ignore=tests/browser
+
+test-browser:
+	$(BIN)/pytest tests/browser
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

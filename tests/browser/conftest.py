@@ -1,19 +1,10 @@
 """A served app and a real Chromium, once for all browser tests."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from browsing import browser, served
 from playwright.sync_api import BrowserContext, Page
-
-
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of these on one worker: two browsers would starve the server and each other."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")
