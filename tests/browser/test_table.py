@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import browser, served
+from browsing import served
 from playwright.sync_api import BrowserContext, Page
 
 from normviz.figures.palette import THEMES
@@ -59,14 +59,15 @@ def table(server: str, context: BrowserContext) -> Iterator[Table]:
     assert not table.errors, table.errors
 
 
-def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole():
-    with served("app.py") as url, browser() as chromium:
-        table = Table(chromium.new_page(), url).open(trained=False)
+def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(context):
+    with served("app.py") as url:
+        table = Table(context.new_page(), url).open(trained=False)
         assert table.page.get_by_role("link", name="Tensor lab").count() == 1
-        assert table.page.get_by_role("link", name="app").count() == 0
+        assert table.page.get_by_role("link", name="app", exact=True).count() == 0
         assert table.page.locator(".nv-grid [data-cell]").count() == 18
         table.settle()
         assert "2e−16" in " ".join(table.page.locator(".nv-grid .mark.yes").all_inner_texts())
+        table.page.close()
         assert not table.errors
 
 
