@@ -14,7 +14,7 @@ from normviz.notation import SYMBOL
 from normviz.schemes import SCHEMES, Scheme, get_scheme
 from normviz.ui import custom, lab
 from normviz.ui.lab_controls import data_controls, shape_controls
-from normviz.ui.link import KEPT, Param, View, choice
+from normviz.ui.link import KEPT, Param, View, choice, value_slider
 from normviz.ui.plot import plot
 
 PREFIX = "compare "
@@ -61,8 +61,7 @@ def controls(view: View) -> None:
             st.selectbox("Groups G", lab.group_options(view), key="groups", **KEPT)
         if "window" in kinds:
             st.slider("Radius R of the windows", 0, custom.MAX_RADIUS, key="radius", **KEPT)
-        steps = sorted({*lab.EPS_STEPS, view["eps"]})
-        st.select_slider("ε (smoothing term)", steps, key="eps", **KEPT, format_func=lambda eps: f"{eps:.3g}")
+        value_slider("eps", "ε (smoothing term)", lab.EPS_STEPS, view["eps"], "{:.3g}".format)
         st.divider()
         shape_controls(view, SCHEMES["batch"])
         st.divider()
@@ -136,15 +135,7 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
         columns[scheme.label] = [words[number] for words in (*here.values(), *rows.values())]
     st.table(columns, border="horizontal")
     for scheme in schemes:
-        twins = [other.label for other in schemes if other.key != scheme.key and _alike(scheme, other, x)]
-        if twins and schemes.index(scheme) < min(labels_of(schemes).index(label) for label in twins):
-            st.info(f"On this shape {scheme.label} and {', '.join(twins)} are the same.", icon=":material/equal:")
-
-
-def labels_of(schemes: list[Scheme]) -> list[str]:
-    """Their short names."""
-    return [scheme.label for scheme in schemes]
-
-
-def _alike(scheme: Scheme, other: Scheme, x: np.ndarray) -> bool:
-    return scheme.canonical(x.shape) == other.canonical(x.shape)
+        alike = [other for other in schemes if other.canonical(x.shape) == scheme.canonical(x.shape)]
+        if len(alike) > 1 and alike[0] is scheme:
+            names = ", ".join(other.label for other in alike[1:])
+            st.info(f"On this shape {scheme.label} and {names} are the same.", icon=":material/equal:")

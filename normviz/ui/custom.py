@@ -1,6 +1,6 @@
 """A scheme of one's own, on any page: the rules in its link, the scheme that they make, and their controls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -60,7 +60,7 @@ def rule_options(n: int) -> list[str]:
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
 
-def closest(numbers: list[int], number: float) -> int:
+def closest(numbers: Sequence[int], number: float) -> int:
     """The number in a list that is nearest, the smaller of two."""
     return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
 

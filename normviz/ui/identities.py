@@ -13,7 +13,7 @@ from normviz.samples import SAMPLES
 from normviz.schemes import SCHEMES, Scheme, same_as
 from normviz.ui import lab
 from normviz.ui.custom import SIZES
-from normviz.ui.link import KEPT, Param, View, choice
+from normviz.ui.link import KEPT, Param, View, choice, value_slider
 from normviz.ui.plot import plot
 from normviz.ui.table_grid import gap_text, sentence
 from normviz.wording import field_words, plural, shape_words, shared_words
@@ -87,8 +87,7 @@ def controls(view: View) -> None:
             st.caption(st.session_state.get("own name", "Uneven noise, until a file is in the tensor lab."))
         else:
             st.number_input("Seed", 0, 9999, key="seed", **KEPT)
-        steps = sorted({*lab.EPS_STEPS, view["eps"]})
-        st.select_slider("ε (smoothing term)", steps, key="eps", **KEPT, format_func=lambda eps: f"{eps:.3g}")
+        value_slider("eps", "ε (smoothing term)", lab.EPS_STEPS, view["eps"], "{:.3g}".format)
 
 
 def _take_shape() -> None:

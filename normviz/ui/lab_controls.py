@@ -20,7 +20,7 @@ from normviz.ui.lab import (
     lengths,
     shape_of,
 )
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import KEPT, View, value_slider
 from normviz.wording import shape_words
 
 VIEW_NAMES = {"folded": "Folded", "unfolded": "Unfolded"}
@@ -84,8 +84,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
         st.selectbox("Radius of what is averaged", ["same", *map(str, range(MAX_RADIUS + 1))], key="radius_a", **KEPT)
         st.pills("Windows along", ["H", "W", "C"], selection_mode="multi", key="over", **KEPT)
     if has(scheme, "eps"):
-        steps = sorted({*EPS_STEPS, view["eps"]})
-        st.select_slider("ε (smoothing term)", steps, key="eps", **KEPT, format_func=lambda eps: f"{eps:.3g}")
+        value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"], "{:.3g}".format)
     if has(scheme, "gain"):
         columns = st.columns(2)
         columns[0].number_input("γ (gain)", -10.0, 10.0, step=0.1, key="gain", **KEPT)

@@ -97,6 +97,13 @@ def store(page: str, params: Sequence[Param], view: View, relevant: Callable[[st
     state[f"{page} link"], state[f"{page} view"] = link, view
 
 
+def value_slider(
+    key: str, label: str, options: Sequence[float], value: float, shown: Callable[[float], str] = "{:g}".format
+) -> None:
+    """A slider over some values and the one that there is, which may be a link's; `key`: in the session."""
+    st.select_slider(label, sorted({*options, value}), key=key, **KEPT, format_func=shown)
+
+
 def whole(lo: int, hi: int) -> Callable[[Any, View], int]:
     """Whole numbers from lo to hi."""
     return lambda value, view: min(max(round(float(value)), lo), hi)

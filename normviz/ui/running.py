@@ -1,6 +1,5 @@
 """The training and inference page: what its link holds, and its controls."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -18,7 +17,8 @@ from normviz.running import (
     trace,
 )
 from normviz.schemes import DEFAULT_EPS
-from normviz.ui.link import KEPT, Param, View, choice, decimal, real, whole
+from normviz.ui.custom import closest
+from normviz.ui.link import KEPT, Param, View, choice, decimal, real, value_slider, whole
 
 PAGE = "running"
 PREFIX = f"{PAGE} "
@@ -53,7 +53,7 @@ def _devices(value: object, view: View) -> int:
 
 
 def _pace(value: object, view: View) -> int:
-    return min(PACES, key=lambda pace: abs(pace - float(value)))
+    return closest(PACES, float(value))
 
 
 PARAMS = tuple(
@@ -120,18 +120,18 @@ def controls(view: View) -> None:
     """Everything in the sidebar."""
     with st.sidebar:
         st.segmented_control("Layer", LAYERS, key=PREFIX + "layer", **KEPT, required=True, format_func=str.capitalize)
-        _steps("batch", "Batch size", BATCHES, view)
+        value_slider(PREFIX + "batch", "Batch size", BATCHES, view["batch"])
         st.divider()
         names = {key: row.name for key, row in CONVENTIONS.items()}
         st.segmented_control(
             "Convention", names, key=PREFIX + "framework", **KEPT, required=True, format_func=names.get
         )
         # Labels that changed with the convention would lose the slider's place.
-        _steps("share", f"Momentum: {' / '.join(names.values())}", SHARES, view, _momenta)
+        value_slider(PREFIX + "share", f"Momentum: {' / '.join(names.values())}", SHARES, view["share"], _momenta)
         st.caption(CAPTION)
-        _steps("eps", "ε (smoothing term)", EPSILONS, view)
+        value_slider(PREFIX + "eps", "ε (smoothing term)", EPSILONS, view["eps"])
         st.divider()
-        _steps("drift", "Drift of the weights", DRIFTS, view)
+        value_slider(PREFIX + "drift", "Drift of the weights", DRIFTS, view["drift"])
         st.segmented_control("Unit", range(1, UNITS + 1), key=PREFIX + "unit", **KEPT, required=True)
         st.number_input("Seed", *LIMITS["seed"], key=PREFIX + "seed", **KEPT)
 
@@ -148,11 +148,3 @@ def figures(value: float, decimals: int = 3) -> str:
 def _momenta(share: float) -> str:
     """The same average in every framework's words: 0.1 / 0.9."""
     return " / ".join(f"{row.other(share):g}" for row in CONVENTIONS.values())
-
-
-def _steps(
-    name: str, label: str, options: Sequence[float], view: View, shown: Callable[[float], str] = "{:g}".format
-) -> None:
-    """A slider over some values, and that of the link."""
-    choices = sorted({*options, view[name]})
-    st.select_slider(label, choices, key=PREFIX + name, **KEPT, format_func=shown)

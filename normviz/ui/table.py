@@ -111,9 +111,3 @@ def schemes_of(view: View) -> list[Scheme]:
 def setting_of(view: View) -> Setting:
     """The setting; raises InvalidInput, as for δ < 0."""
     return Setting(**{name: view[name] for name in SETTING})
-
-
-def cell_of(view: View) -> tuple[str, str]:
-    """The open cell: scheme and transformation."""
-    scheme, _, change = view["cell"].partition(".")
-    return scheme, change

@@ -12,7 +12,7 @@ from normviz.schemes import SCHEMES
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.drag import drag
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.table import ORDER, PREFIX, has, lengths
 
 OPTIMIZER_NAMES = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
@@ -45,12 +45,12 @@ def controls(view: View) -> DeltaGenerator:
             format_func=OPTIMIZER_NAMES.get,
             on_change=_rate,
         )
-        _steps("rate", "Learning rate", RATE_STEPS, view)
+        value_slider(PREFIX + "rate", "Learning rate", RATE_STEPS, view["rate"])
         power = "δ" if view["optimizer"] == "adam" else "δ²"
         st.toggle(f"Re-scaled weights: learning rate × {power}", key=PREFIX + "follow", **KEPT)
-        _steps("steps", "Steps", STEPS, view)
-        _steps("batch", "Batch size", BATCHES, view)
-        _steps("width", "Units" if view["layer"] == "dense" else "Channels", WIDTH_STEPS, view)
+        value_slider(PREFIX + "steps", "Steps", STEPS, view["steps"])
+        value_slider(PREFIX + "batch", "Batch size", BATCHES, view["batch"])
+        value_slider(PREFIX + "width", "Units" if view["layer"] == "dense" else "Channels", WIDTH_STEPS, view["width"])
         st.slider("Normalized layers", *LIMITS["depth"], key=PREFIX + "depth", **KEPT)
         st.number_input("Seed", *LIMITS["seed"], key=PREFIX + "seed", **KEPT)
         st.selectbox("Train on", DEVICES, key=PREFIX + "device", **KEPT, format_func=DEVICE_NAMES.get)
@@ -105,12 +105,6 @@ def _rows(view: View) -> None:
         st.selectbox("Groups G", divisors(view["width"]), key=PREFIX + "groups", **KEPT)
     if has(view, "radius"):
         st.slider("Radius R of the windows", 0, MAX_RADIUS, key=PREFIX + "radius", **KEPT)
-
-
-def _steps(name: str, label: str, options: Sequence[float], view: View) -> None:
-    """A slider over some values, and that of the link."""
-    choices = sorted({*options, view[name]})
-    st.select_slider(label, choices, key=PREFIX + name, **KEPT, format_func=lambda value: f"{value:g}")
 
 
 def _width() -> None:

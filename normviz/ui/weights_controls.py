@@ -1,11 +1,10 @@
 """The weights page's controls. Every widget's key is that of a value in `weights.PARAMS`, which it shows and sets."""
 
 import time
-from collections.abc import Sequence
 
 import streamlit as st
 
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.weights import PAGE, PREFIX, SHOWN, has
 from normviz.weight_descent import INPUTS, LIMITS
 from normviz.weights import LAYERS, MAX_TRAINING
@@ -41,15 +40,15 @@ def controls(view: View) -> None:
                 "A digit is", INPUTS, key=PREFIX + "inputs", **KEPT, required=True,
                 format_func=lambda key: INPUTS[key].name,
             )  # fmt: skip
-            _steps("rate", "Learning rate", RATES, view)
-            _steps("batch", "Batch size", BATCHES, view)
-            _steps("start", "Length of v at the start", STARTS, view)
+            value_slider(PREFIX + "rate", "Learning rate", RATES, view["rate"])
+            value_slider(PREFIX + "batch", "Batch size", BATCHES, view["batch"])
+            value_slider(PREFIX + "start", "Length of v at the start", STARTS, view["start"])
         if has(view, "layer"):
             st.segmented_control(
                 "Layer", LAYERS, key=PREFIX + "layer", **KEPT, required=True, format_func=lambda key: LAYERS[key].name
             )
             st.caption(LAYERS[view["layer"]].about)
-            _steps("trained", "Trained on digits, steps", TRAINED, view)
+            value_slider(PREFIX + "trained", "Trained on digits, steps", TRAINED, view["trained"])
         if has(view, "relu"):
             st.toggle("ReLU behind the layer", key=PREFIX + "relu", **KEPT)
         if has(view, "torch"):
@@ -103,9 +102,3 @@ def _next(name: str, last: int) -> None:
     if time.monotonic() - st.session_state[PREFIX + "shown"] > PACE / 2:
         advance(name, last, 1 + st.session_state[PREFIX + name] // 10)  # the first steps matter most
         st.rerun()
-
-
-def _steps(name: str, label: str, options: Sequence[float], view: View) -> None:
-    """A slider over some values, and that of the link."""
-    choices = sorted({*options, view[name]})
-    st.select_slider(label, choices, key=PREFIX + name, **KEPT, format_func=lambda value: f"{value:g}")
