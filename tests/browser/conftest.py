@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from browsing import browser, served
+from patience import LIMIT, settle, soon
 from playwright.sync_api import BrowserContext, Page
 
 
@@ -27,7 +28,7 @@ class Lab:
         self.page, self.url = page, url
         self.errors: list[str] = []
         self.sent: list[int] = []
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(LIMIT)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(len(frame))))
 
@@ -39,12 +40,8 @@ class Lab:
 
     def settle(self) -> None:
         """Until the script has run and the cube has been drawn for it."""
-        self.page.wait_for_timeout(150)  # until what was done has reached the server
-        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
         self.page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
-        self.page.wait_for_function(
-            "() => document.querySelector('.st-key-cube .nv-plot').dataset.drawing === undefined", timeout=30_000
-        )
+        settle(self.page)
 
     def do(self, action) -> None:
         action(self.page)
@@ -55,6 +52,9 @@ class Lab:
         return self.page.evaluate(
             f"([arg]) => (({expression})(document.querySelector('.st-key-cube .js-plotly-plot'), arg))", [argument]
         )
+
+    def soon(self, check) -> None:
+        soon(self.page, check)
 
     @property
     def readout(self) -> str:
@@ -93,10 +93,13 @@ class Lab:
         self.do(press)
 
     def point(self, across: float, down: float) -> None:
-        """Move the pointer to a fraction of the cube's width and height."""
-        box = self.box
-        self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
-        self.page.wait_for_timeout(250)
+        """Move the pointer to a fraction of the cube's width and height, and on until the cube has answered."""
+        box, before = self.box, self.readout
+        for _ in range(20):  # plotly looks under the pointer when it moves, once its picture is ready for it
+            self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+            self.page.wait_for_timeout(250)
+            if self.readout != before:
+                return
 
 
 @pytest.fixture

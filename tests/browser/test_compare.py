@@ -2,6 +2,8 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from patience import LIMIT, settle, soon
+from playwright.sync_api import expect
 
 from normviz.figures.layout import pitch, surface
 from normviz.figures.palette import THEMES
@@ -12,16 +14,10 @@ SHAPE = (4, 4, 4, 6)
 
 
 def open_page(page, url, link=""):
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(LIMIT)
     page.goto(f"{url}/compare{link}")
     page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
     settle(page)
-
-
-def settle(page):
-    page.wait_for_timeout(200)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-    page.wait_for_function("() => document.querySelector('.st-key-cubes .nv-plot').dataset.drawing === undefined")
 
 
 def lit(page, name):
@@ -45,7 +41,7 @@ def page(context):
 
 def test_six_cubes_are_one_scene_and_the_field_lights_in_each(page, server):
     open_page(page, server, f"?schemes={SIX}&focus=1,2,1,4")
-    assert page.locator(".st-key-cubes canvas").count() == 1
+    expect(page.locator(".st-key-cubes canvas")).to_have_count(1)
     layout, _ = surface("folded", SHAPE)
     corners = lit(page, "field")
     for k, key in enumerate(SIX.split(",")):
@@ -75,21 +71,23 @@ def test_hover_and_a_click_in_any_cube(page, server):
     page.mouse.up()
     page.wait_for_url("**focus=**")
     settle(page)
-    assert page.locator("table").first.inner_text().count("Field of n") == 1
-    assert readout.inner_text() in seen
+    soon(page, lambda: page.locator("table").first.inner_text().count("Field of n") == 1)
+    soon(page, lambda: readout.inner_text() in seen)
 
 
 def test_the_camera_stays_when_a_scheme_or_a_colour_changes(page, server):
     open_page(page, server, "?schemes=batch,layer")
     camera = "() => document.querySelector('.st-key-cubes .js-plotly-plot')._fullLayout.scene._scene.getCamera().eye"
-    box = page.locator(".st-key-cubes .nv-graph").bounding_box()
+    box, before = page.locator(".st-key-cubes .nv-graph").bounding_box(), page.evaluate(camera)
     page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.4 * box["height"], steps=4)
     page.mouse.up()
-    page.wait_for_timeout(500)
+    soon(page, lambda: page.evaluate(camera) != before)
+    page.wait_for_timeout(500)  # the camera glides to a stop
     turned = page.evaluate(camera)
     page.get_by_text("Statistic", exact=True).click()
+    page.wait_for_url("**colour=statistic**")
     settle(page)
     page.get_by_text("RMS", exact=True).click()
     page.wait_for_url("**rms**")
@@ -100,11 +98,11 @@ def test_the_camera_stays_when_a_scheme_or_a_colour_changes(page, server):
 
 def test_a_link_restores_the_page_and_the_tensor_follows_to_the_lab(page, server):
     open_page(page, server, "?n=2&h=3&w=2&c=8&schemes=group,layer&groups=4&data=digits&focus=1,2,1,5")
-    assert page.locator("table th").all_inner_texts()[1:3] == ["Group", "Layer"]
-    assert "n = 1  h = 2  w = 1  c = 5" in page.locator(".st-key-cubes .nv-readout").inner_text()
+    soon(page, lambda: page.locator("table th").all_inner_texts()[1:3] == ["Group", "Layer"])
+    soon(page, lambda: "n = 1  h = 2  w = 1  c = 5" in page.locator(".st-key-cubes .nv-readout").inner_text())
     page.get_by_role("link", name="Tensor lab").click()
     page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
-    assert page.get_by_label("C (channels)").input_value() == "8"
+    expect(page.get_by_label("C (channels)")).to_have_value("8")
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -112,7 +110,7 @@ def test_both_themes_and_no_barriers(page, server, theme):
     page.emulate_media(color_scheme=theme)
     open_page(page, server)
     find = "_fullData.find((t) => t.name === 'blocks')"
-    font = page.evaluate(f"() => document.querySelector('.st-key-cubes .js-plotly-plot').{find}.textfont.color")
-    assert font.lower() == THEMES[theme].ink.lower()
+    font = f"() => document.querySelector('.st-key-cubes .js-plotly-plot').{find}.textfont.color"
+    soon(page, lambda: page.evaluate(font).lower() == THEMES[theme].ink.lower())
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
     assert [v for v in found if any(".nv-" in str(node["target"]) for node in v["nodes"])] == []

@@ -4,6 +4,7 @@ import re
 from urllib.parse import parse_qs, urlparse
 
 import pytest
+from playwright.sync_api import expect
 
 from normviz.fields import Index, Shape
 from normviz.figures.cube import cells_in
@@ -75,9 +76,10 @@ def test_camera_stays_through_every_control(lab):
     lab.page.mouse.move(lab.box["x"] + 0.7 * lab.box["width"], lab.box["y"] + 0.4 * lab.box["height"], steps=8)
     lab.page.mouse.up()
     lab.page.mouse.move(5, 5)
+    lab.soon(lambda: eye(lab) != pytest.approx(before, abs=0.1))
     lab.settle()
+    lab.page.wait_for_timeout(500)  # the camera glides to a stop
     eye_before = eye(lab)
-    assert eye_before != pytest.approx(before, abs=0.1)
     for name, change in CONTROLS.items():
         url, drawn = lab.page.url, lab.page.locator(".st-key-cube .nv-plot").get_attribute("data-drawn")
         change(lab)
@@ -110,8 +112,7 @@ def test_hover_lights_exactly_the_field_and_asks_nobody(lab, key, view):
     assert len(seen) >= 3  # the pointer was over different cells
     assert len(lab.sent) == sent
     lab.page.mouse.move(5, 5)
-    lab.page.wait_for_timeout(200)
-    assert element_of(lab.readout) == (0, 0, 0, 0)  # back to the lock
+    lab.soon(lambda: element_of(lab.readout) == (0, 0, 0, 0))  # back to the lock
 
 
 def test_click_locks_and_a_drag_does_not(lab):
@@ -122,9 +123,9 @@ def test_click_locks_and_a_drag_does_not(lab):
     lab.page.wait_for_url("**focus=**")
     assert focus_of(lab.page.url) == hovered
     lab.page.mouse.move(5, 5)
+    expect(lab.page.get_by_label("c", exact=True)).to_have_value(str(hovered[3]))
     lab.settle()
     assert element_of(lab.readout) == hovered
-    assert lab.page.get_by_label("c", exact=True).input_value() == str(hovered[3])
 
     lab.point(0.45, 0.6)
     lab.page.mouse.down()
@@ -139,19 +140,18 @@ def test_keyboard_walks_and_locks(lab):
     lab.page.locator(".st-key-cube .nv-graph").focus()
     for key in ("ArrowRight", "ArrowRight", "PageDown", "ArrowDown"):
         lab.page.keyboard.press(key)
-    assert element_of(lab.readout) == (1, 0, 1, 2)
+    lab.soon(lambda: element_of(lab.readout) == (1, 0, 1, 2))
     lab.page.wait_for_url("**focus=1%2C0%2C1%2C2**")
     lab.settle()
     layout, _ = surface("folded", SHAPE)
     assert lit_cells(lab) == cells_in(layout, get_scheme("batch").field.box((1, 0, 1, 2), SHAPE))
-    assert "c = 2" in lab.page.locator(".st-key-cube .nv-live").inner_text()
+    expect(lab.page.locator(".st-key-cube .nv-live")).to_contain_text("c = 2")
 
 
 def test_numbers_lock(lab):
     lab.open("?scheme=layer")
     lab.number("n", "2")
-    assert focus_of(lab.page.url) == (2, 0, 0, 0)
-    assert element_of(lab.readout) == (2, 0, 0, 0)
+    lab.soon(lambda: focus_of(lab.page.url) == element_of(lab.readout) == (2, 0, 0, 0))
 
 
 def _pixels(png: bytes):

@@ -2,6 +2,8 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from patience import LIMIT, settle, soon
+from playwright.sync_api import expect
 
 from normviz.figures.palette import THEMES
 
@@ -15,7 +17,7 @@ PAGES = {
 @pytest.fixture
 def page(context):
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(LIMIT)
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
@@ -29,11 +31,6 @@ def open_page(page, url, name, link=""):
     settle(page)
     for key in PAGES[name][1]:
         page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
-
-
-def settle(page):
-    page.wait_for_timeout(300)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -52,15 +49,14 @@ def test_both_themes_and_no_barriers(page, server, name, theme):
 def test_a_phone_shows_the_page_without_scrolling_sideways(page, server, name):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, name)
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    soon(page, lambda: page.evaluate("() => document.documentElement.scrollWidth") <= 390)
 
 
 def test_a_shape_where_an_identity_holds(page, server):
     open_page(page, server, "identities")
     page.get_by_role("button", name="Use C = 1").first.click()
     page.wait_for_url("**c=1**")
-    settle(page)
-    assert page.get_by_label("C (channels)").input_value() == "1"
+    expect(page.get_by_label("C (channels)")).to_have_value("1")
 
 
 def test_power_iteration_goes_step_by_step(page, server):

@@ -1,6 +1,8 @@
 """The stream of the training and inference page in a browser: it plays in place, and stops when the page is left."""
 
 import pytest
+from patience import LIMIT, settle, soon
+from playwright.sync_api import expect
 
 PLACE = """() => [
     Number(document.querySelector('input[aria-label="Batches seen"]').value),
@@ -9,9 +11,15 @@ PLACE = """() => [
 WATCH = """() => {
     window.kept = ['stream', 'effect'].map((key) => document.querySelector(`.st-key-${key} .js-plotly-plot`));
     window.heights = new Set();
+    window.places = [];
     window.watching = true;
     const main = document.querySelector('[data-testid=stMain]');
-    const look = () => { heights.add(main.scrollHeight); if (watching) requestAnimationFrame(look); };
+    const place = () => document.querySelector('.st-key-stream .js-plotly-plot').data[3].x[0];
+    const look = () => {
+        heights.add(main.scrollHeight);
+        places.push(place());
+        if (watching) requestAnimationFrame(look);
+    };
     look();
 }"""
 SEEN = """() => { watching = false; return [
@@ -23,19 +31,13 @@ SEEN = """() => { watching = false; return [
 @pytest.fixture
 def page(server, context):
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(LIMIT)
     page.goto(f"{server}/running?step=20")
     for key in ("stream", "effect"):
         page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
     settle(page)
     yield page
     page.close()
-
-
-def settle(page):
-    page.wait_for_timeout(300)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-    page.wait_for_timeout(400)
 
 
 def press(page, name):
@@ -48,12 +50,16 @@ def wait_beyond(page, place):
 
 
 def stands_still(page):
-    settle(page)
-    place = page.evaluate(PLACE)
-    page.wait_for_timeout(1500)
-    assert page.evaluate(PLACE) == place
-    assert place[0] == place[1]
-    return place[0]
+    """Where it stands, once slider and curve agree and a second and a half change nothing."""
+
+    def still():
+        settle(page)
+        place = page.evaluate(PLACE)
+        page.wait_for_timeout(1500)
+        return page.evaluate(PLACE) == place and place[0] == place[1]
+
+    soon(page, still)
+    return page.evaluate(PLACE)[0]
 
 
 def test_it_plays_in_place_and_pauses(page):
@@ -69,24 +75,26 @@ def test_it_plays_in_place_and_pauses(page):
     press(page, "Pause")
     place = stands_still(page)
     assert place > 24
-    assert page.url.endswith(f"step={place}")
+    page.wait_for_url(f"**step={place}")
     press(page, "Step")
-    assert stands_still(page) == place + 1
+    soon(page, lambda: stands_still(page) == place + 1)
     page.locator('input[aria-label="Batches seen"]').focus()
     page.keyboard.press("ArrowLeft")
-    assert stands_still(page) == place
+    soon(page, lambda: stands_still(page) == place)
 
 
 def test_a_control_keeps_the_place_while_it_plays(page):
     press(page, "Play")
     wait_beyond(page, 22)
-    before = page.evaluate(PLACE)[1]
+    page.evaluate(WATCH)
     page.get_by_text("Noise", exact=True).click()
     page.wait_for_selector("text=The scatter of μ falls")
-    wait_beyond(page, before)
-    assert page.evaluate(PLACE)[1] < before + 30
+    wait_beyond(page, page.evaluate(PLACE)[1])
     press(page, "Pause")
-    assert before < stands_still(page) < before + 40
+    stands_still(page)
+    places = page.evaluate("() => { watching = false; return places; }")
+    assert places[0] < places[-1]
+    assert places == sorted(places)  # never back to where it had started
 
 
 def test_it_stops_when_the_page_is_left(page):
@@ -97,6 +105,5 @@ def test_it_stops_when_the_page_is_left(page):
     page.wait_for_timeout(1000)
     page.go_back()
     page.wait_for_selector(".st-key-stream .nv-plot[data-drawn]")
-    settle(page)
-    assert page.get_by_role("button", name="Play", exact=True).count() == 1
+    expect(page.get_by_role("button", name="Play", exact=True)).to_have_count(1)
     stands_still(page)

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import served
-from playwright.sync_api import BrowserContext, Page
+from patience import LIMIT, settle, soon
+from playwright.sync_api import BrowserContext, Page, expect
 
 from normviz.figures.palette import THEMES
-
-SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 
 class Table:
@@ -19,7 +18,7 @@ class Table:
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
         self.errors: list[str] = []
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(LIMIT)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def open(self, link: str = "", trained: bool = True) -> "Table":
@@ -31,11 +30,13 @@ class Table:
 
     def settle(self) -> None:
         """Until the script has run and nothing is training."""
-        self.page.wait_for_timeout(200)
-        self.page.wait_for_selector(SETTLED)
+        settle(self.page)
         self.page.locator(".st-key-cancel").wait_for(state="detached")
         self.page.locator(".nv-grid .wait").first.wait_for(state="detached")
-        self.page.wait_for_selector(SETTLED)
+        settle(self.page)
+
+    def soon(self, check) -> None:
+        soon(self.page, check)
 
     def cell(self, key: str) -> str:
         return self.page.locator(f'.nv-grid [data-cell="{key}"]').inner_text()
@@ -62,11 +63,11 @@ def table(server: str, context: BrowserContext) -> Iterator[Table]:
 def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(context):
     with served("app.py") as url:
         table = Table(context.new_page(), url).open(trained=False)
-        assert table.page.get_by_role("link", name="Tensor lab").count() == 1
-        assert table.page.get_by_role("link", name="app", exact=True).count() == 0
-        assert table.page.locator(".nv-grid [data-cell]").count() == 18
+        expect(table.page.get_by_role("link", name="Tensor lab")).to_have_count(1)
+        expect(table.page.get_by_role("link", name="app", exact=True)).to_have_count(0)
+        expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(18)
         table.settle()
-        assert "2e−16" in " ".join(table.page.locator(".nv-grid .mark.yes").all_inner_texts())
+        table.soon(lambda: "2e−16" in " ".join(table.page.locator(".nv-grid .mark.yes").all_inner_texts()))
         table.page.close()
         assert not table.errors
 
@@ -86,10 +87,10 @@ def test_dragging_delta_retrains_the_grid_and_the_open_cell(table):
         table.page.mouse.move(x + 4 * step, y)
         table.page.wait_for_timeout(30)
     table.page.wait_for_url("**delta=30**")  # while the button is still down
-    table.settle()
-    assert table.cell("layer.weight-vector-rescaling") != before
-    assert table.alt("curves") != curves
+    table.soon(lambda: table.cell("layer.weight-vector-rescaling") != before)
+    table.soon(lambda: table.alt("curves") != curves)
     table.page.mouse.up()
+    table.settle()
     assert table.cell("layer.dataset-recentering") == still
     assert table.page.evaluate("() => window.kept === document.querySelector('.st-key-curves .js-plotly-plot')")
     assert "disagree" not in table.page.locator(".nv-grid").inner_text()
@@ -98,33 +99,36 @@ def test_dragging_delta_retrains_the_grid_and_the_open_cell(table):
 def test_a_click_and_the_keyboard_open_a_cell(table):
     table.open("?steps=10")
     table.click("weight.case-rescaling")
-    assert "Weight normalization: single training case re-scaling" in table.page.locator("h2").first.inner_text()
-    assert "cell=weight.case-rescaling" in table.page.url
+    heading = table.page.locator("h2").first
+    expect(heading).to_contain_text("Weight normalization: single training case re-scaling")
+    table.page.wait_for_url("**cell=weight.case-rescaling**")
     button = table.page.locator('.nv-grid [data-cell="weight.case-rescaling"]')
-    assert button.get_attribute("aria-pressed") == "true"
+    expect(button).to_have_attribute("aria-pressed", "true")
     button.focus()
     table.page.keyboard.press("ArrowUp")
     table.page.keyboard.press("ArrowLeft")
     table.page.keyboard.press("Enter")
+    expect(heading).to_contain_text("Batch normalization: dataset re-centring")
     table.settle()
-    assert "Batch normalization: dataset re-centring" in table.page.locator("h2").first.inner_text()
     grid = table.page.locator(".nv-grid")
     assert grid.evaluate("grid => grid.getRootNode().activeElement.dataset.cell") == "batch.dataset-recentering"
 
 
 def test_predict_then_reveal_keeps_the_score(table):
     table.open("?steps=10&cover=1", trained=False)
-    assert table.page.locator(".nv-grid .covered").count() == 18
+    covered = table.page.locator(".nv-grid .covered")
+    expect(covered).to_have_count(18)
     table.page.locator('.nv-grid [data-cell="batch.case-rescaling"]').click()
     table.page.get_by_role("heading", name="Is batch normalization invariant to single training").wait_for()
     table.page.get_by_role("button", name="Not invariant", exact=True).click()
     table.page.get_by_text("The class said: not invariant. Right.").wait_for()
+    expect(covered).to_have_count(17)
     assert "not invariant" in table.cell("batch.case-rescaling")
     table.page.locator('.nv-grid [data-cell="layer.dataset-recentering"]').click()
     table.page.get_by_role("heading", name="Is layer normalization invariant").wait_for()
     table.page.get_by_role("button", name="Invariant", exact=True).click()
     table.page.get_by_text("1 of 2 predicted right").wait_for()
-    assert table.page.locator(".nv-grid .covered").count() == 16
+    expect(covered).to_have_count(16)
     table.slider("Steps").press("ArrowLeft")  # another setting keeps the score
     table.page.wait_for_url("**steps=5**")
     table.page.get_by_text("1 of 2 predicted right").wait_for()
@@ -139,31 +143,30 @@ def test_a_link_restores_the_page(table):
     rows = table.page.locator(".nv-grid tbody th").all_inner_texts()
     assert [row.split("\n")[0] for row in rows] == ["Batch", "Group", "Custom"]
     assert "=" in rows[2]
-    assert "Group normalization: dataset re-scaling" in table.page.locator("h2").first.inner_text()
+    expect(table.page.locator("h2").first).to_contain_text("Group normalization: dataset re-scaling")
     before = table.page.locator(".nv-grid").inner_text()
-    assert "precision" in table.alt("sweep")
+    table.soon(lambda: "precision" in table.alt("sweep"))
     table.page.reload()
     table.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
     table.settle()
-    assert table.page.locator(".nv-grid").inner_text() == before
+    table.soon(lambda: table.page.locator(".nv-grid").inner_text() == before)
 
 
 def test_the_pages_keep_their_values_apart(table):
     table.open("?eps=0.5&steps=10")
     table.page.get_by_role("link", name="Tensor lab").click()
     table.page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
-    assert "eps" not in table.page.url
+    table.soon(lambda: "eps" not in table.page.url)
     table.page.get_by_role("link", name="Table 1").click()
     table.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
     table.settle()
-    assert "fades with ε" in table.cell("batch.dataset-rescaling")
+    table.soon(lambda: "fades with ε" in table.cell("batch.dataset-rescaling"))
 
 
 def test_a_run_that_is_not_finite_is_explained(table):
     table.open("?schemes=none,batch&rate=1e6&cell=none.dataset-rescaling&steps=50")
-    notes = " ".join(table.page.get_by_test_id("stAlert").all_inner_texts())
-    assert "The original stopped being finite at step" in notes
-    assert "overflowed float64" in notes
+    note = table.page.get_by_test_id("stAlert").filter(has_text="The original stopped being finite at step")
+    expect(note.first).to_contain_text("overflowed float64")
 
 
 def test_cancel_stops_the_work_within_a_second(table):
@@ -176,7 +179,7 @@ def test_cancel_stops_the_work_within_a_second(table):
     table.page.get_by_text("Training was stopped").wait_for()
     assert time.monotonic() - started < 10  # a loaded machine; that the loop asks before every step is tested elsewhere
     table.page.wait_for_timeout(1500)
-    assert table.page.get_by_text("Training was stopped").count() == 1
+    expect(table.page.get_by_text("Training was stopped")).to_have_count(1)
     assert table.page.locator(".nv-grid .wait").count() > 0
 
 
