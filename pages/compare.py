@@ -7,13 +7,10 @@ from normviz.fields import AXES, MAX_ELEMENTS, check_shape
 from normviz.normalize import normalize
 from normviz.ui import compare, lab
 from normviz.ui.lab_controls import offer_fit
-from normviz.ui.link import restore, store, tell
+from normviz.ui.link import opened
 
-view, notes = restore("compare", compare.PARAMS, lab.fit)
-compare.controls(view)
-store("compare", compare.PARAMS, view, compare.relevant)
-st.markdown("# Which elements share a statistic?")
-tell(notes, compare.relevant)
+with opened("compare", compare.PARAMS, compare.has, compare.TITLE, lab.fit) as view:
+    compare.controls(view)
 
 schemes = compare.schemes_of(view)
 try:

@@ -6,7 +6,7 @@ from normviz.errors import InvalidInput
 from normviz.fields import MAX_ELEMENTS, check_shape
 from normviz.ui import identities as page
 from normviz.ui import lab, lab_controls
-from normviz.ui.link import View, restore, store, tell
+from normviz.ui.link import View, opened
 
 
 def show(view: View, theme: str) -> None:
@@ -21,10 +21,7 @@ def show(view: View, theme: str) -> None:
     page.panel(view, x, theme)
 
 
-view, notes = restore("identities", page.PARAMS, lab.fit)
-page.controls(view)
-store("identities", page.PARAMS, view, lambda name: name != "seed" or view["data"] != lab.OWN_DATA)
-st.markdown(page.TITLE)
-tell(notes, lambda name: True)
+with opened("identities", page.PARAMS, page.has, page.TITLE, lab.fit) as view:
+    page.controls(view)
 with st.container():
     show(view, st.context.theme.type or "light")

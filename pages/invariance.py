@@ -8,7 +8,7 @@ from normviz.invariance.table import table
 from normviz.ui import table as page
 from normviz.ui import table_controls, table_panels, training
 from normviz.ui.grid import grid
-from normviz.ui.link import View, restore, store, tell
+from normviz.ui.link import View, opened
 from normviz.ui.table_grid import grid_data, key_of
 
 
@@ -60,11 +60,8 @@ def show(view: View, theme: str) -> None:
     panels[table_panels.choose_panel(view["cover"])]()
 
 
-view, notes = restore("table", page.PARAMS, lambda view: {})
-place = table_controls.controls(view)
-store("table", page.PARAMS, view, lambda name: page.has(view, name))
-st.markdown(table_panels.TITLE)
-tell(notes, lambda name: page.has(view, name))
+with opened("table", page.PARAMS, page.has, table_panels.TITLE) as view:
+    place = table_controls.controls(view)
 with st.container():
     show(view, st.context.theme.type or "light")
 table_controls.sliders(view, place)

@@ -7,18 +7,16 @@ import streamlit as st
 from normviz.errors import InvalidInput
 from normviz.ui import running as page
 from normviz.ui import running_panels, running_stream
-from normviz.ui.link import restore, store, tell
+from normviz.ui.link import arriving, opened
 
-page.stand_still()
-view, notes = restore(page.PAGE, page.PARAMS, lambda view: {})
-page.controls(view)
-store(page.PAGE, page.PARAMS, view, lambda name: page.has(view, name))
+if arriving(page.PAGE):
+    running_stream.pause()
+with opened(page.PAGE, page.PARAMS, page.has, page.TITLE) as view:
+    page.controls(view)
 theme = st.context.theme.type or "light"
 seen = page.traced(page.setting_of(view), view["eps"])
 averages = partial(page.averages_of, view, seen)
 
-st.markdown(page.TITLE)
-tell(notes, lambda name: page.has(view, name))
 running_stream.player(view)
 with st.container():
     try:

@@ -7,13 +7,11 @@ from normviz.fields import MAX_ELEMENTS, check_shape
 from normviz.normalize import normalize
 from normviz.ui import lab, lab_controls, lab_panels
 from normviz.ui.lab_picture import cube_picture
-from normviz.ui.link import restore, store, tell
+from normviz.ui.link import opened
 
-view, notes = restore("lab", lab.PARAMS, lab.fit)
-scheme = lab.scheme_of(view)
-lab_controls.controls(view, scheme)
-store("lab", lab.PARAMS, view, lambda key: lab.has(scheme, key))
-tell(notes, lambda key: lab.has(scheme, key))
+with opened("lab", lab.PARAMS, lambda view, name: lab.has(lab.scheme_of(view), name), repair=lab.fit) as view:
+    scheme = lab.scheme_of(view)
+    lab_controls.controls(view, scheme)
 
 focus, theme = view["focus"], st.context.theme.type or "light"
 eps, (gain, bias) = lab.eps_of(view, scheme), lab.affine_of(view, scheme)

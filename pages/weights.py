@@ -4,16 +4,14 @@ import streamlit as st
 
 from normviz.errors import InvalidInput
 from normviz.ui import weights as page
-from normviz.ui.link import restore, store, tell
-from normviz.ui.weights_controls import choose, controls, stand_still
+from normviz.ui.link import arriving, opened
+from normviz.ui.weights_controls import choose, controls, pause
 from normviz.ui.weights_panels import PANELS, TITLE
 
-stand_still()
-view, notes = restore(page.PAGE, page.PARAMS, lambda view: {})
-controls(view)
-store(page.PAGE, page.PARAMS, view, lambda name: page.has(view, name))
-st.markdown(TITLE)
-tell(notes, lambda name: page.has(view, name))
+if arriving(page.PAGE):
+    pause()
+with opened(page.PAGE, page.PARAMS, page.has, TITLE) as view:
+    controls(view)
 choose()
 with st.container():
     try:

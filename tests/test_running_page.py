@@ -15,7 +15,8 @@ from normviz.figures.running import Curve, Followed, Panel, panels_figure, strea
 from normviz.running import CONVENTIONS, STEPS, UNITS, Setting
 from normviz.schemes import DEFAULT_EPS, SCHEMES
 from normviz.ui import running_stream
-from normviz.ui.running import PACES, PANELS, PARAMS, PLAYING, PREFIX, WRONG, averages_of, figures, setting_of
+from normviz.ui.running import PACES, PANELS, PARAMS, PREFIX, WRONG, averages_of, figures, setting_of
+from normviz.ui.running_stream import PLAYING
 
 SCRIPT = "pages/running.py"
 VIEWS = [{"panel": panel} for panel in PANELS if panel != "wrong"] + [{"panel": "wrong", "wrong": w} for w in WRONG]

@@ -34,7 +34,10 @@ def _schemes(value: Any, view: View) -> list[str]:
 PARAMS = (*lab.PARAMS, Param(PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join))
 
 
-def relevant(name: str) -> bool:
+TITLE = "# Which elements share a statistic?"
+
+
+def has(view: View, name: str) -> bool:
     """Whether a value belongs into this page's link."""
     return name in (*SHARED, "schemes")
 

@@ -8,7 +8,7 @@ import streamlit as st
 from normviz.errors import InvalidInput
 from normviz.fields import Field, Rule, divisors
 from normviz.schemes import SCHEMES, Scheme
-from normviz.ui.link import KEPT, Param, View, choice, flag
+from normviz.ui.link import KEPT, Param, View, choice, switch
 
 MAX_RADIUS = 16
 SIZES = ("n", "h", "w", "c")
@@ -31,7 +31,7 @@ def params(lengths: Lengths, prefix: str = "") -> tuple[Param, ...]:
     """The values of a custom scheme; their keys in the session start with the prefix."""
     switches = (("centre", True), ("divide", True), ("apart", False))
     return (
-        *(Param(f"{prefix}{key}", on, flag, lambda on: str(int(on))) for key, on in switches),
+        *(switch(f"{prefix}{key}", on) for key, on in switches),
         *(Param(f"{prefix}{key}", rule, _rule(size, lengths)) for key, (size, rule) in RULES.items()),
     )
 

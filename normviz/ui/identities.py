@@ -65,6 +65,11 @@ PARAMS = (
 )
 
 
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything in this view."""
+    return name != "seed" or view["data"] != lab.OWN_DATA
+
+
 def scheme_of(view: View, side: str) -> Scheme:
     """The scheme that is typed on one side; raises InvalidInput."""
     texts = (view[f"{side}_{step}"].strip() for step in STEPS)

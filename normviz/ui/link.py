@@ -4,9 +4,11 @@ The URL and the widgets hold the same values, `st.session_state[key]`. A link is
 when the address changes by itself (back and forward); it is written after every run.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -39,6 +41,33 @@ class Param:
     def name(self) -> str:
         """In the link and in the view."""
         return self.key.rpartition(" ")[2]
+
+
+@contextmanager
+def opened(
+    page: str,
+    params: Sequence[Param],
+    has: Callable[[View, str], bool],
+    title: str = "",
+    repair: Callable[[View], View] = lambda view: {},
+) -> Iterator[View]:
+    """A page's values, for the controls that are drawn inside: from the link before them, into the link after them.
+
+    Title and notes on what had to be replaced follow. `has`: whether a value matters in a view; `repair` mends what is
+    wrong between the values of a link.
+    """
+    view, notes = restore(page, params, repair)
+    yield view
+    relevant = partial(has, view)
+    store(page, params, view, relevant)
+    if title:
+        st.markdown(title)
+    tell(notes, relevant)
+
+
+def arriving(page: str) -> bool:
+    """Whether the session comes to this page now, from another one or as its first; asked before it is opened."""
+    return st.session_state.get("page") != page
 
 
 def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) -> tuple[View, Notes]:
@@ -139,6 +168,11 @@ def choice(options: Sequence[str] | Callable[[View], Sequence[str]]) -> Callable
 def decimal(number: float) -> str:
     """The shortest text that reads back as this very number: 2, 0.1, 1e-05."""
     return str(number).removesuffix(".0")
+
+
+def switch(key: str, on: bool) -> Param:
+    """A value that is on or off; in a link 1 or 0."""
+    return Param(key, on, flag, lambda on: str(int(on)))
 
 
 def flag(value: Any, view: View) -> bool:

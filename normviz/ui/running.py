@@ -22,8 +22,6 @@ from normviz.ui.link import KEPT, Param, View, choice, decimal, real, value_slid
 
 PAGE = "running"
 PREFIX = f"{PAGE} "
-PLAYING = PREFIX + "playing"
-"""In the session: whether the stream plays. Not in the link: a page that opens stands still."""
 
 PANELS = {
     "bias": "Bias of the variance",
@@ -108,12 +106,6 @@ def averages_of(view: View, seen: Trace) -> Averages:
 def traced(setting: Setting, eps: float) -> Trace:
     """The stream through batch norm, once for all sessions."""
     return trace(setting, eps)
-
-
-def stand_still() -> None:
-    """A page that is opened, or come back to, does not play; asked before its state is restored."""
-    if st.session_state.get("page") != PAGE:
-        st.session_state[PLAYING] = False
 
 
 def controls(view: View) -> None:

@@ -10,9 +10,12 @@ from normviz.notation import number
 from normviz.running import CONVENTIONS, STEPS, Averages, Convention, Trace, infer, lag
 from normviz.ui.link import KEPT, View, store
 from normviz.ui.plot import plot
-from normviz.ui.running import PACES, PAGE, PARAMS, PLAYING, PREFIX, figures, has, setting_of
+from normviz.ui.running import PACES, PAGE, PARAMS, PREFIX, figures, has, setting_of
 
 SLIDER, SHOWN = PREFIX + "slider", PREFIX + "shown"
+
+PLAYING = PREFIX + "playing"
+"""In the session: whether the stream plays. Not in the link: a page that opens stands still."""
 
 TICK = 0.3
 """Seconds between two pictures of a stream that plays."""
@@ -32,6 +35,11 @@ def player(view: View) -> None:
         )  # fmt: skip
 
 
+def pause() -> None:
+    """The stream stands still; also when the page is opened, or come back to."""
+    st.session_state[PLAYING] = False
+
+
 def toggle() -> None:
     """Play or pause; at the end, from the start."""
     state = st.session_state
@@ -43,7 +51,7 @@ def toggle() -> None:
 def move(by: int) -> None:
     """Some batches on or back; the stream then stands still."""
     state = st.session_state
-    state[PLAYING] = False
+    pause()
     state[PREFIX + "step"] = min(max(state[PREFIX + "step"] + by, 0), STEPS)
 
 

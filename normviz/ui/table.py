@@ -9,7 +9,7 @@ from normviz.invariance.transformations import LAYERS, OPTIMIZERS, PAPER, TRANSF
 from normviz.schemes import SCHEMES, Scheme, get_scheme
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS, SIZES, closest
-from normviz.ui.link import Param, View, choice, decimal, flag, real, whole
+from normviz.ui.link import Param, View, choice, decimal, real, switch, whole
 
 PREFIX = "table "
 """Of all keys in the session: the lab has values of the same names."""
@@ -77,7 +77,7 @@ PARAMS = tuple(
         Param("dtype", DEFAULT.dtype, choice(DTYPES)),
         Param("optimizer", DEFAULT.optimizer, choice(OPTIMIZERS)),
         Param("rate", None, _rate, decimal),
-        Param("follow", True, flag, lambda on: str(int(on))),
+        switch("follow", True),
         Param("steps", DEFAULT.steps, whole(*LIMITS["steps"])),
         Param("batch", DEFAULT.batch, whole(*LIMITS["batch"])),
         Param("width", None, _width),
@@ -89,7 +89,7 @@ PARAMS = tuple(
         *custom.params(lengths),
         Param("cell", f"{ORDER[0]}.{next(iter(TRANSFORMATIONS))}", _cell),
         Param("panel", "changed", choice(list(PANELS))),
-        Param("cover", False, flag, lambda on: str(int(on))),
+        switch("cover", False),
     )
 )
 

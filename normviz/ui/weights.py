@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from normviz.ui.link import Param, View, choice, decimal, flag, real, whole
+from normviz.ui.link import Param, View, choice, decimal, real, switch, whole
 from normviz.weight_descent import INPUTS, LIMITS, STEPS, WAYS, Path, descend
 from normviz.weights import (
     LAYERS,
@@ -53,8 +53,8 @@ PARAMS = tuple(
         Param("layer", "dense", choice(list(LAYERS))),
         Param("trained", 200, whole(0, MAX_TRAINING)),
         Param("iteration", ITERATIONS, whole(0, ITERATIONS)),
-        Param("relu", False, flag, lambda on: str(int(on))),
-        Param("torch", False, flag, lambda on: str(int(on))),
+        switch("relu", False),
+        switch("torch", False),
         Param("seed", 5, whole(*LIMITS["seed"])),
     )
 )

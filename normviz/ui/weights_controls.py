@@ -5,7 +5,7 @@ import time
 import streamlit as st
 
 from normviz.ui.link import KEPT, View, value_slider
-from normviz.ui.weights import PAGE, PREFIX, SHOWN, has
+from normviz.ui.weights import PREFIX, SHOWN, has
 from normviz.weight_descent import INPUTS, LIMITS
 from normviz.weights import LAYERS, MAX_TRAINING
 
@@ -18,16 +18,15 @@ PACE = 0.4
 """Seconds that a step is shown while the steps play."""
 
 
-def stand_still() -> None:
-    """A page that is opened, or come back to, does not play; asked before its state is restored."""
-    if st.session_state.get("page") != PAGE:
-        _stop()
+def pause() -> None:
+    """Nothing plays any more; also when the page is opened, or come back to."""
+    st.session_state[PREFIX + "playing"] = None
 
 
 def choose() -> None:
     """Which scheme the page is about."""
     st.segmented_control(
-        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.get, on_change=_stop,
+        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.get, on_change=pause,
         label_visibility="collapsed",
     )  # fmt: skip
 
@@ -87,12 +86,8 @@ def _play(name: str, last: int, on: bool) -> None:
     state[PREFIX + "playing"] = name if on else None
 
 
-def _stop() -> None:
-    st.session_state[PREFIX + "playing"] = None
-
-
 def _move(name: str, last: int) -> None:
-    _stop()
+    pause()
     advance(name, last)
 
 
