@@ -1,9 +1,14 @@
 import os
+from functools import cache
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors, and a browser beside them: threads would only wait
 
 from hypothesis import settings
+from streamlit.components.v2 import manifest_scanner
 
 # The same examples in every run (derandomize), and no time limit on one: the first call of a library is slow.
 settings.register_profile("normviz", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("normviz")
+
+# AppTest looks for components among all installed packages in every run of a page: four fifths of its time.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
