@@ -6,10 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from normviz.figures.palette import THEMES, Theme
+from normviz.figures.palette import THEMES
+from normviz.figures.style import COLOUR_BAR, finish, line
 
 BINS = 40
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
 
 
@@ -30,12 +30,9 @@ def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str 
         ):
             share = np.histogram(values[np.isfinite(values)], edges)[0] / max(values.size, 1)
             figure.add_bar(x=centres, y=share, name=name, showlegend=first, row=1, col=column, **style)
-    figure.update_layout(barmode="overlay", bargap=0, **look(colours))
-    figure.update_layout(legend={"orientation": "h", "y": -0.14, "font": {"size": 15}}, margin={"t": 40, "b": 40})
-    figure.update_yaxes(tickformat=".0%", gridcolor=colours.grid, griddash="dot", zeroline=False)
-    figure.update_xaxes(gridcolor=colours.grid, griddash="dot", zerolinecolor=colours.muted)
-    figure.update_annotations(font={"size": 17, "color": colours.ink})
-    return figure
+    figure.update_layout(barmode="overlay", bargap=0)
+    figure.update_yaxes(tickformat=".0%")
+    return finish(figure, colours, {"t": 40}, {"y": -0.14}, zero="x")
 
 
 def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> go.Figure:
@@ -43,16 +40,12 @@ def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str
     colours = THEMES[theme]
     figure = go.Figure()
     for k, (name, values) in enumerate(curves.items()):
-        style = {"color": colours.lines[k % len(colours.lines)], "dash": DASHES[k % len(DASHES)]}
-        style["width"] = 3 if k else 6
-        figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=style)
+        figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=line(k, colours, 3 if k else 6))
     figure.add_vline(1, line={"color": colours.muted, "width": 1.5, "dash": "dot"})
-    figure.update_layout(**look(colours))
-    figure.update_layout(legend={"orientation": "h", "y": -0.24}, showlegend=True, margin={"l": 60})
-    lines = {"gridcolor": colours.grid, "griddash": "dot", "zerolinecolor": colours.muted}
-    figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1, **lines)
-    figure.update_yaxes(title="x̂", **lines)
-    return figure
+    figure.update_layout(showlegend=True)
+    figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1)
+    figure.update_yaxes(title="x̂")
+    return finish(figure, colours, {"l": 60}, {"y": -0.24}, zero="xy")
 
 
 def pictures(images: Mapping[str, np.ndarray], theme: str = "light") -> go.Figure:
@@ -63,12 +56,9 @@ def pictures(images: Mapping[str, np.ndarray], theme: str = "light") -> go.Figur
         shown = {"colorscale": [[0, "#000000"], [1, "#ffffff"]], "showscale": False}
         figure.add_heatmap(z=image, hovertemplate="%{z:.4g}<extra></extra>", **shown, row=1, col=column)
         figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
-    figure.update_layout(**look(colours))
-    figure.update_layout(margin={"t": 34, "l": 10, "b": 10})
     figure.update_xaxes(visible=False, constrain="domain")
     figure.update_yaxes(visible=False, autorange="reversed")
-    figure.update_annotations(font={"size": 16, "color": colours.ink})
-    return figure
+    return finish(figure, colours, {"t": 34, "l": 10, "b": 10})
 
 
 def statistics_map(
@@ -83,7 +73,7 @@ def statistics_map(
     largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
     scale = [[0, colours.middle], [1, colours.high]]
     if (flat < 0).any():
-        scale = [[0, colours.low], [0.5, colours.middle], [1, colours.high]]
+        scale = colours.diverging
     figure = go.Figure(
         go.Heatmap(
             z=flat,
@@ -95,12 +85,11 @@ def statistics_map(
             texttemplate="%{z:.3g}" if flat.size <= LABELS_UP_TO else None,
             textfont={"size": 14},
             hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
-            colorbar={"thickness": 14, "outlinewidth": 0},
+            colorbar=COLOUR_BAR,
         )
     )
     frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 4}, **frame)
-    figure.update_layout(**look(colours))
     for update, (first, second), (outer, inner) in (
         (figure.update_xaxes, axes[2:], (w, c)),
         (figure.update_yaxes, axes[:2], (n, h)),
@@ -111,9 +100,9 @@ def statistics_map(
             str(t % inner) if outer == 1 else str(t // inner) if inner == 1 else f"{t // inner},{t % inner}"
             for t in ticks
         ]
-        update(title=", ".join(names), tickvals=ticks, ticktext=text, showgrid=False, zeroline=False)
+        update(title=", ".join(names), tickvals=ticks, ticktext=text, showgrid=False)
     figure.update_yaxes(autorange="reversed")
-    return figure
+    return finish(figure, colours)
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
@@ -125,14 +114,3 @@ def _edges(values: np.ndarray) -> np.ndarray:
         low, high = max(low - reach, -most), min(high + reach, most)
     share = np.linspace(0, 1, BINS + 1)
     return np.sort(low * (1 - share) + high * share)
-
-
-def look(colours: Theme) -> dict:
-    """What the layouts of all flat charts share."""
-    return {
-        "font": {"size": 15, "color": colours.ink},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "margin": {"l": 50, "r": 10, "t": 10, "b": 40},
-        "uirevision": "kept",
-    }

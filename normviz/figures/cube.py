@@ -188,7 +188,7 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
     largest = f"{legend['largest']:.3g}"
     middle = (BAND + 255) / 2
     ticks = {"tickvals": [BAND, middle, 255], "ticktext": [f"−{largest}", "0", largest]}
-    scale = [[0, colours.low], [0.5, colours.middle], [1, colours.high]]
+    scale = colours.diverging
     if legend["gaps"]:
         edge = BAND / 2 / 255
         scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, colours.low], [2 * edge, colours.low]]

@@ -35,6 +35,11 @@ class Theme:
     element: str
     lines: tuple[str, ...]
 
+    @property
+    def diverging(self) -> list[list]:
+        """A scale of colours whose middle is 0."""
+        return [[0, self.low], [0.5, self.middle], [1, self.high]]
+
 
 THEMES = {
     "light": Theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, BLUE, VERMILION, LINES),

@@ -7,14 +7,12 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from normviz.figures.charts import look
-from normviz.figures.curves import DASHES, SYMBOLS
 from normviz.figures.palette import THEMES, Theme
+from normviz.figures.style import finish, line, marker, rule
 
-HEADING = 16
 MANY = 60
 """More markers than this are small."""
-LEGEND = {"orientation": "h", "yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+LEGEND = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """At the lower edge, whatever the height."""
 
 
@@ -63,10 +61,10 @@ def stream_figure(followed: Sequence[Followed], position: int, theme: str = "lig
         place = {"row": row, "col": 1, "showlegend": row == 1}
         seen = np.arange(1, position + 1)
         every = np.arange(1, len(each.batch) + 1)
-        line = {"color": colours.ink, "width": 2.5, "dash": "dash"}
+        dashes = {"color": colours.ink, "width": 2.5, "dash": "dash"}
         dots = {"color": colours.field, "size": 7, "opacity": 0.7}
         figure.add_scatter(x=seen, y=each.batch[:position], name="batch", mode="markers", marker=dots, **place)
-        figure.add_scatter(x=every, y=each.population, name="population", mode="lines", line=line, **place)
+        figure.add_scatter(x=every, y=each.population, name="population", mode="lines", line=dashes, **place)
         figure.add_scatter(
             x=np.arange(position + 1),
             y=each.running[: position + 1],
@@ -88,9 +86,7 @@ def stream_figure(followed: Sequence[Followed], position: int, theme: str = "lig
     here = {"color": colours.muted, "width": 1.5, "dash": "dot"}
     figure.add_vline(position, line=here)
     figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])
-    _dress(figure, colours)
-    figure.update_layout(legend=LEGEND, margin={"t": 30, "b": 95, "l": 55})
-    return figure
+    return finish(figure, colours, {"t": 30, "b": 95, "l": 55}, LEGEND)
 
 
 def panels_figure(
@@ -111,14 +107,14 @@ def panels_figure(
     for number, panel in enumerate(panels):
         place = {"row": number // columns + 1, "col": number % columns + 1}
         for curve in panel.curves:
-            look_of = _style(names.index(curve.name), curve, colours)
+            style = _style(names.index(curve.name), curve, colours)
             figure.add_scatter(
                 x=list(curve.x), y=list(curve.y), name=curve.name, legendgroup=curve.name,
-                showlegend=curve.name not in shown, **look_of, **place,
+                showlegend=curve.name not in shown, **style, **place,
             )  # fmt: skip
             shown.add(curve.name)
         if panel.level is not None:
-            figure.add_hline(panel.level, line={"color": colours.ink, "width": 1.5, "dash": "dashdot"}, **place)
+            figure.add_hline(panel.level, line=rule(colours), **place)
         if panel.marked is not None:
             figure.add_vline(panel.marked, line={"color": colours.muted, "width": 1.5, "dash": "dot"}, **place)
         xs, ys = ([getattr(curve, axis) for curve in panel.curves] for axis in "xy")
@@ -127,9 +123,7 @@ def panels_figure(
             title=title, tickangle=0, **(_log(xs, (1,), 2) if "x" in panel.log else _whole(xs)), **place
         )
         figure.update_yaxes(**(_log(ys, (1, 2, 3, 5), 10) if "y" in panel.log else {"nticks": 6}), **place)
-    _dress(figure, colours)
-    figure.update_layout(legend=LEGEND, margin={"t": 34, "b": 95, "l": 55})
-    return figure
+    return finish(figure, colours, {"t": 34, "b": 95, "l": 55}, LEGEND)
 
 
 def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> go.Figure:
@@ -138,22 +132,18 @@ def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> g
     figure = go.Figure()
     for number, (name, values) in enumerate(rows.items()):
         colour = colours.lines[number % len(colours.lines)]
-        marker = {"symbol": "line-ns", "size": 22, "line": {"color": colour, "width": 3}, "color": colour}
-        figure.add_scatter(x=values, y=[name] * len(values), mode="markers", marker=marker, showlegend=False, name=name)
-    _dress(figure, colours)
-    figure.update_layout(margin={"t": 10, "b": 40, "l": 10, "r": 20})
+        tick = {"symbol": "line-ns", "size": 22, "line": {"color": colour, "width": 3}, "color": colour}
+        figure.add_scatter(x=values, y=[name] * len(values), mode="markers", marker=tick, showlegend=False, name=name)
     figure.update_yaxes(autorange="reversed", automargin=True, tickfont={"size": 16}, ticklabelstandoff=8)
     figure.update_xaxes(title=axis)
-    return figure
+    return finish(figure, colours, {"l": 10, "r": 20})
 
 
 def _style(number: int, curve: Curve, colours: Theme) -> dict:
-    colour = colours.lines[number % len(colours.lines)]
     if curve.measured:
         size, opacity = (9, 0.85) if len(curve.x) <= MANY else (6, 0.5)
-        marker = {"color": colour, "symbol": SYMBOLS[number % len(SYMBOLS)], "size": size, "opacity": opacity}
-        return {"mode": "markers", "marker": marker}
-    return {"mode": "lines", "line": {"color": colour, "dash": DASHES[number % len(DASHES)], "width": 3}}
+        return {"mode": "markers", "marker": {**marker(number, colours, size), "opacity": opacity}}
+    return {"mode": "lines", "line": line(number, colours)}
 
 
 def _whole(values: Sequence[Sequence[float]]) -> dict:
@@ -170,11 +160,3 @@ def _log(values: Sequence[Sequence[float]], leads: Sequence[int], base: int) -> 
     if len(ticks) > 9:
         ticks = ticks[:: -(-len(ticks) // 9)]
     return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
-
-
-def _dress(figure: go.Figure, colours: Theme) -> None:
-    """Grid, font and background, as all charts have them."""
-    figure.update_layout(**look(colours))
-    figure.update_xaxes(gridcolor=colours.grid, griddash="dot", zeroline=False)
-    figure.update_yaxes(gridcolor=colours.grid, griddash="dot", zeroline=False)
-    figure.update_annotations(font={"size": HEADING, "color": colours.ink})

@@ -6,9 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from normviz.figures.charts import look
-from normviz.figures.curves import DASHES
 from normviz.figures.palette import THEMES
+from normviz.figures.style import finish, line, rule
 
 MARGIN = 0.12
 GRID = 61
@@ -66,7 +65,7 @@ def plane(
         sizes[-1] = 16
         figure.add_scatter(
             x=points[:, 0], y=points[:, 1], name=name, mode="lines+markers",
-            line={"color": colours.lines[k], "width": 1.5, "dash": DASHES[k]},
+            line=line(k, colours, 1.5),
             marker={"color": colours.lines[k], "symbol": symbol, "size": sizes, "opacity": 1},
         )  # fmt: skip
     figure.add_scatter(
@@ -83,13 +82,9 @@ def plane(
             x=end[0], y=end[1], text=name, showarrow=False, xanchor="right" if right else "left",
             xshift=-12 if right else 12, yshift=14 if end[1] > start[1] else -14,
         )  # fmt: skip
-    figure.update_layout(**look(colours))
-    figure.update_layout(legend={"orientation": "h", "y": -0.06}, margin={"l": 36, "b": 30, "t": 30})
-    lines = {"gridcolor": colours.grid, "griddash": "dot", "zeroline": False, "showgrid": False}
-    figure.update_xaxes(range=[x[0], x[-1]], constrain="domain", **lines)
-    figure.update_yaxes(range=[y[0], y[-1]], scaleanchor="x", constrain="domain", **lines)
-    figure.update_annotations(font={"size": 17, "color": colours.ink})
-    return figure
+    figure.update_xaxes(range=[x[0], x[-1]], constrain="domain", showgrid=False)
+    figure.update_yaxes(range=[y[0], y[-1]], scaleanchor="x", constrain="domain", showgrid=False)
+    return finish(figure, colours, {"l": 36, "b": 30, "t": 30}, {"y": -0.06})
 
 
 def by_step(
@@ -115,17 +110,12 @@ def by_step(
             values = curves[name]
             figure.add_scatter(
                 x=np.arange(len(values)), y=values, name=name, legendgroup=name, mode="lines", **place,
-                line={"color": colours.lines[k], "width": 2.5, "dash": DASHES[k]},
+                line=line(k, colours, 2.5),
                 showlegend=not any(name in earlier for earlier in list(panels.values())[:number]),
             )  # fmt: skip
-        figure.add_vline(step, line={"color": colours.ink, "width": 1.5, "dash": "dashdot"}, **place)
+        figure.add_vline(step, line=rule(colours), **place)
         if title in logarithmic:
             figure.update_yaxes(type="log", exponentformat="power", dtick=1, **place)
-    figure.update_layout(**look(colours))
-    figure.update_layout(legend={"orientation": "h", "y": -0.13}, margin={"t": 30, "b": 30, "l": 50, "r": 20})
-    figure.update_xaxes(gridcolor=colours.grid, griddash="dot", zeroline=False)
-    figure.update_yaxes(gridcolor=colours.grid, griddash="dot", zeroline=False)
     figure.update_xaxes(title={"text": "step", "standoff": 4}, row=rows)
     figure.update_xaxes(dtick=100)
-    figure.update_annotations(font={"size": 15, "color": colours.ink})
-    return figure
+    return finish(figure, colours, {"t": 30, "b": 30, "r": 20}, {"y": -0.13})

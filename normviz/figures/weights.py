@@ -4,13 +4,13 @@ Each is one panel, so that those beside each other come one below the other on a
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
 
-from normviz.figures.charts import look
-from normviz.figures.curves import DASHES, FLOOR, SYMBOLS
 from normviz.figures.palette import THEMES, Theme
+from normviz.figures.style import FLOOR, HEADING, finish, line, marker, rule
 
 BINS = 45
 
@@ -51,9 +51,9 @@ def divided_values(values: np.ndarray, estimate: float, title: str, theme: str =
     figure = go.Figure()
     before = {"color": colours.muted, "symbol": "circle-open", "size": 9, "line": {"width": 2}}
     after = {"color": colours.field, "symbol": "diamond", "size": 9}
-    for name, shown, marker in (("before", values, before), ("over the estimate", values / estimate, after)):
-        figure.add_scatter(x=place, y=shown, name=name, mode="markers", marker=marker)
-    figure.add_hline(1, line=_line(colours))
+    for name, shown, style in (("before", values, before), ("over the estimate", values / estimate, after)):
+        figure.add_scatter(x=place, y=shown, name=name, mode="markers", marker=style)
+    figure.add_hline(1, line=rule(colours))
     _finish(figure, colours, title, "place")
     top = 1.08 * max(float(values[0]), 1.0)
     figure.update_yaxes(range=[-0.04 * top, top])
@@ -107,7 +107,7 @@ def ratio_histograms(
         marker={"symbol": "line-ns", "size": 16, "line": {"width": 2, "color": colours.ink}},
     )  # fmt: skip
     for text, bound in bounds.items():
-        figure.add_vline(bound, line=_line(colours))
+        figure.add_vline(bound, line=rule(colours))
         inwards = bound > 0.5 * end
         figure.add_annotation(
             text=text, x=bound, y=1.16 * top, xanchor="right" if inwards else "left", xshift=-5 if inwards else 5,
@@ -122,26 +122,12 @@ def ratio_histograms(
 
 def _style(k: int, colours: Theme) -> dict:
     """Colour, dash and marker of the k-th curve; the first one is the plain one."""
-    hues = (colours.muted, *colours.lines)
-    colour = hues[k % len(hues)]
-    return {
-        "line": {"color": colour, "width": 2, "dash": DASHES[k % len(DASHES)]},
-        "marker": {"color": colour, "symbol": SYMBOLS[k % len(SYMBOLS)], "size": 8},
-    }
-
-
-def _line(colours: Theme) -> dict:
-    return {"color": colours.ink, "width": 2, "dash": "dashdot"}
+    hues = replace(colours, lines=(colours.muted, *colours.lines))
+    return {"line": line(k, hues, 2), "marker": marker(k, hues)}
 
 
 def _finish(figure: go.Figure, colours: Theme, title: str, axis: str) -> None:
-    """Title, grid, fonts and margins."""
-    figure.update_layout(**look(colours))
-    figure.update_layout(
-        title={"text": title, "font": {"size": 16}, "x": 0.5, "y": 0.985, "yanchor": "top"},
-        legend={"orientation": "h", "y": -0.17},
-        margin={"t": 36, "b": 30, "l": 50},
-    )
-    figure.update_xaxes(title={"text": axis, "standoff": 4}, gridcolor=colours.grid, griddash="dot", zeroline=False)
-    figure.update_yaxes(gridcolor=colours.grid, griddash="dot", zeroline=False)
-    figure.update_annotations(font={"size": 16, "color": colours.ink})
+    """As all charts, with one title over the panel."""
+    figure.update_layout(title={"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"})
+    figure.update_xaxes(title={"text": axis, "standoff": 4})
+    finish(figure, colours, {"t": 36, "b": 30}, {"y": -0.17})

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from normviz.ui.component import component
+
 _RUNS = count()
+_HTML = '<label class="nv-drag"><span></span><output></output><input type="range" min="0" step="1"></label>'
 
 
 def drag(label: str, texts: Sequence[str], index: int, key: str, on_change: Callable[[], Any]) -> None:
@@ -21,13 +23,7 @@ def drag(label: str, texts: Sequence[str], index: int, key: str, on_change: Call
         key: of the element, and of its state in the session: `st.session_state[f"{key} drag"].index`.
         on_change: called when it is moved.
     """
-    path = Path(__file__)
-    component = st.components.v2.component(
-        "normviz_drag",
-        html='<label class="nv-drag"><span></span><output></output><input type="range" min="0" step="1"></label>',
-        css=path.with_suffix(".css").read_text(),
-        js=path.with_suffix(".js").read_text(),
-    )
+    show = component("drag", _HTML)
     data = {"label": label, "texts": list(texts), "index": index, "run": next(_RUNS)}
     with st.container(key=key):
-        component(key=f"{key} drag", data=data, on_index_change=on_change)
+        show(key=f"{key} drag", data=data, on_index_change=on_change)

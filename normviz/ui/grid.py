@@ -1,10 +1,11 @@
 """A table of cells that open: one component, redrawn in place."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
+
+from normviz.ui.component import component
 
 
 def grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
@@ -17,12 +18,6 @@ def grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
         key: of the element, and of its state in the session: `st.session_state[f"{key} table"].open`.
         on_open: called when a cell is clicked.
     """
-    path = Path(__file__)
-    component = st.components.v2.component(
-        "normviz_grid",
-        html='<div class="nv-grid"></div>',
-        css=path.with_suffix(".css").read_text(),
-        js=path.with_suffix(".js").read_text(),
-    )
+    show = component("grid", '<div class="nv-grid"></div>')
     with st.container(key=key):
-        component(key=f"{key} table", data=data, on_open_change=on_open, on_theme_change=lambda: None)
+        show(key=f"{key} table", data=data, on_open_change=on_open, on_theme_change=lambda: None)

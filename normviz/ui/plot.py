@@ -1,12 +1,12 @@
 """Figures in the page: one component for all of them, which redraws in place and keeps camera and zoom."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
+from normviz.ui.component import component
 from normviz.ui.server import PLOTLY_PATH
 
 _HTML = """
@@ -40,17 +40,11 @@ def plot(
         labels: what the copies' results are called in the readout; x̂ where there is one copy.
         on_focus: called when a click or the keyboard locks another element.
     """
-    path = Path(__file__)
-    component = st.components.v2.component(
-        "normviz_plot",
-        html=_HTML,
-        css=path.with_suffix(".css").read_text(),
-        js=path.with_suffix(".js").read_text(),
-        isolate_styles=False,  # plotly.js keeps its styles in the page's head, where a shadow root does not look
-    )
+    # plotly.js keeps its styles in the page's head, where a shadow root does not look.
+    show = component("plot", _HTML, isolate_styles=False)
     data = {
         "figure": figure.to_json(),
-        "library": "/".join((st.get_option("server.baseUrlPath").strip("/"), PLOTLY_PATH.strip("/"))),
+        "library": "/" + f"{st.get_option('server.baseUrlPath').strip('/')}/{PLOTLY_PATH.strip('/')}".lstrip("/"),
         "alt": alt,
         "height": height,
         "hover": hover,
@@ -59,6 +53,5 @@ def plot(
         "symbol": symbol,
         "labels": list(labels),
     }
-    data["library"] = "/" + data["library"].lstrip("/")
     with st.container(key=key):
-        component(key=f"{key} plot", data=data, on_focus_change=on_focus or (lambda: None))
+        show(key=f"{key} plot", data=data, on_focus_change=on_focus or (lambda: None))
