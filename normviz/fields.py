@@ -44,6 +44,9 @@ AXIS = {
 MAX_ELEMENTS = 65_536
 """The largest tensor that is drawn."""
 
+MAX_LAID_OUT = 2**27
+"""How many numbers all windows along an axis may hold together: 1 GiB in float64."""
+
 Shape = tuple[int, int, int, int]
 Index = tuple[int, int, int, int]
 Box = tuple[tuple[int, int], ...]
@@ -143,9 +146,15 @@ class Field:
         return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
 
     def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"]) -> None:
-        """Raise InvalidInput when a rule does not fit the shape."""
+        """Raise InvalidInput when a rule does not fit the shape, or its windows hold more than can be computed."""
         for rule, n, axis in zip(self.rules, shape, axes, strict=True):
             rule.check(n, axis)
+            most = max(MAX_LAID_OUT // prod(shape), 1)  # elements in a window
+            if rule.kind == "window" and min(2 * rule.parameter + 1, n) > most:
+                raise InvalidInput(
+                    f"{rule} along {axis} = {n} holds more than the {MAX_LAID_OUT:,} numbers that are computed; "
+                    f"a radius up to {(most - 1) // 2} fits this shape, or full."
+                )
 
     def bounds(self, shape: Shape) -> list[np.ndarray]:
         """For each axis, the range [lo, hi) of every index; four arrays of shape (n, 2)."""
