@@ -1,8 +1,10 @@
+import gc
 import os
 from functools import cache
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors, and a browser beside them: threads would only wait
 
+import pytest
 from hypothesis import settings
 from streamlit.components.v2 import manifest_scanner
 
@@ -12,3 +14,10 @@ settings.load_profile("normviz")
 
 # AppTest looks for components among all installed packages in every run of a page: four fifths of its time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _frozen() -> None:
+    """What is imported stays out of the collections that Streamlit asks for in every run once Keras is there."""
+    gc.collect()
+    gc.freeze()
