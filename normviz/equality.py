@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.errors import InvalidInput
 from normviz.fields import OWN, Field, Shape
 from normviz.normalize import normalize, quiet
 from normviz.schemes import DEFAULT_EPS, Scheme
 from normviz.tolerances import INVARIANT
 
 WORK = 2**22
-"""The most elements that a window may lay out: more would not fit into a small server."""
+"""The most numbers that windows may hold together: the tensor is drawn many times over, for many visitors."""
 
 AT_ONCE = 2**18
 """Elements of random tensors that are normalized in one call."""
@@ -80,7 +79,9 @@ def compare(left: Scheme, right: Scheme, shape: Shape, eps: float = DEFAULT_EPS,
     Raises:
         InvalidInput: a field that does not fit the shape, or windows that would lay out too many elements.
     """
-    cost = max(_work(scheme, shape) for scheme in (left, right))
+    for scheme in (left, right):
+        scheme.check(shape, WORK)
+    cost = max((field.laid_out(shape) for field in (*left.fields, *right.fields)), default=prod(shape))
     draws = max(3, min(DRAWS, AT_ONCE // cost))
     at_once = max(1, min(draws, AT_ONCE // cost))
     rng = np.random.default_rng(seed)
@@ -121,20 +122,3 @@ def _furthest(left: Scheme, right: Scheme, z: np.ndarray, eps: float) -> tuple:
     xhats = (general_form(z, scheme, eps) for scheme in (left, right))
     draws = ((difference(ours, theirs), x, ours, theirs) for x, ours, theirs in zip(z, *xhats, strict=True))
     return max(draws, key=lambda draw: draw[0].residual)
-
-
-def _work(scheme: Scheme, shape: Shape) -> int:
-    """How many elements a scheme lays out on its way; raises InvalidInput where they are too many."""
-    size, work = prod(shape), prod(shape)
-    for field in scheme.fields:
-        for axis, rule in field.windows:
-            n = shape[axis]
-            longest = min(2 * rule.parameter + 1, n)
-            if size * longest > WORK:
-                most = (WORK // size - 1) // 2
-                name = scheme.axes[axis]
-                raise InvalidInput(
-                    f"{rule} along {name} = {n} is too much for {size:,} elements; full and radii up to {most} are not."
-                )
-            work = max(work, size * longest)
-    return work

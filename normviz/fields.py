@@ -45,7 +45,7 @@ MAX_ELEMENTS = 65_536
 """The largest tensor that is drawn."""
 
 MAX_LAID_OUT = 2**27
-"""How many numbers all windows along an axis may hold together: 1 GiB in float64."""
+"""The most numbers that the windows along an axis may hold together: 1 GiB in float64."""
 
 Shape = tuple[int, int, int, int]
 Index = tuple[int, int, int, int]
@@ -100,6 +100,10 @@ class Rule:
         lo = i // size * size
         return np.stack([lo, lo + size], axis=1)
 
+    def longest(self, n: int) -> int:
+        """Elements in the longest window along an axis of length n; 1 for the other rules, which need none."""
+        return min(2 * self.parameter + 1, n) if self.kind == "window" else 1
+
     def check(self, n: int, axis: str) -> None:
         """Raise InvalidInput when the rule does not fit an axis of length n, naming what would."""
         if self.kind == "groups" and n % self.parameter:
@@ -145,16 +149,21 @@ class Field:
         """The rules by axis name, as plain data."""
         return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
 
-    def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"]) -> None:
-        """Raise InvalidInput when a rule does not fit the shape, or its windows hold more than can be computed."""
+    def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"], limit: int = MAX_LAID_OUT) -> None:
+        """Raise InvalidInput when a rule does not fit the shape, or windows hold more numbers together than a limit."""
+        size = prod(shape)
+        longest = max(limit // size, 1)
         for rule, n, axis in zip(self.rules, shape, axes, strict=True):
             rule.check(n, axis)
-            most = max(MAX_LAID_OUT // prod(shape), 1)  # elements in a window
-            if rule.kind == "window" and min(2 * rule.parameter + 1, n) > most:
+            if rule.longest(n) > longest:
+                most = (longest - 1) // 2
                 raise InvalidInput(
-                    f"{rule} along {axis} = {n} holds more than the {MAX_LAID_OUT:,} numbers that are computed; "
-                    f"a radius up to {(most - 1) // 2} fits this shape, or full."
+                    f"{rule} along {axis} = {n} is too much for {size:,} elements; full and radii up to {most} are not."
                 )
+
+    def laid_out(self, shape: Shape) -> int:
+        """The most numbers that its windows along an axis hold together; without windows the tensor's."""
+        return prod(shape) * max(rule.longest(n) for rule, n in zip(self.rules, shape, strict=True))
 
     def bounds(self, shape: Shape) -> list[np.ndarray]:
         """For each axis, the range [lo, hi) of every index; four arrays of shape (n, 2)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from normviz.errors import InvalidInput
-from normviz.fields import AXES, FULL, Field, Rule, Shape
+from normviz.fields import AXES, FULL, MAX_LAID_OUT, Field, Rule, Shape
 
 DEFAULT_EPS = 1e-5
 
@@ -108,10 +108,10 @@ class Scheme:
         """The scheme with other fields."""
         return replace(self, summation=summation, suppression=suppression)
 
-    def check(self, shape: Shape) -> None:
-        """Raise InvalidInput when a field does not fit the shape."""
+    def check(self, shape: Shape, limit: int = MAX_LAID_OUT) -> None:
+        """Raise InvalidInput when a field does not fit the shape, or its windows hold more numbers than a limit."""
         for field in self.fields:
-            field.check(shape, self.axes)
+            field.check(shape, self.axes, limit)
 
     def fits(self, shape: Shape) -> bool:
         """Whether every field fits the shape."""

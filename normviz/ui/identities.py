@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from normviz import notation
-from normviz.equality import Comparison, compare, difference, gaps, is_rounding
+from normviz.equality import WORK, Comparison, compare, difference, gaps, is_rounding
 from normviz.errors import InvalidInput
 from normviz.fields import AXES, AXIS, MAX_ELEMENTS, OWN, Field, Index, Shape
 from normviz.figures.charts import statistics_map
@@ -278,7 +278,7 @@ def _chosen(view: View, side: str, shape: Shape, column: st.delta_generator.Delt
     with column:
         try:
             scheme, error = scheme_of(view, side), None
-            scheme.check(shape)
+            scheme.check(shape, WORK)
         except InvalidInput as wrong:
             scheme, error = None, str(wrong)
         key, now = f"{PREFIX}{side} known", {step: view[f"{side}_{step}"] for step in STEPS}

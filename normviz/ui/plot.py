@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from normviz.ui.component import component
-from normviz.ui.server import PLOTLY_PATH
+from normviz.ui.server import plotly_url
 
 _HTML = """
 <div class="nv-plot">
@@ -44,7 +44,7 @@ def plot(
     show = component("plot", _HTML, isolate_styles=False)
     data = {
         "figure": figure.to_json(),
-        "library": "/" + f"{st.get_option('server.baseUrlPath').strip('/')}/{PLOTLY_PATH.strip('/')}".lstrip("/"),
+        "library": plotly_url(),
         "alt": alt,
         "height": height,
         "hover": hover,
