@@ -18,5 +18,6 @@ if __name__ == "__main__":
         st.Page("pages/invariance.py", title="Table 1"),
         st.Page("pages/running.py", title="Training and inference"),
         st.Page("pages/weights.py", title="Weights"),
+        st.Page("pages/divisive.py", title="Divisive"),
     ]
     st.navigation(pages, position="top").run()

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.equality import difference, general_form
-from normviz.fields import AXES, FULL, Field, Rule, Shape, divisors
+from normviz.fields import AXES, Shape, divisors
+from normviz.limits import in_windows
 from normviz.normalize import centre, quiet
 from normviz.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 
@@ -153,9 +154,8 @@ def _unequal(shape: Shape) -> int:
 
 def _windows_for(key: str) -> Side:
     """Divisive normalization with windows along the axes that another scheme averages over."""
-    rules = SCHEMES[key].field.rules
-    field = Field(tuple(Rule("window", REACH) if rule == FULL else rule for rule in rules))
-    return Side(lambda shape: SCHEMES["divisive"].with_fields(field, field))
+    scheme = in_windows(SCHEMES[key], REACH)
+    return Side(lambda shape: scheme)
 
 
 _ROWS = (

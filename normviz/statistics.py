@@ -1,5 +1,6 @@
 """What a scheme computes on a tensor: the statistics as a table, and what one element goes through."""
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -36,12 +37,37 @@ def element(x: np.ndarray, result: Normalized, scheme: Scheme, index: Index) -> 
     )
 
 
-def response(x: np.ndarray, scheme: Scheme, index: Index, contrasts: np.ndarray, eps: float) -> np.ndarray:
-    """x̂ of one element as the contrast of the whole tensor is turned up: of c · x for every c in `contrasts`.
+class Saturation(NamedTuple):
+    """How one element's x̂ follows the contrast c of the whole tensor, c v / sqrt(ε + c² E_B[v²]) (Ren et al. 2017).
 
-    c v / sqrt(ε + c² E_B[v²]): linear in c while c² E_B[v²] is small beside ε, and saturated beyond (Ren et al. 2017).
+    Linear in c, of slope v/√ε, far below the knee c = sqrt(ε / E_B[v²]); saturated at v / sqrt(E_B[v²]) far beyond.
+
+    v: of the tensor as it is, c = 1. root: sqrt(E_B[v²]). level: where x̂ saturates.
     """
-    return np.array([normalize(c * x, scheme, eps).xhat[index] for c in contrasts])
+
+    v: float
+    root: float
+    level: float
+
+    @quiet
+    def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
+        """x̂ at every contrast c > 0."""
+        below = np.hypot(eps**0.5, contrasts * self.root)
+        return self.level * (contrasts * self.root / np.where(below == 0, 1, below))
+
+    def knee(self, eps: float) -> float:
+        """The contrast at which ε is as large as c² E_B[v²]; infinite where v is 0 in the whole field."""
+        return eps**0.5 / self.root if self.root else inf
+
+    def slope(self, eps: float) -> float:
+        """x̂ by contrast far below the knee; infinite at ε = 0, which has no such part."""
+        return self.v / eps**0.5 if eps else inf
+
+
+def saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturation:
+    """How x̂ of the element at `index` follows the contrast, under a scheme that divides."""
+    alone = element(x, normalize(x, scheme, 0.0), scheme, index)
+    return Saturation(alone.v, alone.deviation, alone.xhat)
 
 
 def joint_field(scheme: Scheme) -> Field:

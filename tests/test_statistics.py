@@ -9,7 +9,7 @@ from strategies import fields, seeds, shapes, uneven_array
 from normviz.fields import FULL, Field, Rule
 from normviz.normalize import centre, normalize
 from normviz.schemes import SCHEMES
-from normviz.statistics import element, joint_field, response, statistics_table, variance
+from normviz.statistics import element, joint_field, saturation, statistics_table, variance
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (3, 4, 5, 6)
@@ -167,10 +167,20 @@ def test_the_table_of_spoilt_data_is_made_without_a_warning(key, value):
 def test_the_response_is_linear_and_then_saturated(key):
     x, scheme, index = uneven_array((3, 4, 4, 6), 1), SCHEMES[key], (1, 2, 3, 4)
     contrasts, eps = np.geomspace(1e-6, 1e6, 25), 1.0
-    found = response(x, scheme, index, contrasts, eps)
+    one = saturation(x, scheme, index)
+    found = one.response(contrasts, eps)
     v = centre(x, scheme.summation)[0][index] if scheme.summation else x[index]
+    assert found == pytest.approx([normalize(c * x, scheme, eps).xhat[index] for c in contrasts], rel=1e-12)
     assert found[0] == pytest.approx(contrasts[0] * v / eps**0.5, rel=1e-6)
+    assert one.slope(eps) == pytest.approx(v / eps**0.5)
+    assert one.response(np.array([one.knee(4.0)]), 4.0) == pytest.approx(one.level / 2**0.5)
     assert found[-1] == pytest.approx(normalize(x, scheme, 0.0).xhat[index], rel=1e-6)
     assert (np.diff(np.abs(found)) >= -1e-12).all()
-    flat = response(x, scheme, index, contrasts, 0.0)
+    flat = one.response(contrasts, 0.0)
     assert np.ptp(flat) < 1e-6 * np.abs(flat).max()
+
+
+def test_a_flat_field_does_not_respond():
+    one = saturation(np.ones((1, 3, 3, 2)), SCHEMES["layer"], (0, 1, 1, 1))
+    assert (one.response(np.geomspace(1e-3, 1e3, 7), 0.0) == 0).all()
+    assert (one.level, one.slope(1.0), one.knee(1.0), one.slope(0.0)) == (0.0, 0.0, np.inf, np.inf)

@@ -48,16 +48,28 @@ def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str
     return finish(figure, colours, {"l": 60}, {"y": -0.24}, zero="xy")
 
 
-def pictures(images: Mapping[str, np.ndarray], theme: str = "light") -> go.Figure:
-    """Grey pictures (height, width) by title, side by side, each from its own least number, black, to its largest."""
+def pictures(
+    images: Mapping[str, np.ndarray], theme: str = "light", marked: tuple[int, int] | None = None
+) -> go.Figure:
+    """Grey pictures (height, width) by title, side by side, each from its own least number, black, to its largest.
+
+    `marked`: row and column of a pixel with a ring around it.
+    """
     colours = THEMES[theme]
     figure = make_subplots(1, len(images), subplot_titles=list(images), horizontal_spacing=0.04)
     for column, image in enumerate(images.values(), 1):
         shown = {"colorscale": [[0, "#000000"], [1, "#ffffff"]], "showscale": False}
         figure.add_heatmap(z=image, hovertemplate="%{z:.4g}<extra></extra>", **shown, row=1, col=column)
-        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
+        if marked:
+            ring = {"symbol": "circle-open", "size": 18, "color": colours.element, "line": {"width": 3}}
+            point = {"x": [marked[1]], "y": [marked[0]], "mode": "markers", "hoverinfo": "skip", "showlegend": False}
+            figure.add_scatter(**point, marker=ring, cliponaxis=False, row=1, col=column)
+        height, width = image.shape  # told, or a ring at the edge would widen the axes
+        figure.update_xaxes(range=[-0.5, width - 0.5], row=1, col=column)
+        anchor = f"x{column if column > 1 else ''}"
+        figure.update_yaxes(range=[height - 0.5, -0.5], scaleanchor=anchor, row=1, col=column)
     figure.update_xaxes(visible=False, constrain="domain")
-    figure.update_yaxes(visible=False, autorange="reversed")
+    figure.update_yaxes(visible=False, constrain="domain")
     return finish(figure, colours, {"t": 34, "l": 10, "b": 10})
 
 

@@ -63,14 +63,16 @@ def gap_panels(
     axis: str,
     marked: float | None = None,
     theme: str = "light",
+    whole: bool = False,
 ) -> go.Figure:
     """For each title, curves of gaps by name over x, both logarithmic, one panel beside the other.
 
-    `axis`: what x is; `marked`: the x that the page is set to, a line.
+    `axis`: what x is; `marked`: the x that the page is set to, a line; `whole`: x are whole numbers, on a linear axis.
     """
     colours, columns = THEMES[theme], min(3, len(panels))
+    rows = -(-len(panels) // columns)
     figure = make_subplots(
-        -(-len(panels) // columns), columns, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03,
+        rows, columns, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03,
         vertical_spacing=0.14, subplot_titles=list(panels),
     )  # fmt: skip
     for number, curves in enumerate(panels.values()):
@@ -83,12 +85,12 @@ def gap_panels(
             )  # fmt: skip
         if marked:
             figure.add_vline(marked, line=rule(colours), **place)
-    steps = {"type": "log", "exponentformat": "power"}
-    figure.update_xaxes(dtick=4 if max(x) / min(x) > 1e8 else 1, tickangle=0, **steps)
-    figure.update_yaxes(range=[-17.5, 4.2], dtick=4, **steps)
+    scale = {"type": "linear", "dtick": 1} if whole else {"type": "log", "dtick": 4 if max(x) / min(x) > 1e8 else 1}
+    figure.update_xaxes(tickangle=0, exponentformat="power", **scale)
+    figure.update_yaxes(type="log", range=[-17.5, 4.2], dtick=4, exponentformat="power")
     for column in range(1, columns + 1):
-        figure.update_xaxes(title=axis, row=-(-len(panels) // columns), col=column)
-    return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.16})
+        figure.update_xaxes(title=axis, row=rows, col=column)
+    return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})
 
 
 def before_after(before: np.ndarray, after: np.ndarray, titles: Sequence[str], theme: str = "light") -> go.Figure:

@@ -122,8 +122,11 @@ def scheme_of(view: View) -> Scheme:
     scheme = get_scheme(view["scheme"], groups=view["groups"])
     if scheme.key == "custom":
         return custom.scheme_of(view)
-    if not has(scheme, "radius"):
-        return scheme
+    return windowed(scheme, view) if has(scheme, "radius") else scheme
+
+
+def windowed(scheme: Scheme, view: View) -> Scheme:
+    """The scheme with the view's radii, along those axes of the view that it has windows on."""
     summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
     radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
     return scheme.with_fields(*(_windows(field, radius, view["over"]) for field, radius in radii))

@@ -1,5 +1,7 @@
 """The tensor lab's controls. Every widget's key is that of a value in `lab.PARAMS`, which it shows and sets."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from normviz.errors import InvalidInput
@@ -80,9 +82,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
         cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
         st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
     if has(scheme, "radius"):
-        st.slider("Radius R of what divides", 0, MAX_RADIUS, key="radius", **KEPT)
-        st.selectbox("Radius of what is averaged", ["same", *map(str, range(MAX_RADIUS + 1))], key="radius_a", **KEPT)
-        st.pills("Windows along", ["H", "W", "C"], selection_mode="multi", key="over", **KEPT)
+        window_controls(["H", "W", "C"])
     if has(scheme, "eps"):
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"], "{:.3g}".format)
     if has(scheme, "gain"):
@@ -90,6 +90,14 @@ def _parameters(view: View, scheme: Scheme) -> None:
         columns[0].number_input("γ (gain)", -10.0, 10.0, step=0.1, key="gain", **KEPT)
         if has(scheme, "bias"):
             columns[1].number_input("β (bias)", -10.0, 10.0, step=0.1, key="bias", **KEPT)
+
+
+def window_controls(axes: Sequence[str], prefix: str = "") -> None:
+    """The radii of a scheme with windows, and along which of these axes it has them; `prefix`: of the keys."""
+    st.slider("Radius R_B of what divides", 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
+    radii = ["same", *map(str, range(MAX_RADIUS + 1))]
+    st.selectbox("Radius R_A of what is averaged", radii, key=f"{prefix}radius_a", **KEPT)
+    st.pills("Windows along", axes, selection_mode="multi", key=f"{prefix}over", **KEPT)
 
 
 def shape_controls(view: View, scheme: Scheme) -> None:

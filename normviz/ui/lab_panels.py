@@ -10,7 +10,7 @@ from normviz.fields import AXIS, Index
 from normviz.figures.charts import histograms, pictures, responses, statistics_map
 from normviz.normalize import Normalized, quiet
 from normviz.schemes import Scheme, same_as
-from normviz.statistics import element, response, statistics_table
+from normviz.statistics import Saturation, element, saturation, statistics_table
 from normviz.ui.link import View
 from normviz.ui.plot import plot
 
@@ -111,13 +111,18 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
     if scheme.suppression is None or scheme.eps is None:
         st.write("Nothing is divided here, or without ε: x̂ follows the contrast, or does not see it at all.")
         return
-    curves = {f"ε = {e:.3g}": response(x, scheme, focus, CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
-    alt = f"x̂ of the locked element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
-    plot(responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")
+    response_chart(saturation(x, scheme, focus), eps, theme)
     st.caption(
         "Where c² times the variance is small beside ε, x̂ grows with the contrast; beyond, it is saturated, and the "
         "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
     )
+
+
+def response_chart(one: Saturation, eps: float, theme: str) -> None:
+    """The curves of one element, that of ε first."""
+    curves = {f"ε = {e:.3g}": one.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
+    alt = f"x̂ of the chosen element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
+    plot(responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")
 
 
 def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:

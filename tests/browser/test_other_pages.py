@@ -1,4 +1,4 @@
-"""Identities, training and inference, weights: in a real browser, in both themes and on a phone."""
+"""Identities, training and inference, weights, divisive: in a real browser, in both themes and on a phone."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -11,6 +11,7 @@ PAGES = {
     "identities": ("Which normalizations are the same?", []),
     "running": ("Why does batch norm behave differently at test time?", ["stream"]),
     "weights": ("What do weight normalizations do to a weight matrix?", []),
+    "divisive": ("What does divisive normalization do to contrast?", ["after", "response", "limits"]),
 }
 
 

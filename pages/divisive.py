@@ -1,0 +1,16 @@
+"""Divisive norm on one stage: a picture's contrast, a pixel's response, and batch and layer norm as limits."""
+
+import streamlit as st
+
+from normviz.errors import InvalidInput
+from normviz.ui import divisive as page
+from normviz.ui.divisive_panels import panels
+from normviz.ui.link import opened
+
+with opened(page.PAGE, page.PARAMS, page.has, page.TITLE) as view:
+    page.controls(view)
+with st.container():
+    try:
+        panels(view, st.context.theme.type or "light")
+    except InvalidInput as error:
+        st.error(str(error))
