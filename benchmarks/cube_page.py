@@ -11,11 +11,11 @@ from normviz.normalize import normalize
 from normviz.samples import SAMPLES
 from normviz.schemes import get_scheme
 from normviz.ui.plot import plot
-from normviz.ui.server import COMPRESS, ROUTES
+from normviz.ui.server import MIDDLEWARE, ROUTES
 
 HEIGHT = 480
 
-app = st.App(__file__, routes=ROUTES, middleware=[COMPRESS])
+app = st.App(__file__, routes=ROUTES, middleware=MIDDLEWARE)
 
 if __name__ == "__main__":
     st.set_page_config(page_title="cube")

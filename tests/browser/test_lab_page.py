@@ -98,13 +98,3 @@ def test_accessibility(lab):
     found = Axe().run(lab.page, ".stMain")
     serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
     assert not serious, [(v["id"], [node["html"][:200] for node in v["nodes"]]) for v in serious]
-
-
-def test_plotly_is_announced_with_the_page_and_fetched_once(lab):
-    lab.open()
-    script = lab.page.locator("head script[src*=plotly]").get_attribute("src")
-    for path in ("", "weights"):
-        link = lab.page.request.get(f"{lab.url}/{path}").headers["link"]
-        assert link.startswith(f"<{script}>; rel=preload; as=script")
-    fetched = "path => performance.getEntriesByType('resource').filter((entry) => entry.name.endsWith(path)).length"
-    assert lab.page.evaluate(fetched, script) == 1
