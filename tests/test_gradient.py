@@ -1,18 +1,23 @@
 """The stack's hand-written derivatives against autograd through the kernel, and against modules trained one by one."""
 
+from unittest.mock import MagicMock
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from normviz.fields import Field
 from normviz.invariance import twins
 from normviz.invariance.gradient import Average, General, Spectral
 from normviz.invariance.problem import NETWORKS, make_problem
 from normviz.invariance.setting import Setting
-from normviz.invariance.stack import FIRST_BIAS
+from normviz.invariance.stack import FIRST_BIAS, Stack
 from normviz.invariance.twins import train
 from normviz.normalize import normalize
 from normviz.schemes import SCHEMES, get_scheme
@@ -118,12 +123,74 @@ def test_adam_is_torchs_up_to_epsilon():
     assert np.allclose(losses, train([scheme], setting).losses[:, 0, 0], rtol=1e-6)
 
 
+# --- on a GPU -----------------------------------------------------------------------------------------------------
+
+OPTIMIZERS = ("sgd", "momentum", "adam")
+MIXED = [get_scheme(key, groups=2) for key in (*list(SCHEMES)[::2], *list(SCHEMES)[1::2])]
+"""Every scheme, those that compute the same on a dense layer apart from each other."""
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
-def test_a_gpu_trains_the_same(optimizer):
-    schemes = [SCHEMES[key] for key in ("batch", "layer", "weight", "group")]
-    host, device = (train(schemes, Setting(steps=20, optimizer=optimizer, device=d)).losses for d in ("cpu", "cuda"))
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_gpu_trains_the_same(optimizer, layer):
+    made = (Setting(layer=layer, steps=20, optimizer=optimizer, device=device) for device in ("cpu", "cuda"))
+    host, device = (train(MIXED, setting).losses for setting in made)
     assert np.allclose(host, device, rtol=1e-8)
+
+
+class OnTheDevice(TorchDispatchMode):
+    """Every tensor that a step touches is on its device; to fetch one's number from there raises by itself."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        for tensor in tree_leaves((args, kwargs, out)):
+            assert not isinstance(tensor, torch.Tensor) or tensor.device.type == "meta", function
+        return out
+
+
+class NoLists(TorchFunctionMode):
+    """Nothing is indexed by a list, which would be sent to the device first."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function in (torch.Tensor.__getitem__, torch.Tensor.__setitem__):
+            assert not isinstance(args[1], list), args[1]
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
+    setting, schemes = Setting(layer=layer, optimizer=optimizer, dtype=dtype), [s for s in MIXED if not Stack.waits(s)]
+    meta, storage = torch.device("meta"), getattr(torch, setting.storage)  # computes nothing, and has no numbers
+    losses = torch.empty(setting.steps, len(schemes), len(NETWORKS), device=meta, dtype=storage)
+    data, stack = twins.prepare(schemes, setting, make_problem(setting), meta, storage)
+    step, _ = twins.counted(stack, data, losses)
+    with torch.inference_mode(), OnTheDevice(), NoLists():
+        step()
+
+
+def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
+    blocks = list(twins._blocks(MIXED, len(NETWORKS), Setting(), torch.device("meta")))
+    assert [scheme for rows, _ in blocks for scheme in MIXED[rows]] == MIXED
+    assert all(len({Stack.waits(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
+    assert all(columns == slice(0, len(NETWORKS)) for _, columns in blocks)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
+    """On the CPU, where capturing runs the step, and a replay is the step run again."""
+    setting = Setting(steps=8, optimizer=optimizer)
+    eager = train(MIXED, setting).losses
+    for name in ("Stream", "current_stream", "stream", "CUDAGraph", "graph"):
+        monkeypatch.setattr(torch.cuda, name, MagicMock())
+    monkeypatch.setattr(twins, "_replay", lambda graph, step, number: step())
+    monkeypatch.setattr(twins, "_eager", twins._graph)
+    assert np.array_equal(train(MIXED, setting).losses, eager)
+
+
+# --- in blocks ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("block", [1, 700, 3000, 10**9])

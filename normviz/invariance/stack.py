@@ -1,7 +1,8 @@
 """A stack of networks that differ in scheme and transformation, as one network: forward, backward and update by hand.
 
 Every tensor has two leading axes, (schemes, networks). One matrix product serves the whole stack; only the
-normalization runs once per different scheme. Nothing here waits for the device.
+normalization runs once per different scheme. Nothing here waits for the device, but for the spectral norm's singular
+vectors (`Stack.waits`).
 """
 
 from collections.abc import Callable, Sequence
@@ -48,7 +49,7 @@ class Normalizer:
         self.parts = []
         for _, same in groupby(order, canonical):
             same = list(same)
-            self.parts.append((_span(same), _form(schemes[same[0]], shape, eps, like)))
+            self.parts.append((_span(same, like.device), _form(schemes[same[0]], shape, eps, like)))
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
         """ẑ of every scheme."""
@@ -63,7 +64,7 @@ class Normalizer:
             if form is not None:
                 part = x[where]  # a view of neighbours, a copy of others
                 new = self._rounded(getattr(form, direction)(self._rounded(part)))
-                if new is not part or isinstance(where, list):
+                if new is not part or not isinstance(where, slice):
                     x[where] = new
         return x
 
@@ -71,10 +72,10 @@ class Normalizer:
         return x if x.dtype == self.dtype else x.to(self.dtype).to(x.dtype)
 
 
-def _span(positions: list[int]) -> slice | list[int]:
-    """Neighbours as a slice, which copies nothing."""
+def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
+    """Neighbours as a slice, which copies nothing; others as a tensor, which is on its device before any step."""
     whole = slice(min(positions), max(positions) + 1)
-    return whole if len(positions) == whole.stop - whole.start else sorted(positions)
+    return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
 
 
 def _form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -> General | Spectral | None:
@@ -190,6 +191,11 @@ class Stack:
             for layer, gradient in zip(reversed(self.layers), some, strict=True):
                 watch(f"the gradient by the {kind} of layer {layer + 1}", gradient)
         return loss, gradients
+
+    @staticmethod
+    def waits(scheme: Scheme) -> bool:
+        """Whether a step of this scheme waits for the device: a decomposition looks at its outcome."""
+        return scheme.spectral
 
     def state(self) -> list[torch.Tensor]:
         """Every tensor that a step changes."""

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from math import prod
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +20,8 @@ from normviz.schemes import Scheme
 BLOCK = 2**18
 """Elements of a tensor up to which one larger stack is faster than two: beyond, every temporary is fresh memory from
 the system, which costs more than the calls that are saved (measured on conv layers)."""
+
+_CAPTURING = Lock()
 
 
 class Trained(NamedTuple):
@@ -38,8 +43,9 @@ class Data:
     shift: torch.Tensor
 
     def __call__(self, step: int | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(networks, cases · positions, fan-in) and (cases,)."""
-        chosen = self.order[step]
+        """(networks, cases · positions, fan-in) and (cases,); a step on the device is a tensor of one number, since
+        one without axes would be fetched from there."""
+        chosen = self.order[step].flatten()
         return torch.addcmul(self.shift, self.inputs[chosen], self.factor).flatten(1, 2), self.labels[chosen]
 
 
@@ -60,10 +66,11 @@ def train(
     with torch.inference_mode():
         losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
         advances = []
-        for rows, columns in _blocks(len(schemes), len(networks), setting, device):
+        for rows, columns in _blocks(schemes, len(networks), setting, device):
             some = make_problem(setting, networks[columns])
             data, stack = prepare(schemes[rows], setting, some, device, dtype)
-            follow = _graph if device.type == "cuda" else _eager
+            captured = device.type == "cuda" and not Stack.waits(schemes[rows][0])
+            follow = _graph if captured else _eager
             advances.append(follow(stack, data, losses[:, rows, columns]))
         done = 0
         while done < setting.steps and not cancelled():
@@ -74,14 +81,23 @@ def train(
         return Trained(losses[:done].cpu().double().numpy(), device_words(device))
 
 
-def _blocks(schemes: int, networks: int, setting: Setting, device: torch.device) -> Iterator[tuple[slice, slice]]:
-    """The stack cut into blocks whose summed inputs are not larger than `BLOCK`; a GPU takes it whole."""
-    size = max(map(prod, setting.shapes))
-    fitting = schemes * networks if device.type != "cpu" else max(BLOCK // size, 1)
+def _blocks(
+    schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device
+) -> Iterator[tuple[slice, slice]]:
+    """The stack cut into blocks whose summed inputs are not larger than `BLOCK`; a GPU takes it whole, but for the
+    schemes that wait for it, which go by themselves."""
+    if device.type != "cpu":
+        start = 0
+        for _, same in groupby(schemes, Stack.waits):
+            stop = start + len(list(same))
+            yield slice(start, stop), slice(0, networks)
+            start = stop
+        return
+    fitting = max(BLOCK // max(map(prod, setting.shapes)), 1)
     columns = min(fitting, networks)
     columns = -(-networks // -(-networks // columns))  # blocks of even size
     rows = max(fitting // networks, 1)
-    for row in range(0, schemes, rows):
+    for row in range(0, len(schemes), rows):
         for column in range(0, networks, columns):
             yield slice(row, row + rows), slice(column, column + columns)
 
@@ -163,15 +179,20 @@ def _eager(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], No
     return advance
 
 
-def _graph(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], None]:
-    """The training step captured once as a CUDA graph and replayed: the counter of steps lives on the device."""
+def counted(stack: Stack, data: Data, losses: torch.Tensor) -> tuple[Callable[[], None], torch.Tensor]:
+    """A training step that never waits for the device, and the counter of steps, (1,), that it keeps there."""
     counter = torch.zeros(1, dtype=torch.long, device=losses.device)
 
     def step() -> None:
-        inputs, labels = data(counter[0])
-        losses.index_copy_(0, counter, stack.step(inputs, labels)[None])
+        losses.index_copy_(0, counter, stack.step(*data(counter))[None])
         counter.add_(1)
 
+    return step, counter
+
+
+def _graph(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], None]:
+    """The training step captured once as a CUDA graph and replayed."""
+    step, counter = counted(stack, data, losses)
     state = [*stack.state(), counter]
     before = [tensor.clone() for tensor in state]
     side = torch.cuda.Stream()
@@ -180,8 +201,14 @@ def _graph(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], No
         step()  # warms up libraries and allocator, which a capture may not
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other sessions' threads may be at work
+    # Other sessions' threads may be at work; those that capture too would share torch's one stream for it.
+    with _CAPTURING, torch.cuda.graph(graph, capture_error_mode="thread_local"):
         step()
     for tensor, value in zip(state, before, strict=True):
         tensor.copy_(value)
-    return lambda _: graph.replay()
+    return partial(_replay, graph, step)
+
+
+def _replay(graph: torch.cuda.CUDAGraph, captured: Callable[[], None], number: int) -> None:
+    """Run what was captured; holding on to it keeps the tensors whose places the graph has noted."""
+    graph.replay()
