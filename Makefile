@@ -7,14 +7,13 @@ BIN := .venv/bin
 run: .venv/run.stamp
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: .venv/dev.stamp chromium lint
-	$(MAKE) --jobs=2 --keep-going --output-sync=target test-core test-browser
+# One after the other: a browser beside the other tests would starve, with its server, on a small machine.
+test: lint test-core test-browser
 
-# Side by side; one browser only, as two would starve the server and each other.
-test-core:
+test-core: .venv/dev.stamp
 	$(BIN)/pytest --ignore=tests/browser
 
-test-browser:
+test-browser: .venv/dev.stamp chromium
 	$(BIN)/pytest tests/browser
 
 lint: .venv/dev.stamp
