@@ -110,7 +110,7 @@ class Plot {
     if (redraw) {
       this.figure = data.figure;
       const { data: traces, layout } = JSON.parse(data.figure);
-      if (hover) this.keepView(layout.scene);
+      if (hover) { this.keepView(layout.scene); this.fitText(traces, layout.scene); }
       const lit = hover ? this.highlight(this.lock) : {};
       const config = { displayModeBar: false, scrollZoom: true, responsive: false,
         plotGlPixelRatio: window.devicePixelRatio };  // Plotly would draw twice as wide and high on any screen
@@ -133,6 +133,13 @@ class Plot {
     scene.camera = now._scene.getCamera();
     const zoom = now.aspectratio.x / asked.x;      // scrolling an orthographic scene scales its sides
     for (const d of ["x", "y", "z"]) scene.aspectratio[d] *= zoom;
+  }
+
+  // On a narrow screen the names below a row of copies would run into each other.
+  fitText(traces, scene) {
+    const share = this.graph.clientWidth / (150 * this.hover.copies.length), scale = Math.max(0.6, Math.min(1, share));
+    const axes = ["xaxis", "yaxis", "zaxis"].flatMap((name) => [scene[name].title.font, scene[name].tickfont]);
+    for (const font of [...traces.map((t) => t.textfont), ...axes]) if (font) font.size *= scale;
   }
 
   // Lines and highlights would catch the pointer in front of the cells behind them, `hoverinfo` or not.

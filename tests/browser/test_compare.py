@@ -5,6 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from patience import LIMIT, settle, soon
 from playwright.sync_api import expect
 
+from normviz.figures.cube import ROW_RATIO
 from normviz.figures.layout import pitch, surface
 from normviz.figures.palette import THEMES
 from normviz.schemes import SCHEMES
@@ -114,3 +115,15 @@ def test_both_themes_and_no_barriers(page, server, theme):
     soon(page, lambda: page.evaluate(font).lower() == THEMES[theme].ink.lower())
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
     assert [v for v in found if any(".nv-" in str(node["target"]) for node in v["nodes"])] == []
+
+
+def test_on_a_phone_the_whole_row_is_in_the_picture(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, server)
+    box = page.locator(".st-key-cubes .nv-graph").bounding_box()
+    assert box["width"] / box["height"] >= ROW_RATIO - 0.01  # the camera fits the row into such a frame
+    size = (
+        "() => document.querySelector('.st-key-cubes .js-plotly-plot').data.find((t) => t.name === 'blocks').textfont"
+    )
+    assert page.evaluate(size)["size"] < 11  # names of 17 pixels would lie over each other
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
