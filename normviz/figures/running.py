@@ -123,7 +123,7 @@ def panels_figure(
             title=title, tickangle=0, **(_log(xs, (1,), 2) if "x" in panel.log else _whole(xs)), **place
         )
         figure.update_yaxes(**(_log(ys, (1, 2, 3, 5), 10) if "y" in panel.log else {"nticks": 6}), **place)
-    return finish(figure, colours, {"t": 34, "b": 95, "l": 55}, LEGEND)
+    return finish(figure, colours, {"t": 34, "b": 118, "l": 55}, LEGEND)
 
 
 def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> go.Figure:

@@ -110,7 +110,7 @@ class Plot {
     if (redraw) {
       this.figure = data.figure;
       const { data: traces, layout } = JSON.parse(data.figure);
-      if (hover) { this.keepView(layout.scene); this.fitText(traces, layout.scene); }
+      if (hover) { this.keepView(layout.scene); this.fitText(traces, layout.scene); } else this.fitPanels(layout);
       const lit = hover ? this.highlight(this.lock) : {};
       const config = { displayModeBar: false, scrollZoom: true, responsive: false,
         plotGlPixelRatio: window.devicePixelRatio };  // Plotly would draw twice as wide and high on any screen
@@ -140,6 +140,16 @@ class Plot {
     const share = this.graph.clientWidth / (150 * this.hover.copies.length), scale = Math.max(0.6, Math.min(1, share));
     const axes = ["xaxis", "yaxis", "zaxis"].flatMap((name) => [scene[name].title.font, scene[name].tickfont]);
     for (const font of [...traces.map((t) => t.textfont), ...axes]) if (font) font.size *= scale;
+  }
+
+  // Panels beside each other keep a width at which they can be read: on a narrow screen the figure scrolls sideways.
+  fitPanels(layout) {
+    const starts = Object.keys(layout).filter((key) => key.startsWith("xaxis")).map((key) => layout[key].domain?.[0]);
+    const columns = new Set(starts).size;
+    this.graph.style.minWidth = columns > 1 ? `${14 * columns}rem` : "";
+    this.root.classList.toggle("nv-wide", columns > 1);
+    this.root.tabIndex = this.root.scrollWidth > this.root.clientWidth ? 0 : -1;      // arrow keys scroll it
+    if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;              // and so does a finger
   }
 
   // Lines and highlights would catch the pointer in front of the cells behind them, `hoverinfo` or not.

@@ -93,7 +93,7 @@ def noise(view: View, theme: str) -> None:
     found = sampled(_still(setting))
     panels = [
         Panel(
-            f"Scatter of the batch mean, unit {view['unit']}",
+            f"Scatter of μ, unit {view['unit']}",
             [
                 Curve("measured", effects.SIZES, found.mean_error[:, unit], measured=True),
                 Curve("exact", effects.SIZES, found.expected_error[:, unit]),
@@ -102,7 +102,7 @@ def noise(view: View, theme: str) -> None:
             log="xy",
         ),
         Panel(
-            f"Scatter of the batch deviation σ, unit {view['unit']}",
+            f"Scatter of σ, unit {view['unit']}",
             [Curve("measured", effects.SIZES, found.deviation_error[:, unit], measured=True)],
             "batch size N",
             log="xy",

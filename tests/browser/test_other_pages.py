@@ -69,3 +69,14 @@ def test_power_iteration_goes_step_by_step(page, server):
     settle(page)
     assert slider.count() == 1
     assert page.locator(".st-key-main, .stMain").first.inner_text().count("σ") > 0
+
+
+def test_on_a_phone_panels_beside_each_other_scroll_for_themselves(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, server, "running", "?panel=noise")
+    wide, shown, focus = page.locator(".st-key-effect .nv-plot").evaluate(
+        "plot => [plot.scrollWidth, plot.clientWidth, plot.tabIndex]"
+    )
+    assert wide > shown + 100  # two panels, of a width at which their numbers do not touch
+    assert focus == 0  # so that the keyboard can scroll
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
