@@ -37,3 +37,8 @@ def uneven_array(shape, seed, dtype=np.float64):
         along = tuple(n if a == axis else 1 for a in range(len(shape)))
         z = z * rng.uniform(0.5, 2, along) + rng.uniform(-1, 1, along)
     return z.astype(dtype)
+
+
+def noise(seed: int, *shape: int) -> np.ndarray:
+    """Standard normal numbers."""
+    return np.random.default_rng(seed).standard_normal(shape)
