@@ -101,7 +101,9 @@ class Spectral:
         tall = matrix.mT if wide else matrix
         # Vectors do not depend on the size, which may overflow; where it has, LAPACK must not see it.
         unit = torch.nan_to_num(tall / tall.abs().amax((-2, -1), keepdim=True), posinf=0.0, neginf=0.0)
-        v = torch.linalg.eigh(unit.mT @ unit).eigenvectors[..., -1:]
+        gram = unit.mT @ unit
+        there = gram.cpu() if gram.device.type == "mps" else gram  # torch has had this on MPS for a short time only
+        v = torch.linalg.eigh(there).eigenvectors[..., -1:].to(gram.device)
         along = tall @ v
         self.sigma = torch.linalg.vector_norm(along, dim=-2, keepdim=True)
         u = along / self.sigma
