@@ -1,8 +1,10 @@
 """The tensor lab run by Streamlit without a browser, and what it shows."""
 
+import base64
 import json
 from pathlib import Path
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from normviz import notation
@@ -58,6 +60,24 @@ def live(at):
     scheme, x, numbers, result = computed(at)
     focus = at.session_state["focus"]
     return [line.latex for line in notation.live(scheme, x.shape, focus, element(x, result, scheme, focus), *numbers)]
+
+
+def traces(at, key):
+    """What a figure draws."""
+    return json.loads(plots(at)[key]["figure"])["data"]
+
+
+def numbers(sent):
+    """An array as Plotly sends it."""
+    if not isinstance(sent, dict):
+        return np.array(sent)
+    flat = np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"])
+    return flat.reshape([int(n) for n in sent["shape"].split(",")]) if "shape" in sent else flat
+
+
+def said(at):
+    """All its text."""
+    return " ".join(texts(at.markdown))
 
 
 def latex(at):

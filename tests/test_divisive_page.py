@@ -1,6 +1,5 @@
 """The divisive page as a user meets it, run by Streamlit without a browser."""
 
-import base64
 import json
 import re
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import latex, open_lab, plots, sound, texts
+from lab_page import latex, numbers, open_lab, plots, said, sound, texts, traces
 
 from normviz import notation
 from normviz.contrast import contrast_ratio, in_fading_light
@@ -34,22 +33,6 @@ def open_page(**link):
 
 def value(at, name):
     return at.session_state[PREFIX + name]
-
-
-def said(at):
-    return " ".join(texts(at.markdown))
-
-
-def numbers(sent):
-    """An array as Plotly sends it."""
-    if not isinstance(sent, dict):
-        return np.array(sent)
-    flat = np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"])
-    return flat.reshape([int(n) for n in sent["shape"].split(",")]) if "shape" in sent else flat
-
-
-def traces(at, key):
-    return json.loads(plots(at)[key]["figure"])["data"]
 
 
 def windows(radius_a, radius_b, axes="HW"):

@@ -1,13 +1,10 @@
 """The training and inference page as a user meets it, run by Streamlit without a browser."""
 
-import base64
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import open_lab, plots, sound, texts
+from lab_page import numbers, open_lab, plots, sound, texts, traces
 
 from normviz import running, running_effects
 from normviz.figures.palette import THEMES
@@ -37,15 +34,6 @@ def press(at, name):
 
 def step_of(at):
     return at.session_state[PREFIX + "step"]
-
-
-def numbers(sent):
-    """An array as Plotly sends it."""
-    return np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"]) if isinstance(sent, dict) else np.array(sent)
-
-
-def traces(at, key):
-    return json.loads(plots(at)[key]["figure"])["data"]
 
 
 def test_the_stream_shows_the_core_up_to_the_position():

@@ -1,6 +1,5 @@
 """The Table 1 page as a user meets it, run by Streamlit without a browser."""
 
-import base64
 import json
 import time
 
@@ -9,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import open_lab, plots, sound, texts
+from lab_page import numbers, open_lab, plots, sound, texts
 
 from normviz.invariance import twins
 from normviz.invariance.setting import Setting
@@ -296,11 +295,6 @@ def test_gaps_over_delta():
     figure = json.loads(plots(open_table(panel="delta", schemes="batch", **SMALL))["sweep"]["figure"])
     largest = {trace["name"]: numbers(trace["y"]).max() for trace in figure["data"][:4]}
     assert largest["float64"] < 1e-12 < largest["float32"] < 1e-5 < largest["float16"] < largest["bfloat16"] < 0.1
-
-
-def numbers(sent):
-    """An array as Plotly sends it."""
-    return np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"]) if isinstance(sent, dict) else np.array(sent)
 
 
 @settings(max_examples=15)

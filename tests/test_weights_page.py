@@ -1,6 +1,5 @@
 """The weights page as a user meets it, run by Streamlit without a browser."""
 
-import base64
 import json
 import re
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import latex, open_lab, plots, sound, texts
+from lab_page import latex, numbers, open_lab, plots, said, sound, texts
 
 from normviz import notation
 from normviz.figures.palette import THEMES
@@ -42,15 +41,6 @@ def open_page(**link):
 
 def value(at, name):
     return at.session_state[PREFIX + name]
-
-
-def said(at):
-    return " ".join(texts(at.markdown))
-
-
-def numbers(sent):
-    """An array as Plotly sends it."""
-    return np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"]) if isinstance(sent, dict) else np.array(sent)
 
 
 def trace(at, key, name):
