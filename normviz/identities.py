@@ -152,10 +152,18 @@ def _unequal(shape: Shape) -> int:
     return next((g for g in divisors(channels) if g > 1 and g * g != channels), 1)
 
 
-def _windows_for(key: str) -> Side:
-    """Divisive normalization with windows along the axes that another scheme averages over."""
+def _widened(key: str, axes: str, claim: str) -> Identity:
+    """Divisive normalization with windows that reach across the axes over which another scheme averages."""
     scheme = in_windows(SCHEMES[key], REACH)
-    return Side(lambda shape: scheme)
+    return Identity(
+        f"windows-{key}",
+        claim,
+        Side(lambda shape: scheme),
+        _plain(key),
+        f"A window of radius {REACH} holds the whole of a shorter axis, around every element.",
+        within(axes, REACH + 1),
+        sources=("D01",),
+    )
 
 
 _ROWS = (
@@ -226,24 +234,8 @@ _ROWS = (
         "All that RMS norm leaves out is taking off the mean; around a mean of 0, mean square and variance are one.",
         sources=("R01",),
     ),
-    Identity(
-        "windows-batch",
-        "Divisive norm with windows that reach across N, H and W is batch norm.",
-        _windows_for("batch"),
-        _plain("batch"),
-        f"A window of radius {REACH} holds the whole of a shorter axis, around every element.",
-        within("NHW", REACH + 1),
-        sources=("D01",),
-    ),
-    Identity(
-        "windows-layer",
-        "Divisive norm with windows that reach across H, W and C is layer norm.",
-        _windows_for("layer"),
-        _plain("layer"),
-        f"A window of radius {REACH} holds the whole of a shorter axis, around every element.",
-        within("HWC", REACH + 1),
-        sources=("D01",),
-    ),
+    _widened("batch", "NHW", "Divisive norm with windows that reach across N, H and W is batch norm."),
+    _widened("layer", "HWC", "Divisive norm with windows that reach across H, W and C is layer norm."),
     Identity(
         "weight-length",
         "Weight norm, v/‖v‖ for each unit, is the general form on the weights.",

@@ -4,8 +4,10 @@ A layer is a weight tensor (kh, kw, Cin, Cout) on digits, cut into squares of fa
 is (fan-in, Cout), a column a unit; a dense layer has one square, the whole digit.
 """
 
+import ast
 from dataclasses import dataclass
 from math import isqrt, prod
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -292,7 +294,9 @@ def differences_from_torch(w: np.ndarray) -> dict[str, float]:
         layer.weight.data = torch.from_numpy(m.T.copy())
         torch.manual_seed(0)
         # The very text that the page shows of the scheme, so that what is shown is what is compared.
-        made = eval(scheme.torch.format(layer="layer"), {"nn": nn, "layer": layer})
+        call = ast.parse(scheme.torch.format(layer="layer"), mode="eval").body
+        parametrize = attrgetter(ast.unparse(call.func).removeprefix("nn."))(nn)
+        made = parametrize(layer, **{option.arg: ast.literal_eval(option.value) for option in call.keywords})
         if scheme.gain is not None:
             made.parametrizations.weight.original0.data.fill_(1.0)
         theirs = made.weight.detach().numpy().T

@@ -82,3 +82,8 @@ def _done(scheme: Scheme, axis: int, n: int) -> str:
         "groups": f"in {rule.parameter} groups",
         "window": f"within ±{rule.parameter}",
     }[rule.kind if n > 1 or rule.kind != "window" else "own"]
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """A number to some significant digits, with a minus sign of its width."""
+    return f"{value:.{digits}g}".replace("-", "−")

@@ -7,7 +7,7 @@ from normviz.fields import AXES, MAX_ELEMENTS, check_shape
 from normviz.normalize import normalize
 from normviz.ui import compare, lab
 from normviz.ui.lab_controls import offer_fit
-from normviz.ui.link import opened
+from normviz.ui.link import current_theme, opened
 
 with opened("compare", compare.PARAMS, compare.has, compare.TITLE, lab.fit) as view:
     compare.controls(view)
@@ -23,5 +23,5 @@ except InvalidInput as error:
     st.error(str(error))
     offer_fit(view)
     st.stop()
-compare.picture(view, schemes, x, results, st.context.theme.type or "light")
+compare.picture(view, schemes, x, results, current_theme())
 compare.table(view, schemes, x, results)

@@ -5,12 +5,12 @@ import streamlit as st
 from normviz.errors import InvalidInput
 from normviz.ui import divisive as page
 from normviz.ui.divisive_panels import panels
-from normviz.ui.link import opened
+from normviz.ui.link import current_theme, opened
 
 with opened(page.PAGE, page.PARAMS, page.has, page.TITLE) as view:
     page.controls(view)
 with st.container():
     try:
-        panels(view, st.context.theme.type or "light")
+        panels(view, current_theme())
     except InvalidInput as error:
         st.error(str(error))

@@ -6,7 +6,7 @@ from normviz.errors import InvalidInput
 from normviz.fields import MAX_ELEMENTS, check_shape
 from normviz.ui import identities as page
 from normviz.ui import lab, lab_controls
-from normviz.ui.link import View, opened
+from normviz.ui.link import View, current_theme, opened
 
 
 def show(view: View, theme: str) -> None:
@@ -24,4 +24,4 @@ def show(view: View, theme: str) -> None:
 with opened("identities", page.PARAMS, page.has, page.TITLE, lab.fit) as view:
     page.controls(view)
 with st.container():
-    show(view, st.context.theme.type or "light")
+    show(view, current_theme())

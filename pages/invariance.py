@@ -8,7 +8,7 @@ from normviz.invariance.table import table
 from normviz.ui import table as page
 from normviz.ui import table_controls, table_panels, training
 from normviz.ui.grid import grid
-from normviz.ui.link import View, opened
+from normviz.ui.link import View, current_theme, opened
 from normviz.ui.table_grid import grid_data, key_of
 
 
@@ -63,5 +63,5 @@ def show(view: View, theme: str) -> None:
 with opened("table", page.PARAMS, page.has, table_panels.TITLE) as view:
     place = table_controls.controls(view)
 with st.container():
-    show(view, st.context.theme.type or "light")
+    show(view, current_theme())
 table_controls.sliders(view, place)

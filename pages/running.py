@@ -7,13 +7,13 @@ import streamlit as st
 from normviz.errors import InvalidInput
 from normviz.ui import running as page
 from normviz.ui import running_panels, running_stream
-from normviz.ui.link import arriving, opened
+from normviz.ui.link import arriving, current_theme, opened
 
 if arriving(page.PAGE):
     running_stream.pause()
 with opened(page.PAGE, page.PARAMS, page.has, page.TITLE) as view:
     page.controls(view)
-theme = st.context.theme.type or "light"
+theme = current_theme()
 seen = page.traced(page.setting_of(view), view["eps"])
 averages = partial(page.averages_of, view, seen)
 

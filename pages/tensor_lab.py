@@ -7,13 +7,13 @@ from normviz.fields import MAX_ELEMENTS, check_shape
 from normviz.normalize import normalize
 from normviz.ui import lab, lab_controls, lab_panels
 from normviz.ui.lab_picture import cube_picture
-from normviz.ui.link import opened
+from normviz.ui.link import current_theme, opened
 
 with opened("lab", lab.PARAMS, lambda view, name: lab.has(lab.scheme_of(view), name), repair=lab.fit) as view:
     scheme = lab.scheme_of(view)
     lab_controls.controls(view, scheme)
 
-focus, theme = view["focus"], st.context.theme.type or "light"
+focus, theme = view["focus"], current_theme()
 eps, (gain, bias) = lab.eps_of(view, scheme), lab.affine_of(view, scheme)
 left, right = st.columns([3, 2], gap="medium")
 with left:

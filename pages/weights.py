@@ -4,7 +4,7 @@ import streamlit as st
 
 from normviz.errors import InvalidInput
 from normviz.ui import weights as page
-from normviz.ui.link import arriving, opened
+from normviz.ui.link import arriving, current_theme, opened
 from normviz.ui.weights_controls import choose, controls, pause
 from normviz.ui.weights_panels import PANELS, TITLE
 
@@ -15,6 +15,6 @@ with opened(page.PAGE, page.PARAMS, page.has, TITLE) as view:
 choose()
 with st.container():
     try:
-        PANELS[view["show"]](view, st.context.theme.type or "light")
+        PANELS[view["show"]](view, current_theme())
     except InvalidInput as error:
         st.error(str(error))

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from normviz.figures.palette import THEMES
-from normviz.figures.style import COLOUR_BAR, finish, line
+from normviz.figures.style import COLOUR_BAR, finish, here, line
 
 BINS = 40
 LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
@@ -41,7 +41,7 @@ def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str
     figure = go.Figure()
     for k, (name, values) in enumerate(curves.items()):
         figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=line(k, colours, 3 if k else 6))
-    figure.add_vline(1, line={"color": colours.muted, "width": 1.5, "dash": "dot"})
+    figure.add_vline(1, line=here(colours))
     figure.update_layout(showlegend=True)
     figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1)
     figure.update_yaxes(title="x̂")

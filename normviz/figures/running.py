@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from normviz.figures.palette import THEMES, Theme
-from normviz.figures.style import finish, line, marker, rule
+from normviz.figures.style import finish, here, line, marker, rule
 
 MANY = 60
 """More markers than this are small."""
@@ -83,8 +83,7 @@ def stream_figure(followed: Sequence[Followed], position: int, theme: str = "lig
         pad = 0.06 * (high - low or 1.0)
         figure.update_yaxes(range=[low - pad, high + pad], nticks=5, row=row, col=1)
     steps = len(followed[0].batch)
-    here = {"color": colours.muted, "width": 1.5, "dash": "dot"}
-    figure.add_vline(position, line=here)
+    figure.add_vline(position, line=here(colours))
     figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])
     return finish(figure, colours, {"t": 30, "b": 95, "l": 55}, LEGEND)
 
@@ -116,7 +115,7 @@ def panels_figure(
         if panel.level is not None:
             figure.add_hline(panel.level, line=rule(colours), **place)
         if panel.marked is not None:
-            figure.add_vline(panel.marked, line={"color": colours.muted, "width": 1.5, "dash": "dot"}, **place)
+            figure.add_vline(panel.marked, line=here(colours), **place)
         xs, ys = ([getattr(curve, axis) for curve in panel.curves] for axis in "xy")
         title = {"text": panel.x, "standoff": 4}
         figure.update_xaxes(

@@ -48,6 +48,11 @@ def marker(k: int, theme: Theme, size: float = 8) -> dict:
     return {"color": theme.lines[k % len(theme.lines)], "symbol": SYMBOLS[k % len(SYMBOLS)], "size": size}
 
 
+def here(theme: Theme) -> dict:
+    """A line across a chart at what the page is set to."""
+    return {"color": theme.muted, "width": 1.5, "dash": "dot"}
+
+
 def rule(theme: Theme) -> dict:
     """A line across a chart at a number that matters."""
     return {"color": theme.ink, "width": 1.5, "dash": "dashdot"}

@@ -27,7 +27,7 @@ from normviz.ui.lab_panels import response_chart
 from normviz.ui.link import View
 from normviz.ui.plot import plot
 from normviz.ui.table_grid import gap_text
-from normviz.wording import shape_words
+from normviz.wording import shape_words, signed
 
 HEIGHT = "clamp(16rem, 25vw - 4.6rem, 30rem)"
 """Of a picture in one of three columns beside the sidebar; on a narrow screen these come one below the other."""
@@ -94,12 +94,12 @@ def _response_words(one: Saturation, eps: float) -> str:
     """Slope, knee and level of the curve."""
     if not one.v:
         return "v = 0 in the ring: x̂ is 0 at every contrast."
-    level = f"v / √E_B[v²] = {_signed(one.v)} / {one.root:.3g} = **{_signed(one.level)}**"
+    level = f"v / √E_B[v²] = {signed(one.v, 3)} / {one.root:.3g} = **{signed(one.level, 3)}**"
     if not eps:
         return f"Without ε there is no linear part: at every contrast x̂ is saturated at {level}."
     return (
         f"The pixel in the ring, thick: far below the knee at c = √(ε / E_B[v²]) = **{one.knee(eps):.3g}**, x̂ grows in "
-        f"proportion to c, with slope v/√ε = {_signed(one.slope(eps))}; far beyond, it is saturated at {level}. The "
+        f"proportion to c, with slope v/√ε = {signed(one.slope(eps), 3)}; far beyond, it is saturated at {level}. The "
         "dotted line is the picture as it is, c = 1."
     )
 
@@ -128,7 +128,3 @@ def _reached(scheme: Scheme, gap: np.ndarray) -> str:
         f"**{scheme.label}** ({over}) at R = {first}, where the gap falls from {gap_text(gap[first - 1])} to "
         f"{gap_text(gap[first])}"
     )
-
-
-def _signed(value: float) -> str:
-    return f"{value:.3g}".replace("-", "−")

@@ -65,6 +65,11 @@ def opened(
     tell(notes, relevant)
 
 
+def current_theme() -> str:
+    """The browser's theme, "light" or "dark", by which figures choose their colours."""
+    return st.context.theme.type or "light"
+
+
 def arriving(page: str) -> bool:
     """Whether the session comes to this page now, from another one or as its first; asked before it is opened."""
     return st.session_state.get("page") != page

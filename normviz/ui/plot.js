@@ -148,8 +148,9 @@ class Plot {
     const columns = new Set(starts).size;
     this.graph.style.minWidth = columns > 1 ? `${14 * columns}rem` : "";
     this.root.classList.toggle("nv-wide", columns > 1);
-    this.root.tabIndex = this.root.scrollWidth > this.root.clientWidth ? 0 : -1;      // arrow keys scroll it
-    if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;              // and so does a finger
+    const scrolls = columns > 1 && this.root.scrollWidth > this.root.clientWidth;
+    this.root.tabIndex = scrolls ? 0 : -1;                                   // arrow keys scroll it
+    if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;    // and so does a finger
   }
 
   // Lines and highlights would catch the pointer in front of the cells behind them, `hoverinfo` or not.

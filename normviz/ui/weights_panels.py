@@ -26,6 +26,7 @@ from normviz.weights import (
     matrix,
     power_iteration,
 )
+from normviz.wording import signed
 
 TITLE = (
     "# What do weight normalizations do to a weight matrix?\n"
@@ -61,7 +62,7 @@ def weight_norm_panel(view: View, theme: str) -> None:
     )
     st.markdown(
         f"**Both v and g are learned** ([{scheme.reference.text}]({scheme.reference.url}), eq. 3), not v alone: g went "
-        f"from {run.g[0]:.4g} to {_signed(run.g[step])}, the loss to {run.losses[step]:.3g}. With v alone, g stays "
+        f"from {run.g[0]:.4g} to {signed(run.g[step])}, the loss to {run.losses[step]:.3g}. With v alone, g stays "
         f"{only.g[step]:.4g}, and the loss is {only.losses[step]:.3g}."
     )
     with st.container(horizontal=True, gap="medium"):
@@ -98,7 +99,7 @@ def _pictures(runs: dict[str, Path], step: int, theme: str) -> None:
     plot(before_after(*images, ("v/‖v‖", "plain w/‖w‖"), theme), "pictures", alt, "20rem")
     st.caption(
         f"Directions as pictures: digit {PAIR[1]} where positive, {PAIR[0]} where negative. Lengths: ‖v‖ = "
-        f"{run.lengths[step]:.4g}, g = {_signed(run.g[step])}; plain ‖w‖ = {plain.lengths[step]:.4g}."
+        f"{run.lengths[step]:.4g}, g = {signed(run.g[step])}; plain ‖w‖ = {plain.lengths[step]:.4g}."
     )
 
 
@@ -120,10 +121,6 @@ def _curves(runs: dict[str, Path], step: int, theme: str) -> None:
         f"{run.losses[-1]:.3g}."
     )
     plot(by_step(panels, (turn,), step, theme), "descent", alt, "33rem")
-
-
-def _signed(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−")
 
 
 def _smooth(values: np.ndarray) -> np.ndarray:
