@@ -13,15 +13,16 @@ with opened("compare", compare.PARAMS, compare.has, compare.TITLE, lab.fit) as v
     compare.controls(view)
 
 schemes = compare.schemes_of(view)
+limit = MAX_ELEMENTS // max(len(schemes), 1)
 try:
     if not compare.FEWEST <= len(schemes) <= compare.MOST:
         raise InvalidInput(f"{len(schemes)} schemes are chosen; {compare.FEWEST} to {compare.MOST} fit side by side.")
-    check_shape(lab.shape_of(view), AXES["activation"], MAX_ELEMENTS // len(schemes))
+    check_shape(lab.shape_of(view), AXES["activation"], limit)
     x = lab.tensor(view)
     results = [normalize(x, scheme, lab.eps_of(view, scheme)) for scheme in schemes]
 except InvalidInput as error:
     st.error(str(error))
-    offer_fit(view)
+    offer_fit(view, limit)
     st.stop()
 compare.picture(view, schemes, x, results, current_theme())
 compare.table(view, schemes, x, results)

@@ -98,3 +98,16 @@ def test_one_scale_of_colours_for_all():
     x = SAMPLES["uneven"].make((3, 2, 2, 4), 0)
     largest = max(np.abs(x).max(), np.abs(normalize(x, SCHEMES["batch"], 1e-5).xhat).max())
     assert f"{largest:.3g}" in plots(at)["cubes"]["figure"]
+
+
+def test_a_shape_too_large_for_so_many_cubes_is_made_to_fit():
+    at = open_compare()
+    at.number_input(key="n").set_value(60_000)
+    at = sound(at.run())
+    assert at.error[0].value.endswith("170 × 4 × 4 × 6 fits.")
+    (button,) = (each for each in at.button if each.label.startswith("Use"))
+    assert button.label == "Use 170 × 4 × 4 × 6"
+    button.click()
+    at = sound(at.run())
+    assert not at.error
+    assert at.session_state["n"] == 170

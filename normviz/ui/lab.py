@@ -38,12 +38,12 @@ def lengths(view: View) -> dict[str, int]:
     return {size: view[size] for size in SIZES}
 
 
-def fit(view: View) -> View:
+def fit(view: View, limit: int = MAX_ELEMENTS) -> View:
     """The shape, made to fit into what is drawn; that of one's own data where they are there."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     if own is not None:
         return dict(zip(SIZES, own.shape, strict=True))
-    return dict(zip(SIZES, largest_fit(shape_of(view), MAX_ELEMENTS), strict=True))
+    return dict(zip(SIZES, largest_fit(shape_of(view), limit), strict=True))
 
 
 def grouped(view: View) -> dict[str, int]:

@@ -62,9 +62,9 @@ def focus_from_cube() -> None:
     st.session_state["focus"] = tuple(map(int, st.session_state["cube plot"]["focus"]))
 
 
-def offer_fit(view: View) -> None:
+def offer_fit(view: View, limit: int = MAX_ELEMENTS) -> None:
     """A button for the largest shape that fits, where this one does not."""
-    fitting = fit(view)
+    fitting = fit(view, limit)
     if fitting.items() <= view.items():
         return
     st.button(f"Use {shape_words(fitting.values())}", on_click=lambda: st.session_state.update(fitting))
