@@ -4,9 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from normviz.ui.server import MIDDLEWARE, ROUTES
+from normviz.ui.server import MIDDLEWARE, ROUTES, lifespan
 
-app = st.App(__file__, routes=ROUTES, middleware=MIDDLEWARE)
+app = st.App(__file__, lifespan=lifespan, routes=ROUTES, middleware=MIDDLEWARE)
 
 if __name__ == "__main__":
     st.set_page_config(page_title="normviz", page_icon=":material/deployed_code:", layout="wide")

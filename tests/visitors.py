@@ -1,0 +1,50 @@
+"""Visitors without browsers: websocket sessions that open a page of a served app and read what it sends."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+
+class Visit(NamedTuple):
+    """What one visitor got: the seconds until the page was there, what it raised, and how many elements it has."""
+
+    seconds: float
+    errors: list[str]
+    elements: int
+
+
+async def visit(url: str, page: str = "", query: str = "", patience: float = 60.0) -> Visit:
+    """Open a page, "" for the default one, in a session of its own, and wait until its script has run."""
+    start, errors, elements = time.monotonic(), [], 0
+    address = url.replace("http://", "ws://") + "/_stcore/stream"
+    async with asyncio.timeout(patience), websockets.connect(address, subprotocols=["streamlit"], max_size=None) as socket:
+        asked = BackMsg()
+        asked.rerun_script.page_name, asked.rerun_script.query_string = page, query
+        await socket.send(asked.SerializeToString())
+        async for frame in socket:
+            told = ForwardMsg.FromString(frame)
+            kind = told.WhichOneof("type")
+            if kind == "delta":
+                elements += 1
+                element = told.delta.new_element
+                if element.WhichOneof("type") == "exception":
+                    errors.append(f"{element.exception.type}: {element.exception.message}")
+                elif element.WhichOneof("type") == "alert" and element.alert.format == element.alert.ERROR:
+                    errors.append(element.alert.body)
+            elif kind == "script_finished" and told.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                break
+    return Visit(time.monotonic() - start, errors, elements)
+
+
+def all_at_once(url: str, pages: Sequence[str]) -> list[Visit]:
+    """Visitors who open these pages at the same moment."""
+
+    async def together() -> list[Visit]:
+        return await asyncio.gather(*(visit(url, page) for page in pages))
+
+    return asyncio.run(together())
