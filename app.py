@@ -9,8 +9,10 @@ from normviz.ui.server import MIDDLEWARE, ROUTES, lifespan
 app = st.App(__file__, lifespan=lifespan, routes=ROUTES, middleware=MIDDLEWARE)
 
 if __name__ == "__main__":
-    st.set_page_config(page_title="normviz", page_icon=":material/deployed_code:", layout="wide")
-    st.html(Path(__file__).parent / "normviz" / "ui" / "style.css")
+    shipped = Path(__file__).parent / "normviz" / "ui"
+    # An icon by name, ":material/…:", would make every visitor's browser ask a font server on the internet for it.
+    st.set_page_config(page_title="normviz", page_icon=str(shipped / "icon.png"), layout="wide")
+    st.html(shipped / "style.css")
     pages = [
         st.Page("pages/tensor_lab.py", title="Tensor lab", default=True),
         st.Page("pages/compare.py", title="Compare"),

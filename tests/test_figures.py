@@ -351,3 +351,20 @@ def test_copies_stand_in_a_row_and_each_has_its_levels(view):
         np.testing.assert_array_equal(cells.z[part], single.z)
         assert set(cells.intensity[part]) == {k + 1}
     assert set(names) <= set(row.data[-1].text)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("shape", [(4, 4, 4, 6), (1, 1, 1, 1), (2, 1, 1, 64), (1, 96, 128, 1)])
+def test_an_element_at_the_border_keeps_its_face(view, shape):
+    figure = figure_of(shape, view)
+    swell = cube.hover_data(shape, view, [(None, None)], np.zeros(shape), [np.zeros(shape)])["swell"]
+    layout, _ = surface(view, shape)
+    for axis, extent in zip("xyz", layout.extent, strict=True):
+        low, high = sorted(figure.layout.scene[f"{axis}axis"].range)
+        assert low < -swell, axis
+        assert high > extent + swell, axis
+
+
+def test_the_field_is_opaque_so_that_no_inner_face_shows():
+    [field] = [trace for trace in figure_of((4, 4, 4, 6), "folded").data if trace.name == "field"]
+    assert field.opacity in (None, 1)

@@ -22,7 +22,10 @@ async def visit(url: str, page: str = "", query: str = "", patience: float = 60.
     """Open a page, "" for the default one, in a session of its own, and wait until its script has run."""
     start, errors, elements = time.monotonic(), [], 0
     address = url.replace("http://", "ws://") + "/_stcore/stream"
-    async with asyncio.timeout(patience), websockets.connect(address, subprotocols=["streamlit"], max_size=None) as socket:
+    async with (
+        asyncio.timeout(patience),
+        websockets.connect(address, subprotocols=["streamlit"], max_size=None) as socket,
+    ):
         asked = BackMsg()
         asked.rerun_script.page_name, asked.rerun_script.query_string = page, query
         await socket.send(asked.SerializeToString())

@@ -19,6 +19,7 @@ OUTLINED_UP_TO = 1_000  # blocks; beyond, their outlines and names would hide th
 EYE, ROW_EYE = (1.1, -1.5, 0.8), (0.5, -1.8, 0.7)  # where the camera stands at first, before one cube and before a row
 FRAME = 1.7  # height of the frame that the cube fills at first
 FRAME_RATIO, ROW_RATIO = 1.25, 1.75  # its width to its height
+SWELL, SWELL_RATIO = 0.07, 0.004  # how far the element stands out of its cell: by itself, and by the longest side
 NAME_HEIGHT = 0.5  # of a block's name over the block, in cells
 BAND = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
 
@@ -83,7 +84,7 @@ def cube_figure(
     traces = [
         _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
         _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
-        go.Mesh3d(name="field", color=colours.field, opacity=0.9 if legend["kind"] == "plain" else 1, **_EMPTY_MESH),
+        go.Mesh3d(name="field", color=colours.field, **_EMPTY_MESH),
         go.Scatter3d(name="edges", line={"color": colours.ink, "width": 7}, **_EMPTY_LINES),
         go.Scatter3d(name="summation", line={"color": colours.ink, "width": 4, "dash": "dash"}, **_EMPTY_LINES),
         go.Mesh3d(name="element", color=colours.element, **_EMPTY_MESH),
@@ -103,11 +104,11 @@ def hover_data(
 ) -> dict:
     """What the browser needs to light up any element's field by itself, as plain data.
 
-    offsets: position of an index along each axis, to be summed. extent: the longest side. order: the axes, finest
-    steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard. faces: the cell behind
-    each face of the (first copy's) mesh. x: of every element, to be read out. copies: for each, how far it is along
-    x, its field's range at each index of each axis (bounds), the same for a summation field that differs (dashed),
-    and x̂. filled: whether the field is filled, or framed only.
+    offsets: position of an index along each axis, to be summed. swell: how far the element stands out, in cells.
+    order: the axes, finest steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard.
+    faces: the cell behind each face of the (first copy's) mesh. x: of every element, to be read out. copies: for each,
+    how far it is along x, its field's range at each index of each axis (bounds), the same for a summation field that
+    differs (dashed), and x̂. filled: whether the field is filled, or framed only.
 
     Args:
         shape, view, roles: as for `cube_figure`; `fields`: of each copy the field and the summation field.
@@ -117,7 +118,7 @@ def hover_data(
     layout, faces = surface(view, shape, roles)
     return {
         "shape": list(shape),
-        "extent": float(layout.extent.max()),
+        "swell": swell(layout),
         "offsets": [offset.tolist() for offset in layout.offsets],
         "order": [roles[role] for role in (2, 1, 3, 0)],
         "dimensions": [list(along) for along in layout.dimensions],
@@ -134,6 +135,11 @@ def hover_data(
         ],
         "filled": filled,
     }
+
+
+def swell(layout: Layout) -> float:
+    """How far the element stands out of its cell, in cells, so that it is seen in front of its field."""
+    return SWELL + SWELL_RATIO * float(layout.extent.max())
 
 
 def _apart(field: Field | None, summation: Field | None, shape: Shape) -> list | None:
@@ -231,7 +237,7 @@ def _frame(
     def axis(dimension: int, title: str) -> dict:
         along = layout.dimensions[dimension]
         length = int(np.prod([shape[a] for a in along]))
-        margin = 0.02 * extent[dimension] + 0.02
+        margin = max(0.02 * extent[dimension] + 0.02, 1.2 * swell(layout))  # an element at the border keeps its face
         above, below = margin, margin
         if dimension == 2:
             above, below = margin + max(-name_at, 0.0), margin + (0.12 * extent[2] if row else 0)

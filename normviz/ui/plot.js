@@ -181,7 +181,7 @@ class Plot {
       field: mesh(this.hover.filled ? bounds : POINT, 0.03),
       edges: lines(bounds, 0.04),
       summation: lines(field("dashed"), 0.04),
-      element: mesh(this.hover.copies.flatMap((copy) => along(copy, element)), 0.07 + 0.004 * this.hover.extent),
+      element: mesh(this.hover.copies.flatMap((copy) => along(copy, element)), this.hover.swell),
     };
   }
 
