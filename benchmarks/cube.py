@@ -20,12 +20,12 @@ from playwright.sync_api import Browser
 
 sys.path.insert(0, str(ROOT))
 
-from normviz.fields import Shape
-from normviz.figures import cube
-from normviz.figures.layout import surface
-from normviz.normalize import normalize
-from normviz.samples import SAMPLES
-from normviz.schemes import get_scheme
+from normviz.core.fields import Shape
+from normviz.core.normalize import normalize
+from normviz.core.schemes import get_scheme
+from normviz.cube import figure as cube
+from normviz.cube.layout import surface
+from normviz.data.samples import SAMPLES
 
 SHAPES: tuple[Shape, ...] = ((4, 4, 4, 6), (8, 8, 8, 8), (16, 8, 8, 64))
 SLAB: Shape = (1, 1, 80, 76)

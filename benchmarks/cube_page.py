@@ -1,16 +1,16 @@
 """The smallest page with the cube, for benchmarks: `?mode=component`, `?mode=chart` or `?mode=echo`, `&shape=4,4,4,6`.
 
-All modes have the same control, a seed. `component` shows the figure with `normviz.ui.plot`, with what it needs for
-its highlights; `chart` shows the same figure with `st.plotly_chart`; `echo` writes the seed and nothing else.
+All modes have the same control, a seed. `component` shows the figure with the app's own component, with all that its
+highlights need; `chart` shows the same figure with `st.plotly_chart`; `echo` writes the seed and nothing else.
 """
 
 import streamlit as st
 
-from normviz.figures import cube
-from normviz.normalize import normalize
-from normviz.samples import SAMPLES
-from normviz.schemes import get_scheme
-from normviz.ui.plot import plot
+from normviz.core.normalize import normalize
+from normviz.core.schemes import get_scheme
+from normviz.cube import figure as cube
+from normviz.data.samples import SAMPLES
+from normviz.ui.components.plot import plot
 from normviz.ui.server import MIDDLEWARE, ROUTES
 
 HEIGHT = 480

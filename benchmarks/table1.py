@@ -28,12 +28,12 @@ from torch.overrides import TorchFunctionMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from normviz.invariance.problem import NETWORKS, Problem, make_problem
-from normviz.invariance.setting import Setting
-from normviz.invariance.stack import FIRST_BIAS
-from normviz.invariance.twins import prepare, train
-from normviz.normalize import normalize
-from normviz.schemes import SCHEMES, Scheme, get_scheme
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.networks.problem import NETWORKS, Problem, make_problem
+from normviz.networks.setting import Setting
+from normviz.networks.stack import FIRST_BIAS
+from normviz.networks.twins import prepare, train
 
 TWINS = [at for at, network in enumerate(NETWORKS) if network.follows and not network.disturbed]
 """The original and its six twins. The engine can train more (at an equal rate, disturbed); here nobody does."""
@@ -248,7 +248,7 @@ def compare(case: Case, threads: int, device: str, steps: int, rounds: int) -> d
     return {name: values[1:] for name, values in times.items()}
 
 
-ENGINE = os.path.join("normviz", "invariance")
+ENGINE = os.path.join("normviz", "networks")
 
 
 class Clock(TorchFunctionMode):

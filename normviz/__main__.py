@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from normviz.errors import InvalidInput
-from normviz.fields import Field
-from normviz.normalize import normalize
-from normviz.samples import as_tensor, read_npy
-from normviz.schemes import SCHEMES, Scheme, get_scheme
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Field
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.data.samples import as_tensor, read_npy
 
 
 def scheme_record(scheme: Scheme) -> dict:
@@ -101,8 +101,8 @@ def write_npy(path: Path, array: np.ndarray) -> None:
 
 def print_table1(arguments: argparse.Namespace) -> None:
     """Predict, measure and train the cells of Table 1 (Ba et al. 2016), and print them."""
-    from normviz.invariance.setting import Setting
-    from normviz.invariance.table import measure
+    from normviz.networks.setting import Setting
+    from normviz.table1.table import measure
 
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
     if arguments.field is not None and "custom" not in keys:

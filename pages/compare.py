@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from normviz.errors import InvalidInput
-from normviz.fields import AXES, MAX_ELEMENTS, check_shape
-from normviz.normalize import normalize
-from normviz.ui import compare, lab
-from normviz.ui.lab_controls import offer_fit
+from normviz.compare import panels as compare
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
+from normviz.core.normalize import normalize
+from normviz.lab import state as lab
+from normviz.lab.controls import offer_fit
 from normviz.ui.link import current_theme, opened
 
 with opened("compare", compare.PARAMS, compare.has, compare.TITLE, lab.fit) as view:

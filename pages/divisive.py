@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from normviz.errors import InvalidInput
-from normviz.ui import divisive as page
-from normviz.ui.divisive_panels import panels
+from normviz.core.errors import InvalidInput
+from normviz.divisive import state as page
+from normviz.divisive.panels import panels
 from normviz.ui.link import current_theme, opened
 
 with opened(page.PAGE, page.PARAMS, page.has, page.TITLE) as view:

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from normviz.errors import InvalidInput
-from normviz.fields import MAX_ELEMENTS, check_shape
-from normviz.ui import identities as page
-from normviz.ui import lab, lab_controls
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import MAX_ELEMENTS, check_shape
+from normviz.identities import panels as page
+from normviz.lab import controls as lab_controls
+from normviz.lab import state as lab
 from normviz.ui.link import View, current_theme, opened
 
 

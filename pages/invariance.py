@@ -2,14 +2,16 @@
 
 import streamlit as st
 
-from normviz.errors import InvalidInput
-from normviz.invariance.sweeps import over_eps
-from normviz.invariance.table import table
-from normviz.ui import table as page
-from normviz.ui import table_controls, table_panels, training
-from normviz.ui.grid import grid
+from normviz.core.errors import InvalidInput
+from normviz.table1 import controls as table_controls
+from normviz.table1 import panels as table_panels
+from normviz.table1 import state as page
+from normviz.table1 import training
+from normviz.table1.grid import grid_data, key_of
+from normviz.table1.sweeps import over_eps
+from normviz.table1.table import table
+from normviz.ui.components.grid import grid
 from normviz.ui.link import View, current_theme, opened
-from normviz.ui.table_grid import grid_data, key_of
 
 
 def take_open() -> None:

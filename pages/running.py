@@ -4,9 +4,10 @@ from functools import partial
 
 import streamlit as st
 
-from normviz.errors import InvalidInput
-from normviz.ui import running as page
-from normviz.ui import running_panels, running_stream
+from normviz.core.errors import InvalidInput
+from normviz.running import panels as running_panels
+from normviz.running import player as running_stream
+from normviz.running import state as page
 from normviz.ui.link import arriving, current_theme, opened
 
 if arriving(page.PAGE):

@@ -2,11 +2,13 @@
 
 import streamlit as st
 
-from normviz.errors import InvalidInput
-from normviz.fields import MAX_ELEMENTS, check_shape
-from normviz.normalize import normalize
-from normviz.ui import lab, lab_controls, lab_panels
-from normviz.ui.lab_picture import cube_picture
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import MAX_ELEMENTS, check_shape
+from normviz.core.normalize import normalize
+from normviz.lab import controls as lab_controls
+from normviz.lab import panels as lab_panels
+from normviz.lab import state as lab
+from normviz.lab.picture import cube_picture
 from normviz.ui.link import current_theme, opened
 
 with opened("lab", lab.PARAMS, lambda view, name: lab.has(lab.scheme_of(view), name), repair=lab.fit) as view:

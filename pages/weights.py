@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from normviz.errors import InvalidInput
-from normviz.ui import weights as page
+from normviz.core.errors import InvalidInput
 from normviz.ui.link import arriving, current_theme, opened
-from normviz.ui.weights_controls import choose, controls, pause
-from normviz.ui.weights_panels import PANELS, TITLE
+from normviz.weights import state as page
+from normviz.weights.controls import choose, controls, pause
+from normviz.weights.panels import PANELS, TITLE
 
 if arriving(page.PAGE):
     pause()

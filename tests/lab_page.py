@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from normviz import notation
-from normviz.normalize import normalize
-from normviz.samples import SAMPLES
-from normviz.schemes import SCHEMES
-from normviz.statistics import element
-from normviz.ui import lab
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES
+from normviz.core.statistics import element
+from normviz.data.samples import SAMPLES
+from normviz.describe import notation
+from normviz.lab import state as lab
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")

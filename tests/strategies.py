@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from normviz.fields import FULL, OWN, Field, Rule, divisors
+from normviz.core.fields import FULL, OWN, Field, Rule, divisors
 
 shapes = st.tuples(*[st.integers(1, 5)] * 4)
 eps = st.just(0.0) | st.floats(1e-12, 1)

@@ -9,9 +9,9 @@ import pytest
 from strategies import uneven_array
 
 from normviz.__main__ import main
-from normviz.fields import Field
-from normviz.normalize import normalize
-from normviz.schemes import SCHEMES, get_scheme
+from normviz.core.fields import Field
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES, get_scheme
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (3, 4, 5, 6)

@@ -10,8 +10,11 @@ import normviz
 
 PACKAGE = Path(normviz.__file__).parent
 HEAVY = ("torch", "plotly", "streamlit", "keras", "sklearn")
-FORBIDDEN = {"figures": ("torch", "streamlit"), "ui": ("torch",)}
-"""What the modules of a folder must not import; those of all others, none of the heavy ones."""
+DRAWS, SHOWS = ("torch", "streamlit"), ("torch",)
+FOLDERS = {"cube": DRAWS, "ui": SHOWS}
+MODULES = dict.fromkeys(("figures", "descent_figures"), DRAWS)
+MODULES |= dict.fromkeys(("state", "controls", "panels", "picture", "player", "grid", "training"), SHOWS)
+"""What the modules of a folder, and those of a name, must not import; all others, none of the heavy ones."""
 TRAINING = {"gradient": ("streamlit", "plotly"), "stack": ("streamlit", "plotly"), "twins": ("streamlit", "plotly")}
 """The modules that train, and so import torch: predictions and forward measurements do without."""
 
@@ -21,8 +24,9 @@ def modules():
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         name = ".".join(("normviz", *parts)).removesuffix(".__init__")
-        trains = TRAINING.get(parts[-1]) if parts[0] == "invariance" else None
-        yield pytest.param(name, trains or FORBIDDEN.get(parts[0], HEAVY), id=name)
+        trains = TRAINING.get(parts[-1]) if parts[0] == "networks" else None
+        forbidden = trains or FOLDERS.get(parts[0]) or MODULES.get(parts[-1], HEAVY)
+        yield pytest.param(name, forbidden, id=name)
 
 
 def imported(name, libraries, path=PACKAGE.parent):
@@ -40,12 +44,12 @@ def test_a_module_imports_nothing_heavy(name, forbidden):
 
 def test_the_modules_are_found():
     names = {param.id for param in modules()}
-    core = ("errors", "fields", "schemes", "normalize", "statistics", "samples", "__main__")
-    assert {"normviz", *(f"normviz.{name}" for name in core)} <= names
+    some = ("core.fields", "core.normalize", "data.samples", "lab.panels", "table1.figures", "__main__")
+    assert {"normviz", *(f"normviz.{name}" for name in some)} <= names
 
 
 def test_a_module_that_imports_torch_is_caught(tmp_path):
-    (tmp_path / "heavy.py").write_text("from normviz import fields\nimport torch\n")
+    (tmp_path / "heavy.py").write_text("from normviz.core import fields\nimport torch\n")
     (tmp_path / "behind.py").write_text("import heavy\n")
     (tmp_path / "light.py").write_text("def later():\n    import torch\n")
     assert imported("heavy", HEAVY, tmp_path) == ["torch"]

@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.errors import InvalidInput
-from normviz.fields import Field, Rule, divisors
-from normviz.schemes import SCHEMES, Scheme
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Field, Rule, divisors
+from normviz.core.schemes import SCHEMES, Scheme
 from normviz.ui.link import KEPT, Param, View, choice, switch
 
 MAX_RADIUS = 16

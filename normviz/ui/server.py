@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import plotly
 import streamlit as st
@@ -16,6 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
+
+import normviz
 
 PLOTLY_PATH = f"/vendor/plotly-{plotly.__version__}.min.js"
 """The version is in the name, so that a browser may keep it for good."""
@@ -51,9 +53,9 @@ def bring_up() -> None:
     thirty sessions that opened a page at once on a server just started, 25 saw "partially initialized module 'pandas'".
     """
     import_module("pandas")
-    folder = files("normviz.ui")
-    for module in iter_modules([str(folder)]):
-        import_module(f"normviz.ui.{module.name}")
+    for module in walk_packages(normviz.__path__, "normviz."):
+        if not module.name.startswith(("normviz.networks", "normviz.__main__")):  # torch comes with the first training
+            import_module(module.name)
 
 
 @asynccontextmanager

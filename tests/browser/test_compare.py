@@ -5,10 +5,10 @@ from axe_playwright_python.sync_playwright import Axe
 from patience import LIMIT, settle, soon
 from playwright.sync_api import expect
 
-from normviz.figures.cube import ROW_RATIO
-from normviz.figures.layout import pitch, surface
-from normviz.figures.palette import THEMES
-from normviz.schemes import SCHEMES
+from normviz.core.schemes import SCHEMES
+from normviz.cube.figure import ROW_RATIO
+from normviz.cube.layout import pitch, surface
+from normviz.ui.palette import THEMES
 
 SIX = "batch,layer,layer-channels,instance,group,rms"
 SHAPE = (4, 4, 4, 6)

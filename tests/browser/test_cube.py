@@ -6,10 +6,10 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import expect
 
-from normviz.fields import Index, Shape
-from normviz.figures.cube import cells_in
-from normviz.figures.layout import surface
-from normviz.schemes import get_scheme
+from normviz.core.fields import Index, Shape
+from normviz.core.schemes import get_scheme
+from normviz.cube.figure import cells_in
+from normviz.cube.layout import surface
 
 SHAPE: Shape = (4, 4, 4, 6)
 

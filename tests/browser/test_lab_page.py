@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from normviz.figures.palette import THEMES
+from normviz.ui.palette import THEMES
 
 
 def test_a_link_restores_the_whole_view(lab):

@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from patience import LIMIT, settle, soon
 from playwright.sync_api import expect
 
-from normviz.figures.palette import THEMES
+from normviz.ui.palette import THEMES
 
 PAGES = {
     "identities": ("Which normalizations are the same?", []),

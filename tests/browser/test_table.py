@@ -9,7 +9,7 @@ from browsing import served
 from patience import LIMIT, settle, soon
 from playwright.sync_api import BrowserContext, Page, expect
 
-from normviz.figures.palette import THEMES
+from normviz.ui.palette import THEMES
 
 
 class Table:

@@ -1,0 +1,1 @@
+"""Several schemes on one tensor."""

@@ -1,0 +1,1 @@
+"""The general form and what follows from it: fields, schemes, normalize, statistics, and what is predicted."""

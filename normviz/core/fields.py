@@ -1,0 +1,260 @@
+"""Fields: which elements of a tensor share a statistic.
+
+A field holds one rule per axis of a 4-D tensor. A rule says which indices along its axis share a
+statistic with index i; a field is therefore an axis-aligned box around every element, and the average
+over it factors over the axes (the summation and suppression fields of Ren et al. 2017, Table 2).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+
+AXES = {"activation": ("N", "H", "W", "C"), "weight": ("kh", "kw", "Cin", "Cout")}
+"""Names of the four axes, in memory order, of the two kinds of tensor that schemes act on."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis is called: its index in formulas, its size in LaTeX, one index of it and several in words."""
+
+    letter: str
+    size: str
+    one: str
+    many: str
+
+
+AXIS = {
+    "N": Axis("n", "N", "case", "cases"),
+    "H": Axis("h", "H", "row", "rows"),
+    "W": Axis("w", "W", "column", "columns"),
+    "C": Axis("c", "C", "channel", "channels"),
+    "kh": Axis("r", "K_h", "kernel row", "kernel rows"),
+    "kw": Axis("s", "K_w", "kernel column", "kernel columns"),
+    "Cin": Axis("i", r"C_\mathrm{in}", "input channel", "input channels"),
+    "Cout": Axis("o", r"C_\mathrm{out}", "unit", "units"),
+}
+
+MAX_ELEMENTS = 65_536
+"""The largest tensor that is drawn."""
+
+MAX_LAID_OUT = 2**27
+"""The most numbers that the windows along an axis may hold together: 1 GiB in float64."""
+
+Shape = tuple[int, int, int, int]
+Index = tuple[int, int, int, int]
+Box = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which indices along one axis share a statistic with index i.
+
+    own: {i}; full: all; groups: i's block when the axis is cut into `parameter` equal blocks;
+    window: |i - j| <= `parameter`, cut at the border.
+    """
+
+    kind: str
+    parameter: int | None = None
+
+    KINDS: ClassVar = ("own", "full", "groups", "window")
+    PARAMETRIC: ClassVar = {"groups": 1, "window": 0}  # the smallest parameter that means something
+
+    def __post_init__(self) -> None:
+        if self.kind not in self.KINDS:
+            raise InvalidInput(f"{self.kind!r} is not a rule; own, full, groups(G) and window(R) are.")
+        least = self.PARAMETRIC.get(self.kind)
+        if (least is None) != (self.parameter is None) or (least is not None and self.parameter < least):
+            raise InvalidInput(
+                f"{self} is not a rule: groups takes a number from 1, window one from 0, own and full none."
+            )
+
+    def __str__(self) -> str:
+        return self.kind if self.parameter is None else f"{self.kind}({self.parameter})"
+
+    @classmethod
+    def parse(cls, text: str) -> "Rule":
+        """Read `own`, `full`, `groups(2)` or `window(1)`; raises InvalidInput on anything else."""
+        match = re.fullmatch(r"\s*([a-z]+)\s*(?:\(\s*(\d{1,6})\s*\))?\s*", text)
+        if not match:
+            raise InvalidInput(f"{text!r} is not a rule; own, full, groups(G) and window(R) are.")
+        return cls(match[1], None if match[2] is None else int(match[2]))
+
+    def count(self, n: int) -> int:
+        """Number of different statistics along an axis of length n."""
+        return {"full": 1, "groups": self.parameter}.get(self.kind, n)
+
+    def bounds(self, n: int) -> np.ndarray:
+        """For every index i, the half-open range [lo, hi) that shares a statistic with it; shape (n, 2)."""
+        i = np.arange(n)
+        if self.kind == "window":
+            reach = min(self.parameter, n)  # any radius is right, and none overflows the index
+            return np.stack([np.maximum(i - reach, 0), np.minimum(i + reach + 1, n)], axis=1)
+        size = n // self.count(n)
+        lo = i // size * size
+        return np.stack([lo, lo + size], axis=1)
+
+    def longest(self, n: int) -> int:
+        """Elements in the longest window along an axis of length n; 1 for the other rules, which need none."""
+        return min(2 * self.parameter + 1, n) if self.kind == "window" else 1
+
+    def check(self, n: int, axis: str) -> None:
+        """Raise InvalidInput when the rule does not fit an axis of length n, naming what would."""
+        if self.kind == "groups" and n % self.parameter:
+            raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {_spoken(divisors(n))} do.")
+
+    def canonical(self, n: int) -> "Rule":
+        """The plainest rule with the same effect on an axis of length n; on a single index all are `full`."""
+        lo, hi = self.bounds(n).T
+        if np.all(hi - lo == n):
+            return FULL
+        return OWN if np.all(hi - lo == 1) else self
+
+
+OWN, FULL = Rule("own"), Rule("full")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A rule for each axis, in memory order: the box of elements that share a statistic with each element."""
+
+    rules: tuple[Rule, Rule, Rule, Rule]
+
+    @classmethod
+    def parse(cls, text: str, axes: Sequence[str] = AXES["activation"]) -> "Field":
+        """Read `full, full, full, own` in axis order, or `N=full,C=groups(2)` with the other axes `own`."""
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if not any("=" in part for part in parts):
+            if len(parts) != len(axes):
+                raise InvalidInput(f"a field has a rule for each of {', '.join(axes)}; {text!r} has {len(parts)}.")
+            return cls(tuple(map(Rule.parse, parts)))
+        named = dict.fromkeys(axes, OWN)
+        for part in parts:
+            axis, _, rule = part.partition("=")
+            if axis.strip() not in named:
+                raise InvalidInput(f"{axis.strip()!r} is not an axis; {', '.join(axes)} are, as in {axes[0]}=full.")
+            named[axis.strip()] = Rule.parse(rule)
+        return cls(tuple(named.values()))
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.rules))
+
+    def named(self, axes: Sequence[str] = AXES["activation"]) -> dict[str, str]:
+        """The rules by axis name, as plain data."""
+        return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
+
+    def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"], limit: int = MAX_LAID_OUT) -> None:
+        """Raise InvalidInput when a rule does not fit the shape, or windows hold more numbers together than a limit."""
+        size = prod(shape)
+        longest = max(limit // size, 1)
+        for rule, n, axis in zip(self.rules, shape, axes, strict=True):
+            rule.check(n, axis)
+            if rule.longest(n) > longest:
+                most = (longest - 1) // 2
+                raise InvalidInput(
+                    f"{rule} along {axis} = {n} is too much for {size:,} elements; full and radii up to {most} are not."
+                )
+
+    def laid_out(self, shape: Shape) -> int:
+        """The most numbers that its windows along an axis hold together; without windows the tensor's."""
+        return prod(shape) * max(rule.longest(n) for rule, n in zip(self.rules, shape, strict=True))
+
+    def bounds(self, shape: Shape) -> list[np.ndarray]:
+        """For each axis, the range [lo, hi) of every index; four arrays of shape (n, 2)."""
+        return [rule.bounds(n) for rule, n in zip(self.rules, shape, strict=True)]
+
+    def box(self, index: Index, shape: Shape) -> Box:
+        """The half-open range per axis of the elements that share a statistic with the element at `index`."""
+        return tuple((int(b[i, 0]), int(b[i, 1])) for b, i in zip(self.bounds(shape), index, strict=True))
+
+    def size(self, index: Index, shape: Shape) -> int:
+        """Number of elements in the box of `index`."""
+        return prod(hi - lo for lo, hi in self.box(index, shape))
+
+    def sizes(self, shape: Shape) -> np.ndarray:
+        """Number of elements in the box of every element; an array of that shape."""
+        return prod(np.ix_(*(hi - lo for lo, hi in (bounds.T for bounds in self.bounds(shape)))))
+
+    def statistics_shape(self, shape: Shape) -> Shape:
+        """Shape of the statistics: 1 along full axes, G along grouped ones, n along the others."""
+        return tuple(rule.count(n) for rule, n in zip(self.rules, shape, strict=True))
+
+    def statistic(self, index: Index, shape: Shape) -> Index:
+        """Where, in the array of statistics, the statistic of the element at `index` stands."""
+        counts = self.statistics_shape(shape)
+        return tuple(i * count // n for i, count, n in zip(index, counts, shape, strict=True))
+
+    def canonical(self, shape: Shape) -> "Field":
+        """The plainest field with the same boxes on this shape; two fields act alike exactly when these are equal."""
+        return Field(tuple(rule.canonical(n) for rule, n in zip(self.rules, shape, strict=True)))
+
+    def parameters(self) -> dict[str, int]:
+        """The parameters that the rules take: groups and radius (kind of rule -> first value)."""
+        return {rule.kind: rule.parameter for rule in reversed(self.rules) if rule.parameter is not None}
+
+    def with_parameters(self, **parameters: int | None) -> "Field":
+        """The same rules with their parameters replaced by kind, as in `with_parameters(groups=3, window=1)`."""
+        return Field(
+            tuple(
+                rule if parameters.get(rule.kind) is None else replace(rule, parameter=parameters[rule.kind])
+                for rule in self.rules
+            )
+        )
+
+    @property
+    def blocks(self) -> "Field":
+        """The field without its windows: the axes along which the boxes are a partition, and `own` on the others."""
+        return Field(tuple(OWN if rule.kind == "window" else rule for rule in self.rules))
+
+    @property
+    def windows(self) -> list[tuple[int, Rule]]:
+        """The axes that have windows, counted from the end, with their rules."""
+        return [(axis - 4, rule) for axis, rule in enumerate(self.rules) if rule.kind == "window"]
+
+    @property
+    def coarse(self) -> "Field":
+        """The smallest partition into boxes that contains every box of this field: windows become full."""
+        return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
+
+
+def divisors(n: int) -> list[int]:
+    """All divisors of n, ascending: the numbers of groups that n channels can be cut into."""
+    return [d for d in range(1, n + 1) if n % d == 0]
+
+
+def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], limit: int | None = None) -> Shape:
+    """Return the shape as four positive integers, or raise InvalidInput with what would be right."""
+    shape = tuple(int(n) for n in shape)
+    if len(shape) != len(axes):
+        raise InvalidInput(f"a tensor has the four axes {', '.join(axes)}; this one has {len(shape)}: {shape}.")
+    for n, axis in zip(shape, axes, strict=True):
+        if n < 1:
+            raise InvalidInput(f"{axis} = {n}: every axis needs at least one element.")
+    if limit is not None and prod(shape) > limit:
+        fits = largest_fit(shape, limit)
+        raise InvalidInput(
+            f"{' × '.join(map(str, shape))} is {prod(shape):,} elements, more than the {limit:,} that are drawn; "
+            f"{' × '.join(map(str, fits))} fits."
+        )
+    return shape
+
+
+def largest_fit(shape: Shape, limit: int) -> Shape:
+    """The shape made to fit into `limit` elements by cutting its longest axes to one length; none could be longer."""
+    length = bisect_right(range(1, limit + 1), limit, key=lambda m: prod(min(n, m) for n in shape))
+    fit = [min(n, length) for n in shape]
+    for axis, n in enumerate(shape):
+        fit[axis] = min(n, limit // (prod(fit) // fit[axis]))
+    return tuple(fit)
+
+
+def _spoken(numbers: Sequence[int]) -> str:
+    """1, 2, 3 or 6."""
+    *head, last = map(str, numbers)
+    return f"{', '.join(head)} or {last}" if head else last

@@ -1,0 +1,190 @@
+"""The general form, once, for NumPy arrays and torch tensors (array API).
+
+    v  = z - E_A[z]                    A: summation field; no centring where there is none
+    ẑ  = v / sqrt(ε + E_B[v²])         B: suppression field
+    y  = γ ẑ + β
+
+The four axes are counted from the end, so any number of leading axes may stand before them: a stack of
+networks is one array. Numerical care, all of it exact in exact arithmetic:
+
+- the smallest element of the field is taken off before the mean is, so that a huge mean costs a small spread
+  nothing, and a constant field becomes exactly zero;
+- v is divided by a power of two, of the field's largest element, before it is squared, so that 1e20 and 1e-20
+  neither overflow nor vanish in float32;
+- both hold for every single window: windows overlap, so along an axis that has them each brings its neighbours'
+  statistics to its own smallest or largest element before it averages them;
+- 0/0, a constant field at ε = 0, is 0: the limit of ε towards 0.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Field, Rule, check_shape
+from normviz.core.schemes import Scheme
+
+Array = Any
+"""A NumPy array or a torch tensor, of floating point."""
+
+
+class Normalized(NamedTuple):
+    """What the general form computes on its way; statistics have the shape of the field's statistics.
+
+    mean: E_A[z], or None without centring. v: the centred tensor. deviation: sqrt(ε + E_B[v²]) or the
+    largest singular value, or None. xhat: the normalized tensor. y: γ ẑ + β.
+    """
+
+    mean: Array | None
+    v: Array
+    deviation: Array | None
+    xhat: Array
+    y: Array
+
+
+quiet = np.errstate(invalid="ignore", over="ignore")
+"""NaN, Inf and numbers at the edge of their format are data to look at: they spoil their fields, without a warning."""
+
+
+@quiet
+def normalize(
+    z: Array, scheme: Scheme, eps: float | None = None, gain: Array | float = 1.0, bias: Array | float = 0.0
+) -> Normalized:
+    """Normalize z by the scheme's fields: y = γ · scale · v / sqrt(ε + E_B[v²]) + β.
+
+    Args:
+        z: (..., N, H, W, C), or (..., kh, kw, Cin, Cout) for a scheme that acts on weights.
+        scheme: a row of `SCHEMES`, or one with fields of your own.
+        eps: ε >= 0; the scheme's own where None.
+        gain, bias: γ and β, numbers or arrays that broadcast against z.
+
+    Raises:
+        InvalidInput: fewer than four axes or an empty one, a field that does not fit them, or a negative ε.
+
+    Source: Ren et al. 2017, the general form above Table 2; spectral norm: Miyato et al. 2018, eq. 8.
+    """
+    shape = check_shape(z.shape[-4:], scheme.axes)
+    scheme.check(shape)
+    eps = (scheme.eps or 0.0) if eps is None else eps
+    if not 0 <= eps < float("inf"):
+        raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
+    v, mean = (z, None) if scheme.summation is None else centre(z, scheme.summation)
+    if scheme.suppression is None:
+        deviation, xhat = None, v
+    else:
+        deviation = largest_singular_value(z) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)
+        xhat = _divide(v, spread(deviation, scheme.suppression, v.shape))
+        xhat = xhat * scheme.scale(shape)
+    return Normalized(mean, v, deviation, xhat, xhat * gain + bias)
+
+
+def centre(z: Array, field: Field) -> tuple[Array, Array]:
+    """v = z - E_A[z], and E_A[z] in the shape of the field's statistics."""
+    xp = array_namespace(z)
+    anchor = _constant(reduce(z, field.blocks, xp.min))
+    anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
+    above = reduce(z - spread(anchor, field.blocks, z.shape), field.blocks, xp.mean)  # the mean, from the anchor up
+    for axis, rule in field.windows:
+        near = _window(anchor, rule, axis)
+        lowest = xp.min(near, axis=axis, keepdims=True)
+        above = _window_mean(_window(above, rule, axis) + (near - lowest), rule, axis)
+        anchor = xp.squeeze(lowest, axis=axis)
+    v = (z - spread(anchor, field, z.shape)) - spread(above, field, z.shape)
+    return v, anchor + above
+
+
+def root_mean_square(v: Array, field: Field, eps: float = 0.0) -> Array:
+    """sqrt(ε + E_B[v²]), in the shape of the field's statistics."""
+    xp = array_namespace(v)
+    finfo = xp.finfo(v.dtype)
+    least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
+    largest = xp.clip(_constant(reduce(xp.abs(v), field.blocks, xp.max)), least, most)
+    scale = xp.asarray(2.0, dtype=v.dtype, device=largest.device) ** xp.floor(xp.log2(largest))
+    mean_square = reduce(xp.square(v / spread(scale, field.blocks, v.shape)), field.blocks, xp.mean)
+    for axis, rule in field.windows:
+        near = _window(scale, rule, axis)
+        largest = xp.max(near, axis=axis, keepdims=True)
+        mean_square = _window_mean(_window(mean_square, rule, axis) * xp.square(near / largest), rule, axis)
+        scale = xp.squeeze(largest, axis=axis)
+    mean_square = mean_square + (eps**0.5 / scale) ** 2
+    # The root has no derivative at 0; a constant field at ε = 0 gets none, rather than NaN.
+    vanishes = mean_square == 0
+    root = xp.sqrt(xp.where(vanishes, xp.ones_like(mean_square), mean_square))
+    return scale * xp.where(vanishes, xp.zeros_like(root), root)
+
+
+def largest_singular_value(weight: Array) -> Array:
+    """The spectral norm of the (kh·kw·Cin, Cout) matrix of a weight tensor; shape (..., 1, 1, 1, 1)."""
+    xp = array_namespace(weight)
+    fan_in, fan_out = int(np.prod(weight.shape[-4:-1])), weight.shape[-1]
+    matrix = xp.reshape(weight, (*weight.shape[:-4], fan_in, fan_out))
+    # The decomposition raises on NaN and Inf, where every other statistic becomes NaN.
+    finite = xp.isfinite(matrix)
+    largest = xp.linalg.svdvals(xp.where(finite, matrix, xp.zeros_like(matrix)))[..., :1]
+    all_finite = xp.all(xp.all(finite, axis=-1), axis=-1)[..., None]
+    return xp.where(all_finite, largest, xp.full_like(largest, float("nan")))[..., None, None, None]
+
+
+def reduce(x: Array, field: Field, how: Any) -> Array:
+    """Reduce x over every box of a field without windows, axis by axis, to the shape of the field's statistics.
+
+    `how` is `xp.mean`, `xp.min` or `xp.max`: each of them over a box is the same over its axes in turn.
+    """
+    for axis, rule in zip(range(-4, 0), field.rules, strict=True):
+        n = x.shape[axis]
+        blocks = rule.count(n)
+        if blocks == 1 < n:
+            x = how(x, axis=axis, keepdims=True)
+        elif blocks < n:
+            x = how(array_namespace(x).reshape(x, _split(x.shape, axis, (blocks, n // blocks))), axis=axis)
+    return x
+
+
+def spread(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
+    """Give every element its statistic: an array that broadcasts against one of this shape."""
+    xp = array_namespace(statistic)
+    for axis in range(-4, 0):
+        blocks, n = statistic.shape[axis], shape[axis]
+        if 1 < blocks < n:
+            statistic = xp.repeat(statistic, n // blocks, axis=axis)
+    return statistic
+
+
+def _window(x: Array, rule: Rule, axis: int) -> Array:
+    """Lay the window of every index along a new axis behind its own; a cut window repeats its last element.
+
+    Multiplying by a banded matrix would let one non-finite element (0 · inf) spoil windows that it is not in.
+    """
+    xp = array_namespace(x)
+    lo, hi = rule.bounds(x.shape[axis]).T[:, :, None]
+    index = np.minimum(lo + np.arange((hi - lo).max()), hi - 1)
+    flat = xp.asarray(index.ravel(), device=x.device)
+    return xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split(x.shape, axis, index.shape))
+
+
+def _window_mean(windows: Array, rule: Rule, axis: int) -> Array:
+    """The mean of every window that `_window` has laid out, without the elements that it repeats."""
+    xp = array_namespace(windows)
+    n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)
+    size = np.diff(rule.bounds(n))
+    inside = xp.asarray((np.arange(longest) < size).reshape(n, longest, *behind), device=windows.device)
+    total = xp.sum(xp.where(inside, windows, xp.zeros_like(windows)), axis=axis)
+    return total / xp.asarray(size.reshape(n, *behind), dtype=windows.dtype, device=windows.device)
+
+
+def _split(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
+    """The shape with one axis replaced by two; the second of them is then at `axis`, counted from the end."""
+    position = axis % len(shape)
+    return (*shape[:position], *parts, *shape[position + 1 :])
+
+
+def _divide(v: Array, deviation: Array) -> Array:
+    """v / deviation, where 0/0 is 0."""
+    xp = array_namespace(v)
+    return v / xp.where(deviation == 0, xp.ones_like(deviation), deviation)
+
+
+def _constant(x: Array) -> Array:
+    """The same numbers with no gradient through them: they cancel out of the result."""
+    return x.detach() if hasattr(x, "detach") else x

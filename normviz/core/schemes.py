@@ -1,0 +1,327 @@
+"""The schemes: a row of data each. Everything the app says or does about a scheme derives from its row.
+
+A new activation scheme is a new row here and nothing else.
+"""
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import AXES, FULL, MAX_LAID_OUT, Field, Rule, Shape
+
+DEFAULT_EPS = 1e-5
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where a scheme comes from."""
+
+    text: str
+    arxiv: str | None = None
+
+    @property
+    def url(self) -> str | None:
+        """The paper's page, or None where there is no paper."""
+        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """One normalizer: v = z - E_A[z]; ẑ = scale · v / sqrt(ε + E_B[v²]); y = γ ẑ + β.
+
+    Attributes:
+        key: name in links, files and on the command line.
+        name: name in sentences.
+        label: short name on buttons.
+        about: what it does, in one sentence.
+        reference: the paper.
+        acts_on: "activation" (N, H, W, C), "weight" (kh, kw, Cin, Cout), "both" or "none".
+        summation: A, the field whose mean is taken off; None: no centring.
+        suppression: B, the field whose mean square divides; None: no division.
+        eps: the default ε, or None where the paper has none (it is then 0).
+        gain, bias: the axes along which γ and β vary; None: not learned. An empty tuple: one number.
+        keeps: the state kept beside the parameters, for inference.
+        per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
+        spectral: divide by the largest singular value instead; the one scheme outside the form.
+        weight: key of the scheme that acts on the weights in front of this one.
+        torch, keras: the layer that computes it on channels-first and channels-last input, with the
+            sizes N, H, W, C, groups G and eps as fields to fill in; None: the framework has none.
+    """
+
+    key: str
+    name: str
+    label: str
+    about: str
+    reference: Reference
+    acts_on: str = "activation"
+    summation: Field | None = None
+    suppression: Field | None = None
+    eps: float | None = DEFAULT_EPS
+    gain: tuple[str, ...] | None = ("C",)
+    bias: tuple[str, ...] | None = ("C",)
+    keeps: tuple[str, ...] = ()
+    per_fan_in: bool = False
+    spectral: bool = False
+    weight: str | None = None
+    torch: str | None = None
+    keras: str | None = None
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the four axes of the tensor that the fields speak of."""
+        return AXES["weight" if self.acts_on == "weight" else "activation"]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields that there are: A and B, one of them, or none."""
+        return tuple(field for field in (self.summation, self.suppression) if field is not None)
+
+    @property
+    def field(self) -> Field | None:
+        """The field to look at first: what divides an element, or what centres it where nothing divides."""
+        return self.suppression or self.summation
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The parameters of its rules and their values, by kind: {"groups": 2}, {"window": 1} or {}."""
+        return {kind: value for field in reversed(self.fields) for kind, value in field.parameters().items()}
+
+    @property
+    def on_weights(self) -> "Scheme | None":
+        """The part that acts on the weights: itself, the scheme in front of it, or None."""
+        return self if self.acts_on == "weight" else SCHEMES.get(self.weight)
+
+    @property
+    def on_activations(self) -> "Scheme | None":
+        """The part that acts on the summed inputs, or None."""
+        return None if self.acts_on == "weight" else self
+
+    def scale(self, shape: Shape) -> float:
+        """What ẑ is multiplied by beside the deviation: 1 / sqrt(fan-in) where the scheme says so, else 1."""
+        return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0
+
+    def with_parameters(self, groups: int | None = None, radius: int | None = None) -> "Scheme":
+        """The scheme with another number of groups or another radius, wherever its rules take one."""
+        return self._with_fields(lambda field: field.with_parameters(groups=groups, window=radius))
+
+    def with_fields(self, summation: Field | None, suppression: Field | None) -> "Scheme":
+        """The scheme with other fields."""
+        return replace(self, summation=summation, suppression=suppression)
+
+    def check(self, shape: Shape, limit: int = MAX_LAID_OUT) -> None:
+        """Raise InvalidInput when a field does not fit the shape, or its windows hold more numbers than a limit."""
+        for field in self.fields:
+            field.check(shape, self.axes, limit)
+
+    def fits(self, shape: Shape) -> bool:
+        """Whether every field fits the shape."""
+        try:
+            self.check(shape)
+        except InvalidInput:
+            return False
+        return True
+
+    def canonical(self, shape: Shape) -> tuple:
+        """What the scheme computes on this shape, in a form that is equal for schemes that compute the same."""
+        fields = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
+        return self.axes, *fields, self.per_fan_in, self.spectral, self.weight
+
+    def _with_fields(self, change) -> "Scheme":
+        return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))
+
+
+def _on(text: str, axes: str = "activation") -> dict[str, Field]:
+    """Both fields alike: the case of nearly all schemes."""
+    field = Field.parse(text, AXES[axes])
+    return {"summation": field, "suppression": field}
+
+
+IOFFE = Reference("Ioffe & Szegedy 2015, Batch Normalization", "1502.03167")
+BA = Reference("Ba, Kiros & Hinton 2016, Layer Normalization", "1607.06450")
+REN = Reference("Ren et al. 2017, Normalizing the Normalizers", "1611.04520")
+
+_ROWS = (
+    Scheme(
+        key="none",
+        name="no normalization",
+        label="None",
+        about="The baseline: the tensor passes unchanged.",
+        reference=Reference("–"),
+        acts_on="none",
+        eps=None,
+        gain=None,
+        bias=None,
+        torch="nn.Identity()",
+        keras="keras.layers.Identity()",
+    ),
+    Scheme(
+        key="batch",
+        name="batch normalization",
+        label="Batch",
+        about="Each channel is centred and scaled over all cases and positions of the mini-batch.",
+        reference=IOFFE,
+        **_on("full, full, full, own"),
+        keeps=("running mean", "running variance"),
+        torch="nn.BatchNorm2d({C}, eps={eps})",
+        keras="keras.layers.BatchNormalization(axis=-1, epsilon={eps})",
+    ),
+    Scheme(
+        key="layer",
+        name="layer normalization",
+        label="Layer",
+        about="Each case is centred and scaled over its whole layer: all positions and channels.",
+        reference=BA,
+        **_on("own, full, full, full"),
+        gain=("H", "W", "C"),
+        bias=("H", "W", "C"),
+        torch="nn.LayerNorm(({C}, {H}, {W}), eps={eps})",
+        keras="keras.layers.LayerNormalization(axis=(1, 2, 3), epsilon={eps})",
+    ),
+    Scheme(
+        key="layer-channels",
+        name="layer normalization over channels",
+        label="Layer (channels)",
+        about="Each position of each case is centred and scaled over its channels, as transformers do with a token.",
+        reference=BA,
+        **_on("own, own, own, full"),
+        torch="nn.LayerNorm({C}, eps={eps})",
+        keras="keras.layers.LayerNormalization(axis=-1, epsilon={eps})",
+    ),
+    Scheme(
+        key="layer-spatial",
+        name="“layer normalization” over positions",
+        label="Layer (spatial)",
+        about="A reading of layer norm for convolutions, found in tutorials: instance norm by another name.",
+        reference=Reference("Mao 2019, Layer Normalization Explained (a blog's reading)"),
+        **_on("own, full, full, own"),
+        torch="nn.InstanceNorm2d({C}, eps={eps}, affine=True)",
+        keras="keras.layers.GroupNormalization(groups=-1, axis=-1, epsilon={eps})",
+    ),
+    Scheme(
+        key="instance",
+        name="instance normalization",
+        label="Instance",
+        about="Each channel of each case is centred and scaled over its positions; a picture's contrast goes.",
+        reference=Reference("Ulyanov, Vedaldi & Lempitsky 2016, Instance Normalization", "1607.08022"),
+        **_on("own, full, full, own"),
+        torch="nn.InstanceNorm2d({C}, eps={eps}, affine=True)",
+        keras="keras.layers.GroupNormalization(groups=-1, axis=-1, epsilon={eps})",
+    ),
+    Scheme(
+        key="group",
+        name="group normalization",
+        label="Group",
+        about="A case's channels are cut into G groups; each is centred and scaled over its channels and positions.",
+        reference=Reference("Wu & He 2018, Group Normalization", "1803.08494"),
+        **_on("own, full, full, groups(2)"),
+        torch="nn.GroupNorm({G}, {C}, eps={eps})",
+        keras="keras.layers.GroupNormalization(groups={G}, axis=-1, epsilon={eps})",
+    ),
+    Scheme(
+        key="rms",
+        name="RMS normalization",
+        label="RMS",
+        about="Each position is divided by the root mean square of its channels, without centring.",
+        reference=Reference("Zhang & Sennrich 2019, Root Mean Square Layer Normalization", "1910.07467"),
+        suppression=Field.parse("own, own, own, full"),
+        bias=None,
+        torch="nn.RMSNorm({C}, eps={eps})",
+        keras="keras.layers.RMSNormalization(axis=-1, epsilon={eps})",
+    ),
+    Scheme(
+        key="divisive",
+        name="divisive normalization",
+        label="Divisive",
+        about="Each element is centred and scaled over its neighbours within a radius, as neurons are in the brain.",
+        reference=REN,
+        **_on("own, window(1), window(1), window(1)"),
+    ),
+    Scheme(
+        key="weight",
+        name="weight normalization",
+        label="Weight",
+        about="Each unit's incoming weight vector is scaled to length g; the data are not touched.",
+        reference=Reference("Salimans & Kingma 2016, Weight Normalization", "1602.07868"),
+        acts_on="weight",
+        suppression=Field.parse("full, full, full, own", AXES["weight"]),
+        eps=None,
+        gain=("Cout",),
+        bias=None,
+        per_fan_in=True,
+        torch="nn.utils.parametrizations.weight_norm({layer}, dim=0)",
+    ),
+    Scheme(
+        key="weight-standardization",
+        name="weight standardization",
+        label="Weight std.",
+        about="Each unit's incoming weights are centred and scaled to variance 1.",
+        reference=Reference("Qiao et al. 2019, Weight Standardization", "1903.10520"),
+        acts_on="weight",
+        **_on("full, full, full, own", "weight"),
+        gain=None,
+        bias=None,
+    ),
+    Scheme(
+        key="spectral",
+        name="spectral normalization",
+        label="Spectral",
+        about="All weights of the layer are divided by the largest singular value of its weight matrix.",
+        reference=Reference("Miyato et al. 2018, Spectral Normalization for GANs", "1802.05957"),
+        acts_on="weight",
+        suppression=Field((FULL,) * 4),
+        eps=None,
+        gain=None,
+        bias=None,
+        spectral=True,
+        keeps=("left singular vector", "right singular vector"),
+        torch="nn.utils.parametrizations.spectral_norm({layer}, n_power_iterations=2000)",
+        keras="keras.layers.SpectralNormalization({layer}, power_iterations=2000)",
+    ),
+    Scheme(
+        key="layer-weight",
+        name="layer normalization behind weight normalization",
+        label="Layer + weight",
+        about="Weight norm in front of layer norm: layer norm made invariant to the scale of single weight vectors.",
+        reference=Reference("An open question on Ba et al. 2016: weight norm in front of layer norm"),
+        acts_on="both",
+        **_on("own, full, full, full"),
+        gain=("H", "W", "C"),
+        bias=("H", "W", "C"),
+        weight="weight",
+        torch="nn.LayerNorm(({C}, {H}, {W}), eps={eps})",
+        keras="keras.layers.LayerNormalization(axis=(1, 2, 3), epsilon={eps})",
+    ),
+    Scheme(
+        key="custom",
+        name="a scheme of your own",
+        label="Custom",
+        about="Any rule on any axis, for what is averaged and for what divides.",
+        reference=REN,
+        **_on("full, full, own, own"),
+    ),
+)
+
+SCHEMES: dict[str, Scheme] = {row.key: row for row in _ROWS}
+"""Every scheme by key, in the order in which the app shows them."""
+
+
+def get_scheme(key: str, groups: int | None = None, radius: int | None = None) -> Scheme:
+    """The scheme of that key with its parameters filled in; raises InvalidInput for an unknown key."""
+    if key not in SCHEMES:
+        raise InvalidInput(f"{key!r} is not a scheme; {', '.join(SCHEMES)} are.")
+    for kind, value in (("groups", groups), ("window", radius)):
+        if value is not None:
+            Rule(kind, value)  # refuses 0 groups and a negative radius, whether or not the scheme has any
+    return SCHEMES[key].with_parameters(groups, radius)
+
+
+def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
+    """The other registered schemes that compute the same on this shape, whatever they are called.
+
+    Those with a paper first. Parameters' shapes are left aside: one group is layer norm even though PyTorch's gains
+    differ in shape.
+    """
+    own = scheme.canonical(shape)
+    others = (row for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
+    found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
+    return sorted(found, key=lambda row: row.reference.arxiv is None)

@@ -1,0 +1,111 @@
+"""What a scheme computes on a tensor: the statistics as a table, and what one element goes through."""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import OWN, Field, Index
+from normviz.core.normalize import Normalized, centre, normalize, quiet, root_mean_square, spread
+from normviz.core.schemes import Scheme
+
+
+class Element(NamedTuple):
+    """The way of one element: x, the mean taken off, v, the deviation that divides, x̂ and y; None: no such step."""
+
+    x: float
+    mean: float | None
+    v: float
+    deviation: float | None
+    xhat: float
+    y: float
+
+
+def element(x: np.ndarray, result: Normalized, scheme: Scheme, index: Index) -> Element:
+    """What happened to the element at `index` of a tensor that `normalize` has seen."""
+
+    def own(statistic: np.ndarray | None, field: Field | None) -> float | None:
+        return None if statistic is None else float(statistic[field.statistic(index, x.shape)])
+
+    return Element(
+        x=float(x[index]),
+        mean=own(result.mean, scheme.summation),
+        v=float(result.v[index]),
+        deviation=own(result.deviation, scheme.suppression),
+        xhat=float(result.xhat[index]),
+        y=float(result.y[index]),
+    )
+
+
+class Saturation(NamedTuple):
+    """How one element's x̂ follows the contrast c of the whole tensor, c v / sqrt(ε + c² E_B[v²]) (Ren et al. 2017).
+
+    Linear in c, of slope v/√ε, far below the knee c = sqrt(ε / E_B[v²]); saturated at v / sqrt(E_B[v²]) far beyond.
+
+    v: of the tensor as it is, c = 1. root: sqrt(E_B[v²]). level: where x̂ saturates.
+    """
+
+    v: float
+    root: float
+    level: float
+
+    @quiet
+    def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
+        """x̂ at every contrast c > 0."""
+        below = np.hypot(eps**0.5, contrasts * self.root)
+        return self.level * (contrasts * self.root / np.where(below == 0, 1, below))
+
+    def knee(self, eps: float) -> float:
+        """The contrast at which ε is as large as c² E_B[v²]; infinite where v is 0 in the whole field."""
+        return eps**0.5 / self.root if self.root else inf
+
+    def slope(self, eps: float) -> float:
+        """x̂ by contrast far below the knee; infinite at ε = 0, which has no such part."""
+        return self.v / eps**0.5 if eps else inf
+
+
+def saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturation:
+    """How x̂ of the element at `index` follows the contrast, under a scheme that divides."""
+    alone = element(x, normalize(x, scheme, 0.0), scheme, index)
+    return Saturation(alone.v, alone.deviation, alone.xhat)
+
+
+def joint_field(scheme: Scheme) -> Field:
+    """The coarsest field along whose boxes both statistics are constant: one row of the table per box."""
+    first, last = scheme.fields[0], scheme.fields[-1]
+    return Field(tuple(a if a == b else OWN for a, b in zip(first.rules, last.rules, strict=True)))
+
+
+def variance(x: np.ndarray, field: Field) -> np.ndarray:
+    """E_B[x²] - E_B[x]² over every box, in the shape of the field's statistics."""
+    v, _ = centre(x, field.coarse)  # exact for partitions, where E_B[v] is 0; windows then lose no digits to the mean
+    return np.maximum(root_mean_square(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
+
+
+@quiet
+def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[str, np.ndarray]:
+    """One row per statistic, as columns: its indices by axis name, elements, mean, variance, rms, divisor.
+
+    Indices are those of the statistic: of the block on a grouped axis, absent where there is only one. mean is
+    over the summation field (over the suppression field where nothing is centred); variance and rms are the
+    plain ones of x over the suppression field; divisor is what the scheme divides v by, sqrt(ε + E_B[v²]) for
+    the general form. Without fields, an empty table.
+    """
+    if not scheme.fields:
+        return {}
+    averaged, divided = scheme.fields[0], scheme.fields[-1]
+    counts = joint_field(scheme).statistics_shape(x.shape)
+    first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
+
+    def rows(statistic: np.ndarray, field: Field) -> np.ndarray:
+        return np.broadcast_to(spread(statistic, field, x.shape), x.shape)[first].reshape(-1)
+
+    indices = zip(scheme.axes, np.indices(counts).reshape(4, -1), counts, strict=True)
+    columns = {axis: index for axis, index, count in indices if count > 1}
+    columns["elements"] = divided.sizes(x.shape)[first].reshape(-1)
+    columns["mean"] = rows(centre(x, averaged)[1], averaged)
+    columns["variance"] = rows(variance(x, divided), divided)
+    columns["rms"] = rows(root_mean_square(x, divided), divided)
+    if result.deviation is not None:
+        columns["divisor"] = rows(result.deviation, divided) / scheme.scale(x.shape)
+    return columns

@@ -1,0 +1,155 @@
+"""What should come out: one rule for every scheme, every transformation and any fields.
+
+A scheme is invariant exactly when it divides and s is constant inside every one of its fields, or when it centres
+and t is constant inside every summation field (δ > 0, ε = 0). A scheme on the weights absorbs by the same rule what
+it can of a change of the weights; changes of the data pass through it, and the scheme behind it meets the rest.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from normviz.core.fields import AXIS, FULL, Field, Shape
+from normviz.core.schemes import Scheme
+from normviz.core.transformations import Transformation
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the rule says of a cell, and why, in a sentence; `fades`: it is lost to ε > 0 alone, little by little."""
+
+    invariant: bool
+    reason: str
+    fades: bool = False
+
+
+def predict(
+    scheme: Scheme,
+    transformation: Transformation,
+    layer: str,
+    shape: Shape,
+    weight_shape: Shape,
+    eps: float = 0.0,
+) -> Verdict:
+    """Whether a scheme absorbs a transformation of a layer.
+
+    Args:
+        scheme, transformation: a row and a column of Table 1.
+        layer: "dense" or "conv".
+        shape, weight_shape: of its summed inputs (N, H, W, C) and its weights (kh, kw, Cin, Cout).
+        eps: ε of the scheme on the activations; that on the weights has none.
+    """
+    weights = scheme.on_weights
+    name = scheme.name
+    if weights is not None and transformation.on == "weights":
+        factor, shift = transformation.weight_factor, transformation.weight_shift
+        own = _absorbs(weights, factor, shift, weight_shape, transformation.weight_varies)
+        if own.invariant:
+            return Verdict(
+                True,
+                f"{_sentence(weights.name)} absorbs it before anything is summed: {own.reason}",
+            )
+        if weights is scheme:
+            return Verdict(False, f"{_sentence(name)} does not absorb it: {own.reason}")
+        if transformation.weight_shift is not None and weights.suppression is not None:
+            reason = "it divides each changed vector by its new length, so that no common shift is left to take off"
+            return Verdict(False, f"{_sentence(weights.name)} stands in front: {reason}.")
+    if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
+        return Verdict(
+            True,
+            f"{_sentence(weights.name)} centres each filter, so that a constant input sums to nothing.",
+        )
+    if scheme.acts_on == "weight":
+        return Verdict(
+            False,
+            f"{_sentence(name)} does not see the data, so the summed inputs change with them.",
+        )
+    shift = transformation.shift.get(layer)
+    verdict = _absorbs(scheme, transformation.factor, shift, shape, transformation.varies)
+    if verdict.invariant and transformation.factor is not None and eps > 0:
+        reason = f"{transformation.name}: constant inside every field, but ε = {eps:g} under the root is not re-scaled."
+        return Verdict(False, _sentence(reason), fades=True)
+    return Verdict(verdict.invariant, _sentence(f"{transformation.name}: {verdict.reason}"))
+
+
+def degenerate(scheme: Scheme, shape: Shape) -> str | None:
+    """Why invariance would say nothing on this shape, in a sentence; None where it does say something.
+
+    A centred field of one element is zero, and 0/0 once divided; where a single element divides itself only its
+    sign is left, and of a centred pair that divides itself only ±1.
+    """
+    if scheme.acts_on == "weight":
+        return None
+    averaged = None if scheme.summation is None else scheme.summation.sizes(shape)
+    if averaged is not None and averaged.min() == 1:
+        return "A field of one element, centred, is zero."
+    if scheme.suppression is None:
+        return None
+    if averaged is not None and ((averaged == 2) & _same_boxes(*scheme.fields, shape)).any():
+        return "A field of two elements, centred and divided by itself, is always +1 and −1."
+    if scheme.suppression.sizes(shape).min() == 1:
+        return "An element divided by its own size leaves only its sign."
+    return None
+
+
+def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_shape: Shape) -> bool:
+    """Whether the summed inputs do not change because γ, one number per input channel, meets weights of mean zero."""
+    if transformation.on != "data" or transformation.factor is not None or weights.summation is None:
+        return False
+    field = weights.summation.canonical(weight_shape)
+    covers_all_inputs = all(rule == FULL for rule in field.rules[:3])
+    return covers_all_inputs and weight_shape[2] == 1
+
+
+def _absorbs(
+    scheme: Scheme,
+    factor: tuple[str, ...] | None,
+    shift: Iterable[str] | None,
+    shape: Shape,
+    varies: str,
+) -> Verdict:
+    """The rule, on one tensor."""
+    if factor is not None:
+        if scheme.suppression is None:
+            return Verdict(False, "nothing divides, so a factor stays.")
+        crossed = _crossed(scheme.fields, scheme.axes, factor, shape)
+        if crossed:
+            return Verdict(
+                False,
+                f"{varies}, and the field spans {crossed}: the factor is not constant inside it.",
+            )
+        return Verdict(True, f"{varies}, constant inside every field: it divides out.")
+    if scheme.summation is None:
+        return Verdict(False, "nothing is centred, so a shift stays.")
+    crossed = _crossed((scheme.summation,), scheme.axes, shift, shape)
+    if crossed:
+        return Verdict(
+            False,
+            f"{varies}, and the summation field spans {crossed}: the shift is not constant inside it.",
+        )
+    return Verdict(
+        True,
+        f"{varies}, constant inside every summation field: it is taken off with the mean.",
+    )
+
+
+def _crossed(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:
+    """The axes along which something varies inside a field, in words; empty where it is constant."""
+    spans = []
+    for position, axis in enumerate(axes):
+        bounds = (field.rules[position].bounds(shape[position]) for field in fields)
+        if axis in varying and any((b[:, 1] - b[:, 0]).max() > 1 for b in bounds):
+            spans.append(f"the {AXIS[axis].many}")
+    return " and ".join(spans)
+
+
+def _same_boxes(a: Field, b: Field, shape: Shape) -> np.ndarray:
+    """For every element, whether its box is the same in both fields."""
+    same = (np.all(x == y, axis=1).astype(int) for x, y in zip(a.bounds(shape), b.bounds(shape), strict=True))
+    return prod(np.ix_(*same)) == 1
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,157 @@
+"""The six columns of Table 1 (Ba, Kiros & Hinton 2016) as data.
+
+Each changes the summed inputs by a factor and a shift, a' = s·a + t. All that decides invariance is along which
+axes s and t vary, on the activations (N, H, W, C) and, for changes of the weights, on (kh, kw, Cin, Cout) too.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import AXIS
+
+LAYERS = ("dense", "conv")
+OPTIMIZERS = ("sgd", "momentum", "adam")
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """One column of Table 1.
+
+    Attributes:
+        key, name: in links and on the command line; in sentences.
+        change: what is changed, in LaTeX.
+        on: "weights" or "data".
+        factor: the axes of a along which s varies; None: s = 1. An empty tuple: one δ for all.
+        shift: by layer, the axes of a along which t varies; empty: t = 0.
+        weight_factor, weight_shift: the same on the weight tensor itself; None: no such change.
+        varies, weight_varies: why s or t varies so, on the summed inputs and on the weights.
+    """
+
+    key: str
+    name: str
+    change: str
+    on: str
+    factor: tuple[str, ...] | None = None
+    shift: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    weight_factor: tuple[str, ...] | None = None
+    weight_shift: tuple[str, ...] | None = None
+    varies: str = ""
+    weight_varies: str = ""
+
+    @property
+    def plain(self) -> str:
+        """What is changed, as text: W′ = δW."""
+        text = re.sub(r"\\text\{([^}]*)\}", r"\1", self.change)
+        for latex, sign in (
+            (r"\delta ", "δ"),
+            (r"\gamma", "γ"),
+            ("_i", "ᵢ"),
+            ("_n", "ₙ"),
+            ("'", "′"),
+        ):
+            text = text.replace(latex, sign)
+        return " ".join(text.split())
+
+    def on_sums(self, layer: str) -> str:
+        """What it does to the summed inputs, a' = s·a + t, in LaTeX: s and t carry the indices that they vary along."""
+        axes = ("N", "C") if layer == "dense" else ("N", "H", "W", "C")
+
+        def indexed(symbol: str, along: tuple[str, ...]) -> str:
+            letters = "".join(AXIS[axis].letter for axis in axes if axis in along)
+            return f"{symbol}_{{{letters}}}" if letters else symbol
+
+        a = indexed("a", axes)
+        changed = a.replace("a", "a'", 1)
+        if self.factor is None:
+            return f"{changed} = {a} + {indexed('t', self.shift[layer])}"
+        return f"{changed} = {indexed('s', self.factor)}\\, {a}"
+
+    def rate_factor(self, optimizer: str, delta: float) -> float:
+        """What the learning rate of the re-scaled weights has to be multiplied by for the twins to stay together.
+
+        The gradient by weights that are δ times as large is 1/δ of the original's, and must move them δ times as
+        far: δ² for SGD, with or without momentum; Adam's steps do not depend on the gradient's size, so δ. All
+        other changes leave the gradient by the weights as it is: 1.
+        """
+        if optimizer not in OPTIMIZERS:
+            raise InvalidInput(f"{optimizer!r} is not an optimizer; {', '.join(OPTIMIZERS)} are.")
+        if self.weight_factor is None:
+            return 1.0
+        return delta if optimizer == "adam" else delta**2
+
+
+TRANSFORMATIONS: dict[str, Transformation] = {
+    row.key: row
+    for row in (
+        Transformation(
+            "weight-matrix-rescaling",
+            "weight matrix re-scaling",
+            r"W' = \delta W",
+            on="weights",
+            factor=(),
+            weight_factor=(),
+            varies="one factor for all summed inputs",
+            weight_varies="one factor for all weights",
+        ),
+        Transformation(
+            "weight-matrix-recentering",
+            "weight matrix re-centring",
+            r"w_i' = w_i + \gamma \text{ for every unit } i",
+            on="weights",
+            shift={"dense": ("N",), "conv": ("N", "H", "W")},
+            weight_shift=("kh", "kw", "Cin"),
+            varies="γ·x is added, which differs from input to input but not from unit to unit",
+            weight_varies="γ differs from one input of a unit to the next",
+        ),
+        Transformation(
+            "weight-vector-rescaling",
+            "weight vector re-scaling",
+            r"w_i' = \delta w_i \text{ for one unit } i",
+            on="weights",
+            factor=("C",),
+            weight_factor=("Cout",),
+            varies="the factor of one unit differs from that of the others",
+            weight_varies="the factor of one unit differs from that of the others",
+        ),
+        Transformation(
+            "dataset-rescaling",
+            "dataset re-scaling",
+            r"x' = \delta x",
+            on="data",
+            factor=(),
+            varies="one factor for all summed inputs",
+        ),
+        Transformation(
+            "dataset-recentering",
+            "dataset re-centring",
+            r"x' = x + \gamma \text{ for every case}",
+            on="data",
+            shift={"dense": ("C",), "conv": ("C",)},
+            varies="w_i·γ is added, which differs from unit to unit but not from case to case",
+        ),
+        Transformation(
+            "case-rescaling",
+            "single training case re-scaling",
+            r"x_n' = \delta x_n \text{ for one case } n",
+            on="data",
+            factor=("N",),
+            varies="the factor of one case differs from that of the others",
+        ),
+    )
+}
+"""The columns by key, in the paper's order."""
+
+PAPER = {
+    "batch": (True, False, True, True, True, False),
+    "weight": (True, False, True, False, False, False),
+    "layer": (True, True, False, True, False, True),
+}
+"""Ba, Kiros & Hinton 2016, Table 1, transcribed: a row per scheme, in the order of `TRANSFORMATIONS`."""
+
+
+def paper_says(scheme: str, transformation: str) -> bool | None:
+    """The paper's cell; None where Table 1 has no such row."""
+    row = PAPER.get(scheme)
+    return None if row is None else row[list(TRANSFORMATIONS).index(transformation)]

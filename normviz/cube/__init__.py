@@ -1,0 +1,1 @@
+"""The tensor as a picture: where its cells stand, and the figure."""

@@ -1,0 +1,290 @@
+"""The cube: a tensor's cells in 3-D, one mesh for all of them, drawn from arrays that say what each cell is worth.
+
+Traces, in order: the cells; the lines between them; the field, its edges and the element (empty here: the
+browser fills them for the element under the pointer, from `hover_data`); the names of the blocks.
+"""
+
+import base64
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from normviz.core.fields import Box, Field, Shape
+from normviz.cube.layout import Layout, grid_lines, pitch, repeated, surface
+from normviz.ui.palette import HUES, NOT_FINITE, THEMES, Theme
+
+FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
+OUTLINED_UP_TO = 1_000  # blocks; beyond, their outlines and names would hide them and weigh more than the cells
+EYE, ROW_EYE = (1.1, -1.5, 0.8), (0.5, -1.8, 0.7)  # where the camera stands at first, before one cube and before a row
+FRAME = 1.7  # height of the frame that the cube fills at first
+FRAME_RATIO, ROW_RATIO = 1.25, 1.75  # its width to its height
+SWELL, SWELL_RATIO = 0.07, 0.004  # how far the element stands out of its cell: by itself, and by the longest side
+NAME_HEIGHT = 0.5  # of a block's name over the block, in cells
+BAND = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
+
+
+def plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
+    """Every cell alike, translucent, so that the field shows in its inside."""
+    return np.ones(shape, np.uint8), {"kind": "plain"}
+
+
+def statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
+    """One hue per shared statistic; statistics that are neighbours along an axis differ in hue."""
+    weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
+    counts = field.statistics_shape(shape)
+    ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
+    return (sum(np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * BAND, {"kind": "hues"}
+
+
+def value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
+    """Levels of a scale that is symmetric about 0; level 0 marks NaN and Inf."""
+    finite = np.isfinite(x)
+    largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
+    scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
+    levels = np.where(finite, np.round((scaled + 1) / 2 * (255 - BAND)) + BAND, 0).astype(np.uint8)
+    return levels, {"kind": "scale", "largest": largest, "gaps": not finite.all()}
+
+
+def cube_figure(
+    shape: Shape,
+    view: str,
+    levels: np.ndarray,
+    legend: dict,
+    titles: tuple[str, str, str],
+    theme: str = "light",
+    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
+    block_name: str = "case",
+    copies: Sequence[str] = (),
+) -> go.Figure:
+    """The figure of a tensor of this shape, once or several times in a row.
+
+    Args:
+        shape: (N, H, W, C).
+        view: "folded" or "unfolded".
+        levels, legend: what `plain_levels`, `statistic_levels` or `value_levels` returned.
+        titles: of the x, y and z axis.
+        theme: "light" or "dark".
+        roles: which axis is drawn in the place of N, H, W and C.
+        block_name: what a block of the unfolded view is.
+        copies: the names of the copies, over each; `levels` are then those of one after the other.
+    """
+    colours = THEMES[theme]
+    layout, faces = surface(view, shape, roles)
+    if copies:
+        layout, faces = repeated(layout, faces, len(copies))
+    fine, outlined = (
+        layout.extent.max() <= FINE_LINES_UP_TO * max(len(copies), 1),
+        len(layout.origins) <= OUTLINED_UP_TO,
+    )
+    named = list(copies)
+    if len(layout.origins) > 1 and not copies:
+        named = [f"{block_name} {number}" for number in range(len(layout.origins))]
+    name_at = layout.blocks.shape[3] + 0.02 * layout.extent[2] if copies else -NAME_HEIGHT  # below a row, over blocks
+    traces = [
+        _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
+        _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
+        go.Mesh3d(name="field", color=colours.field, **_EMPTY_MESH),
+        go.Scatter3d(name="edges", line={"color": colours.ink, "width": 7}, **_EMPTY_LINES),
+        go.Scatter3d(name="summation", line={"color": colours.ink, "width": 4, "dash": "dash"}, **_EMPTY_LINES),
+        go.Mesh3d(name="element", color=colours.element, **_EMPTY_MESH),
+        _block_names(layout, colours, named, name_at),
+    ]
+    return go.Figure(traces, _frame(layout, shape, titles, colours, name_at if named else 0.0, bool(copies)))
+
+
+def hover_data(
+    shape: Shape,
+    view: str,
+    fields: Sequence[tuple[Field | None, Field | None]],
+    x: np.ndarray,
+    xhats: Sequence[np.ndarray],
+    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
+    filled: bool = True,
+) -> dict:
+    """What the browser needs to light up any element's field by itself, as plain data.
+
+    offsets: position of an index along each axis, to be summed. swell: how far the element stands out, in cells.
+    order: the axes, finest steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard.
+    faces: the cell behind each face of the (first copy's) mesh. x: of every element, to be read out. copies: for each,
+    how far it is along x, its field's range at each index of each axis (bounds), the same for a summation field that
+    differs (dashed), and x̂. filled: whether the field is filled, or framed only.
+
+    Args:
+        shape, view, roles: as for `cube_figure`; `fields`: of each copy the field and the summation field.
+        x, xhats: the tensor, and the normalized one of each copy.
+        filled: as above.
+    """
+    layout, faces = surface(view, shape, roles)
+    return {
+        "shape": list(shape),
+        "swell": swell(layout),
+        "offsets": [offset.tolist() for offset in layout.offsets],
+        "order": [roles[role] for role in (2, 1, 3, 0)],
+        "dimensions": [list(along) for along in layout.dimensions],
+        "faces": _base64(faces.cells, np.uint32),
+        "x": _base64(x, np.float32),
+        "copies": [
+            {
+                "along": k * pitch(layout),
+                "bounds": None if field is None else [b.tolist() for b in field.bounds(shape)],
+                "dashed": _apart(field, summation, shape),
+                "xhat": _base64(xhat, np.float32),
+            }
+            for k, ((field, summation), xhat) in enumerate(zip(fields, xhats, strict=True))
+        ],
+        "filled": filled,
+    }
+
+
+def swell(layout: Layout) -> float:
+    """How far the element stands out of its cell, in cells, so that it is seen in front of its field."""
+    return SWELL + SWELL_RATIO * float(layout.extent.max())
+
+
+def _apart(field: Field | None, summation: Field | None, shape: Shape) -> list | None:
+    """The bounds of a summation field that is not the field itself."""
+    if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
+        return None
+    return [b.tolist() for b in summation.bounds(shape)]
+
+
+def cells_in(layout: Layout, box: Box) -> set[tuple[float, float, float]]:
+    """Positions of all elements in a field's box: what must be lit when one of them is under the pointer."""
+    n, h, w, c = (layout.offsets[axis][lo:hi] for axis, (lo, hi) in enumerate(box))
+    positions = n[:, None, None, None] + h[:, None, None] + w[:, None] + c
+    return set(map(tuple, positions.reshape(-1, 3).tolist()))
+
+
+_EMPTY_MESH = {"x": [], "y": [], "z": [], "i": [], "j": [], "k": [], "hoverinfo": "skip", "flatshading": True}
+_EMPTY_MESH |= {"lighting": {"ambient": 0.75, "diffuse": 0.4, "specular": 0.05}}
+_EMPTY_LINES = {"x": [], "y": [], "z": [], "mode": "lines", "hoverinfo": "skip", "showlegend": False}
+
+
+def _cells(corners: np.ndarray, levels: np.ndarray, legend: dict, colours: Theme) -> go.Mesh3d:
+    """Two triangles a face. Corners are not shared: each keeps the flat colour, and tells which cell it belongs to."""
+    x, y, z = _compact(corners.reshape(-1, 3).T)
+    first = np.arange(len(corners)) * 4
+    i, j, k = _compact(np.stack([first + a, first + b], axis=1).ravel() for a, b in ((0, 0), (1, 2), (2, 3)))
+    scale, bar = _scale(legend, colours)
+    return go.Mesh3d(
+        name="cells",
+        **{"x": x, "y": y, "z": z, "i": i, "j": j, "k": k},
+        intensity=np.repeat(levels, 4),
+        cmin=BAND if legend.get("gaps") is False else 0,
+        cmax=255,
+        colorscale=scale,
+        showscale=bar is not None,
+        colorbar=bar,
+        opacity=0.22 if legend["kind"] == "plain" else 1,
+        flatshading=True,
+        lighting={"ambient": 0.82, "diffuse": 0.3, "specular": 0, "roughness": 1, "fresnel": 0},
+        hoverinfo="none",
+    )
+
+
+def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
+    """The colours of levels 0..255 and the colour bar, if there is one."""
+    if legend["kind"] == "plain":
+        return [[0, colours.muted], [1, colours.muted]], None
+    if legend["kind"] == "hues":
+        edges = [(level - 0.5) * BAND / 255 for level in range(1, len(HUES) + 2)]
+        steps = [[edge, hue] for i, hue in enumerate(HUES) for edge in (edges[i], edges[i + 1])]
+        return [[0, NOT_FINITE], *steps, [1, HUES[-1]]], None
+    largest = f"{legend['largest']:.3g}"
+    middle = (BAND + 255) / 2
+    ticks = {"tickvals": [BAND, middle, 255], "ticktext": [f"−{largest}", "0", largest]}
+    scale = colours.diverging
+    if legend["gaps"]:
+        edge = BAND / 2 / 255
+        scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, colours.low], [2 * edge, colours.low]]
+        scale += [[middle / 255, colours.middle], [1, colours.high]]
+        ticks = {"tickvals": [0, *ticks["tickvals"]], "ticktext": ["NaN, Inf", *ticks["ticktext"]]}
+    font = {"size": 15, "color": colours.ink}
+    bar = {"thickness": 14, "len": 0.6, "x": 1, "xanchor": "right", "outlinewidth": 0, "tickfont": font}
+    return scale, bar | ticks | {"ticklabelposition": "outside left"}
+
+
+def _grid(lines: np.ndarray, colours: Theme) -> go.Scatter3d:
+    x, y, z = _polyline(lines)
+    line = {"color": colours.grid, "width": 1.5}
+    return go.Scatter3d(name="grid", x=x, y=y, z=z, mode="lines", line=line, hoverinfo="skip")
+
+
+def _polyline(lines: np.ndarray) -> np.ndarray:
+    """Segments (lines, 2, 3) as x, y, z with a gap after each."""
+    gaps = np.full((len(lines), 1, 3), np.nan)
+    return np.concatenate([lines, gaps], axis=1).reshape(-1, 3).T.astype(np.float32)
+
+
+def _block_names(layout: Layout, colours: Theme, names: Sequence[str], height: float) -> go.Scatter3d:
+    """What each block is, at this height, where blocks have names."""
+    text = names if len(names) <= OUTLINED_UP_TO else []
+    named = layout.origins[:: len(layout.origins) // len(text)] if text else np.empty((0, 3))
+    x, y, z = np.add(named, [layout.blocks.shape[1] / 2, 0, height]).T
+    below = height > 0
+    font = {"size": 17 if below else 15, "color": colours.ink}
+    at = {"x": x, "y": y, "z": z, "text": text, "textposition": "bottom center" if below else "middle center"}
+    return go.Scatter3d(name="blocks", mode="text", textfont=font, hoverinfo="skip", **at)
+
+
+def _frame(
+    layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: Theme, name_at: float, row: bool
+) -> go.Layout:
+    extent = layout.extent
+    eye, ratio = (ROW_EYE, ROW_RATIO) if row else (EYE, FRAME_RATIO)
+
+    def axis(dimension: int, title: str) -> dict:
+        along = layout.dimensions[dimension]
+        length = int(np.prod([shape[a] for a in along]))
+        margin = max(0.02 * extent[dimension] + 0.02, 1.2 * swell(layout))  # an element at the border keeps its face
+        above, below = margin, margin
+        if dimension == 2:
+            above, below = margin + max(-name_at, 0.0), margin + (0.12 * extent[2] if row else 0)
+        repeated = extent[dimension] > length  # several blocks: an index has no one place
+        ticks = [] if repeated or length > 12 else list(range(length))
+        return {
+            "title": {"text": title, "font": {"size": 17, "color": colours.ink}},
+            "tickvals": [t + 0.5 for t in ticks],
+            "ticktext": [str(t) for t in ticks],
+            "tickfont": {"size": 13, "color": colours.muted},
+            "range": [-above, extent[dimension] + below][:: -1 if dimension == 2 else 1],  # first row on top
+            "showbackground": False,
+            "showgrid": False,
+            "zeroline": False,
+            "showspikes": False,
+        }
+
+    return go.Layout(
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+        paper_bgcolor="rgba(0,0,0,0)",
+        showlegend=False,
+        scene={
+            **{f"{d}axis": axis(i, titles[i]) for i, d in enumerate("xyz")},
+            "aspectmode": "manual",
+            "aspectratio": dict(zip("xyz", _proportions(extent, eye, ratio).tolist(), strict=True)),
+            "camera": {"eye": dict(zip("xyz", eye, strict=True)), "projection": {"type": "orthographic"}},
+            "dragmode": "turntable",
+        },
+    )
+
+
+def _proportions(extent: np.ndarray, eye: tuple[float, float, float], ratio: float) -> np.ndarray:
+    """Lengths of the sides on the screen: long ones shortened, and all so that the first view fits the frame."""
+    sides = np.maximum((extent / extent.max()) ** 0.6, 0.15)
+    eye = np.array(eye)
+    right = np.array([-eye[1], eye[0], 0]) / np.hypot(*eye[:2])
+    up = np.cross(eye / np.linalg.norm(eye), right)
+    width, height = np.abs(right) @ sides, np.abs(up) @ sides
+    return sides * FRAME / max(width / ratio, height)
+
+
+def _compact(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """Whole numbers from 0 in the smallest type that holds them: this is most of what travels to the browser."""
+    return [array.astype(np.min_scalar_type(int(array.max()))) for array in arrays]
+
+
+def _base64(array: np.ndarray, dtype: type) -> str:
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite
+        numbers = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
+    return base64.b64encode(numbers.tobytes()).decode()

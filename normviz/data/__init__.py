@@ -1,0 +1,1 @@
+"""Tensors to look at, and the handwritten digits."""

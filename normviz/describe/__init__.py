@@ -1,0 +1,1 @@
+"""A scheme in words, in LaTeX, in code."""

@@ -1,0 +1,341 @@
+"""The mathematics of a scheme in LaTeX, derived from its fields: in general, and with one element's numbers put in.
+
+Every rule adds its part to an average: `own` keeps its letter in the index of the statistic, `full` is summed
+away, `groups` puts the group in the index and `window` sums over the neighbours, under a primed letter.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import inf, isinf, isnan, prod
+from typing import NamedTuple
+
+from normviz.core.fields import AXIS, FULL, OWN, Axis, Field, Index, Rule, Shape
+from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.statistics import Element
+
+SYMBOL = {"weight": "w"}
+"""What a scheme's tensor is called in formulas by what the scheme acts on; x where nothing is said."""
+
+
+class Formula(NamedTuple):
+    """One line: what it says in words (mean, centred, variance, mean square, normalized, output, where), and LaTeX."""
+
+    name: str
+    latex: str
+
+
+class _Term(NamedTuple):
+    """What one rule adds to an average: index of the statistic and of what is summed, size, sum sign, explanation."""
+
+    statistic: str
+    summand: str
+    size: str = ""
+    sum: str = ""
+    where: str = ""
+
+
+Tag = tuple[str, ...]
+"""What tells two symbols for a number of groups or a radius apart: nothing, the axis's letter, the field, or both."""
+
+
+def _own(axis: Axis, rule: Rule, tag: Tag) -> _Term:
+    return _Term(axis.letter, axis.letter)
+
+
+def _full(axis: Axis, rule: Rule, tag: Tag) -> _Term:
+    return _Term("", axis.letter, axis.size, rf"\sum_{{{axis.letter}=1}}^{{{axis.size}}}")
+
+
+def _groups(axis: Axis, rule: Rule, tag: Tag) -> _Term:
+    group, count = (letter + _subscript(",".join(tag)) for letter in "gG")
+    members, share = rf"\mathcal{{G}}{_subscript(group)}", rf"\tfrac{{{axis.size}}}{{{count}}}"
+    where = (
+        rf"{members} = \{{({group}-1){share}+1,\dots,{group}{share}\}},\quad {group} = 1,\dots,{count},"
+        rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {axis.many}}}"
+    )
+    return _Term(group, axis.letter, f"({axis.size}/{count})", rf"\sum_{{{axis.letter}\in{members}}}", where)
+
+
+def _window(axis: Axis, rule: Rule, tag: Tag) -> _Term:
+    letter, radius = axis.letter, "R" + _subscript(",".join(tag))
+    field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
+    near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{_subscript(letter)}"
+    where = (
+        rf"{members} = \{{{letter}' : {near},\ 1\le {letter}'\le {axis.size}\}},"
+        rf"\quad {radius} = {rule.parameter}\quad\text{{(cut at the border)}}"
+    )
+    return _Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
+
+
+_TERMS: dict[str, Callable[[Axis, Rule, Tag], _Term]] = {
+    "own": _own,
+    "full": _full,
+    "groups": _groups,
+    "window": _window,
+}
+
+_TAGS: tuple[Callable[[str, str], Tag], ...] = (
+    lambda letter, field: (),
+    lambda letter, field: (letter,),
+    lambda letter, field: (field,),
+    lambda letter, field: (letter, field),
+)
+
+
+@dataclass(frozen=True)
+class _Average:
+    """The average over the boxes of a field, as LaTeX."""
+
+    terms: tuple[_Term, ...]
+
+    @property
+    def index(self) -> str:
+        """The index of the statistic, as a subscript."""
+        return _subscript("".join(term.statistic for term in self.terms))
+
+    @property
+    def summand(self) -> str:
+        """The index of what is summed, as a subscript."""
+        return _subscript("".join(term.summand for term in self.terms))
+
+    @property
+    def sums(self) -> str:
+        """The sum signs, and a space where there are any."""
+        signs = "".join(term.sum for term in self.terms)
+        return signs and signs + " "
+
+    @property
+    def over(self) -> str:
+        """One over the number of elements, and the sum signs; nothing where a box is one element."""
+        sizes = [term.size for term in self.terms if term.size]
+        size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
+        return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
+
+
+def formulas(scheme: Scheme) -> list[Formula]:
+    r"""The lines that define a scheme: mean, centred, variance or mean square, normalized, output; what G and R are.
+
+    Only the lines that the scheme has. The statistic of an element stands under its own index, as in
+    \mu_{nc} = \frac{1}{HW}\sum_{h=1}^{H}\sum_{w=1}^{W} x_{nhwc} for fields that are full over H and W. ε is left
+    out where the scheme has none. A scheme with weights normalized in front of it starts with their lines.
+    """
+    return [*_weights_in_front(scheme), *_statistics(scheme), *_normalized(scheme), *_output(scheme), *_where(scheme)]
+
+
+def live(
+    scheme: Scheme, shape: Shape, index: Index, element: Element, eps: float, gain: float, bias: float
+) -> list[Formula]:
+    """The way of one element x → v → x̂ → y with its numbers put in, to four digits.
+
+    Args:
+        scheme: what normalizes; steps that it has not are left out.
+        shape, index: of the tensor, and of the element in it, counted from 0 as in code.
+        element: the element's numbers, from `statistics.element`.
+        eps, gain, bias: ε, and the γ and β that this element gets.
+    """
+    x, base = _symbol(scheme), element.x
+    lines = [Formula("element", f"{x}_{{{','.join(map(str, index))}}} = {number(base)}")]
+    if element.mean is not None:
+        lines.append(Formula("centred", f"v = {number(base)} - {_bracketed(element.mean)} = {number(element.v)}"))
+        base = element.v
+    if element.deviation is not None:
+        # 0/0 is taken to be its limit for ε towards 0, and an arrow says so.
+        sign = r"\to" if element.deviation == 0 else "="
+        quotient = _quotient(scheme, shape, element, eps)
+        lines.append(Formula("normalized", rf"\hat{{{x}}} = {quotient} {sign} {number(element.xhat)}"))
+        base = element.xhat
+    if scheme.gain is not None or scheme.bias is not None:
+        product = number(base) if scheme.gain is None else rf"{number(gain)}\cdot {_bracketed(base)}"
+        total = product if scheme.bias is None else f"{product} + {_bracketed(bias)}"
+        lines.append(Formula("output", f"y = {total} = {number(element.y)}"))
+    elif not scheme.fields:
+        lines.append(Formula("output", f"y = {number(element.y)}"))
+    return lines
+
+
+def number(value: float) -> str:
+    r"""A number in LaTeX, to four digits: 0.3142, -2, 1.5\cdot10^{-7}, 10^{-5}, \infty, \text{NaN}."""
+    if isnan(value):
+        return r"\text{NaN}"
+    if isinf(value):
+        return r"\infty" if value > 0 else r"-\infty"
+    mantissa, _, exponent = f"{value + 0.0:.4g}".partition("e")  # + 0.0 makes -0 plain 0
+    if not exponent:
+        return mantissa
+    power = f"10^{{{int(exponent)}}}"
+    return {"1": power, "-1": f"-{power}"}.get(mantissa, rf"{mantissa}\cdot{power}")
+
+
+def is_divided_by_variance(scheme: Scheme) -> bool:
+    """Whether E_B[v²] is the variance around the one mean of the box; under a window every element has its own mean."""
+    a, b = scheme.summation, scheme.suppression
+    return a is not None and a == b and a == a.coarse
+
+
+def _bracketed(value: float) -> str:
+    text = number(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _quotient(scheme: Scheme, shape: Shape, element: Element, eps: float) -> str:
+    """v over what divides it."""
+    divisor = number(element.deviation) if scheme.spectral else _root(element.deviation, eps)
+    scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}}\cdot" if scheme.per_fan_in else ""
+    return rf"{scale}\frac{{{number(element.v)}}}{{{divisor}}}"
+
+
+def _root(deviation: float, eps: float) -> str:
+    """The deviation as sqrt(variance + ε), or as it is where its square is out of a float's range."""
+    square = deviation * deviation
+    if deviation != 0 and not isinf(deviation) and not isnan(deviation) and not 1e-300 < square < inf:
+        return number(deviation)
+    variance = square - eps
+    if variance < 2**-22 * square:
+        variance = 0.0  # what is left here is the rounding of the deviation, in float32 at least
+    return rf"\sqrt{{{number(variance)}{f' + {number(eps)}' if eps else ''}}}"
+
+
+def _statistics(scheme: Scheme) -> Iterator[Formula]:
+    """The mean, the centred element, and what divides it."""
+    x, index = _symbol(scheme), _element(scheme)
+    averages = _averages(scheme)
+    if "A" in averages:
+        mean = averages["A"]
+        yield Formula("mean", rf"\mu{mean.index} = {mean.over}{x}{mean.summand}")
+        yield Formula("centred", rf"v{index} = {_difference(scheme)}")
+    if scheme.spectral:
+        yield Formula("largest singular value", r"\sigma_{\max}(W) = \max_{\lVert a\rVert=1}\lVert Wa\rVert")
+    elif "B" in averages:
+        square = averages["B"]
+        summand = (
+            f"({_difference(scheme)})" if is_divided_by_variance(scheme) else f"{_centred(scheme)}{square.summand}"
+        )
+        name = "variance" if is_divided_by_variance(scheme) else "mean square"
+        yield Formula(name, f"{_mean_square(scheme)} = {square.over}{summand}^2")
+
+
+def _normalized(scheme: Scheme) -> Iterator[Formula]:
+    if scheme.suppression is None:
+        return
+    if scheme.spectral:
+        yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
+        return
+    numerator = _difference(scheme) if is_divided_by_variance(scheme) else _centred(scheme) + _element(scheme)
+    eps = "" if scheme.eps is None else r"+\epsilon"
+    scale = rf"\frac{{1}}{{\sqrt{{{_fan_in(scheme)}}}}}" if scheme.per_fan_in else ""
+    quotient = rf"\frac{{{numerator}}}{{\sqrt{{{_mean_square(scheme)}{eps}}}}}"
+    yield Formula("normalized", f"{_hat(scheme)} = {scale}{quotient}")
+
+
+def _output(scheme: Scheme) -> Iterator[Formula]:
+    """y = γ x̂ + β, without the parameters that there are not; with neither, x̂ is the result."""
+    if scheme.fields and scheme.gain is None and scheme.bias is None:
+        return
+    base = _centred(scheme) + _element(scheme) if scheme.suppression is None else _hat(scheme)
+    gain, bias = (
+        None if axes is None else symbol + _subscript("".join(AXIS[axis].letter for axis in axes))
+        for symbol, axes in ((r"\gamma", scheme.gain), (r"\beta", scheme.bias))
+    )
+    product = base if gain is None else f"{gain} {base}"
+    yield Formula("output", f"y{_element(scheme)} = {product}{'' if bias is None else f' + {bias}'}")
+
+
+def _where(scheme: Scheme) -> Iterator[Formula]:
+    """What the groups, the windows, the lengths and the matrix of the lines before are."""
+    averages = _averages(scheme)
+    explained = [term.where for average in averages.values() for term in average.terms if term.where]
+    yield from (Formula("where", text) for text in dict.fromkeys(explained))
+    if scheme.spectral:
+        letters, out = _element(scheme), AXIS[scheme.axes[-1]]
+        row = "".join(AXIS[axis].letter for axis in scheme.axes[:-1])
+        matrix = rf"W\in\mathbb{{R}}^{{{_fan_in(scheme)}\times {out.size}}}"
+        yield Formula("where", rf"{matrix},\quad W_{{({row}){out.letter}}} = {_symbol(scheme)}{letters}")
+    elif scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
+        square, v = averages["B"], _centred(scheme)
+        length = rf"\lVert {v}{square.index}\rVert"
+        quotient = rf"{_hat(scheme)} = \frac{{{v}{_element(scheme)}}}{{{length}}}"
+        yield Formula("where", rf"{quotient},\quad {length}^2 = {square.sums}{v}{square.summand}^2")
+
+
+def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
+    if scheme.weight is None:
+        return
+    weight = SCHEMES[scheme.weight]
+    yield from (Formula(f"weights: {name}", latex) for name, latex in formulas(weight))
+    used = rf"y{_element(weight)}" if weight.gain or weight.bias else _hat(weight)
+    yield Formula(
+        "where", rf"{_symbol(scheme)}{_element(scheme)} \text{{ is the layer's sum with the weights }} {used}"
+    )
+
+
+def _averages(scheme: Scheme) -> dict[str, _Average]:
+    """The averages over the summation field A and the suppression field B, those that there are."""
+    fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
+    tags = _tags(scheme, fields)
+    return {
+        name: _Average(
+            tuple(
+                _TERMS[rule.kind](AXIS[axis], rule, tags.get((axis, name), ()))
+                for axis, rule in zip(scheme.axes, field.rules, strict=True)
+            )
+        )
+        for name, field in fields.items()
+        if field is not None
+    }
+
+
+def _tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
+    """For each axis and field with a number of groups or a radius, the shortest tags under which no two get mixed up.
+
+    One symbol may stand for one radius on all axes, but a group's index belongs to one axis.
+    """
+    chosen = {}
+    for kind in Rule.PARAMETRIC:
+        meaning = {
+            (axis, name): (rule.parameter, axis if kind == "groups" else None)
+            for name, field in fields.items()
+            if field is not None
+            for axis, rule in zip(scheme.axes, field.rules, strict=True)
+            if rule.kind == kind
+        }
+        for tag in _TAGS:
+            tagged = {place: tag(AXIS[place[0]].letter, place[1]) for place in meaning}
+            if len(set(tagged.values())) == len({(tagged[place], meaning[place]) for place in meaning}):
+                break
+        chosen |= tagged
+    return chosen
+
+
+def _symbol(scheme: Scheme) -> str:
+    return SYMBOL.get(scheme.acts_on, "x")
+
+
+def _centred(scheme: Scheme) -> str:
+    """The symbol of what is divided: v, or the tensor itself where nothing is taken off."""
+    return _symbol(scheme) if scheme.summation is None else "v"
+
+
+def _hat(scheme: Scheme) -> str:
+    return rf"\hat{{{_symbol(scheme)}}}{_element(scheme)}"
+
+
+def _element(scheme: Scheme) -> str:
+    return _subscript("".join(AXIS[axis].letter for axis in scheme.axes))
+
+
+def _difference(scheme: Scheme) -> str:
+    return rf"{_symbol(scheme)}{_element(scheme)}-\mu{_averages(scheme)['A'].index}"
+
+
+def _mean_square(scheme: Scheme) -> str:
+    """σ² of what is centred, and the mean of the squares under a bar where nothing is."""
+    symbol = rf"\overline{{{_symbol(scheme)}^2}}" if scheme.summation is None else r"\sigma^2"
+    return symbol + _averages(scheme)["B"].index
+
+
+def _fan_in(scheme: Scheme) -> str:
+    return "".join(AXIS[axis].size for axis in scheme.axes[:-1])
+
+
+def _subscript(text: str) -> str:
+    return text and (f"_{text}" if len(text) == 1 else f"_{{{text}}}")

@@ -1,0 +1,138 @@
+"""The divisive page: what its link holds, the picture and the scheme that it asks for, and its controls."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.fields import AXES, Index, Shape
+from normviz.core.normalize import Normalized, normalize
+from normviz.core.schemes import SCHEMES, Scheme
+from normviz.data.samples import SAMPLES
+from normviz.divisive.contrast import in_fading_light
+from normviz.divisive.limits import gaps_to_limit, reach
+from normviz.lab import state as lab
+from normviz.lab.controls import window_controls
+from normviz.ui.link import KEPT, Param, View, choice, decimal, real, value_slider, whole
+
+PAGE = "divisive"
+
+PREFIX = PAGE + " "
+"""Of all keys in the session: other pages have values of the same names."""
+
+SHAPES: dict[str, Shape] = {"photo": (1, 96, 128, 1), "digits": (1, 8, 8, 1), "features": (1, 8, 8, 6)}
+"""The pictures: a kind of data and its shape."""
+
+LIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""At the right edge; 1: even light."""
+
+FOCUS = {"row": "H", "column": "W", "channel": "C"}
+"""The indices of the chosen element, and their axes."""
+
+LIMITS = {key: SCHEMES[key] for key in ("batch", "layer", "instance", "layer-channels")}
+LIMITS_SHAPE: Shape = (9, 6, 6, 4)
+"""Small enough for windows along all axes; of several lengths, which the windows reach across one after the other."""
+
+RADII = range(max(reach(scheme, LIMITS_SHAPE) for scheme in LIMITS.values()) + 2)
+
+SCHEME = SCHEMES["divisive"]
+
+TITLE = (
+    "# What does divisive normalization do to contrast?\n"
+    f"{SCHEME.about} :small[[{SCHEME.reference.text}]({SCHEME.reference.url})]"
+)
+
+
+def shape_of(view: View) -> Shape:
+    """The shape of the picture."""
+    return SHAPES[view["data"]]
+
+
+def _over(value: Any, view: View) -> list[str]:
+    """Axes with windows, of those that have several indices; rows and columns where there are none."""
+    lengths = zip(AXES["activation"], shape_of(view), strict=True)
+    return [axis for axis, n in lengths if n > 1 and axis in value] or ["H", "W"]
+
+
+def _index(axis: str) -> Callable[[Any, View], int | None]:
+    """An index along an axis, or none."""
+
+    def nearest(value: Any, view: View) -> int | None:
+        if value in (None, ""):
+            return None
+        return whole(0, shape_of(view)[AXES["activation"].index(axis)] - 1)(value, view)
+
+    return nearest
+
+
+_OF_LAB = {param.name: param for param in lab.PARAMS}
+
+PARAMS = tuple(
+    replace(param, key=PREFIX + param.key)
+    for param in (
+        Param("data", "photo", choice(list(SHAPES))),
+        _OF_LAB["seed"],
+        replace(_OF_LAB["radius"], default=4),
+        _OF_LAB["radius_a"],
+        Param("over", ["H", "W"], _over, "".join),
+        _OF_LAB["eps"],
+        Param("light", 0.03, real(LIGHTS[0], 1.0), decimal),
+        *(Param(name, None, _index(axis)) for name, axis in FOCUS.items()),
+    )
+)
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything to the picture: a link and the controls leave out what does not."""
+    return name != "channel" or shape_of(view)[3] > 1
+
+
+def scheme_of(view: View) -> Scheme:
+    """Divisive norm with the view's windows."""
+    return lab.windowed(SCHEME, view)
+
+
+def focus_of(view: View, v: np.ndarray) -> Index:
+    """The element that is chosen; of the indices that are left open, those of the largest v."""
+    given = (0, *(view[name] for name in FOCUS))
+    part = v[tuple(slice(None) if i is None else slice(i, i + 1) for i in given)]
+    found = np.unravel_index(np.argmax(part), part.shape)
+    return tuple(int(f) if i is None else i for i, f in zip(given, found, strict=True))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def normalized(data: str, seed: int, light: float, scheme: Scheme, eps: float) -> tuple[np.ndarray, Normalized]:
+    """The picture in this light (1, H, W, C), and what the scheme makes of it."""
+    x = in_fading_light(SAMPLES[data].make(SHAPES[data], seed), light)
+    return x, normalize(x, scheme, eps)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def gaps(seed: int, eps: float) -> dict[str, np.ndarray]:
+    """How far divisive norm is from each limit, by the limit's key and the radii."""
+    x = SAMPLES["features"].make(LIMITS_SHAPE, seed)
+    return {key: gaps_to_limit(x, scheme, RADII, eps) for key, scheme in LIMITS.items()}
+
+
+def controls(view: View) -> None:
+    """Everything in the sidebar."""
+    with st.sidebar:
+        value_slider(PREFIX + "light", "Light at the right edge", LIGHTS, view["light"])
+        value_slider(PREFIX + "eps", "ε (smoothing term)", lab.EPS_STEPS, view["eps"], "{:.3g}".format)
+        lengths = zip(AXES["activation"], shape_of(view), strict=True)
+        window_controls([axis for axis, n in lengths if n > 1], PREFIX)
+        st.divider()
+        st.selectbox("Data", list(SHAPES), key=PREFIX + "data", **KEPT, format_func=lambda key: SAMPLES[key].name)
+        st.number_input("Seed", 0, 9999, key=PREFIX + "seed", **KEPT)
+
+
+def focus_controls(view: View, focus: Index) -> None:
+    """The indices of the chosen element; an empty one says what it stands for."""
+    numbers = dict(zip(AXES["activation"], zip(focus, shape_of(view), strict=True), strict=True))
+    shown = {name: numbers[axis] for name, axis in FOCUS.items() if has(view, name)}
+    for column, (name, (index, n)) in zip(st.columns(len(FOCUS)), shown.items(), strict=False):
+        column.number_input(
+            name.capitalize(), 0, n - 1, None, key=PREFIX + name, **KEPT, placeholder=f"{index} (the largest v)"
+        )

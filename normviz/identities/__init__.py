@@ -1,0 +1,1 @@
+"""Which normalizations are the same."""

@@ -1,0 +1,321 @@
+"""Which normalizations are the same, and on which shapes: a row of data per identity.
+
+An identity says that two sides give one x̂ exactly where its condition on the shape holds. A belief says so too, and is
+refuted wherever its condition holds; elsewhere it is right, or says nothing. Both are measured on a tensor, by the
+largest difference of the two x̂.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.core.equality import difference, general_form
+from normviz.core.fields import AXES, Shape, divisors
+from normviz.core.normalize import centre, quiet
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.divisive.limits import in_windows
+
+REACH = 16
+"""The radius of the windows that stand in for a whole axis: they reach across up to 17 indices."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a shape has to be: in words, as a test, and as the nearest shape that is so."""
+
+    words: str
+    met: Callable[[Shape], bool]
+    mend: Callable[[Shape], Shape]
+
+    def __and__(self, other: "Condition") -> "Condition":
+        """Both; the second mends last, so the two must not speak of one axis."""
+        return Condition(
+            f"{self.words} and {other.words}",
+            lambda shape: self.met(shape) and other.met(shape),
+            lambda shape: other.mend(self.mend(shape)),
+        )
+
+
+def _lengths(axes: str, shape: Shape) -> list[int]:
+    return [n for n, name in zip(shape, AXES["activation"], strict=True) if name in axes]
+
+
+def _change(axes: str, shape: Shape, to: Callable[[int], int]) -> Shape:
+    named = zip(shape, AXES["activation"], strict=True)
+    return tuple(to(n) if name in axes else n for n, name in named)
+
+
+def one(axes: str) -> Condition:
+    """These axes have a single index: "H = W = 1"."""
+    return Condition(
+        f"{' = '.join(axes)} = 1",
+        lambda shape: all(n == 1 for n in _lengths(axes, shape)),
+        lambda shape: _change(axes, shape, lambda n: 1),
+    )
+
+
+def several(axes: str) -> Condition:
+    """One of these axes at least has several indices: "H > 1 or W > 1"; the first is lengthened where none has."""
+    return Condition(
+        " or ".join(f"{axis} > 1" for axis in axes),
+        lambda shape: any(n > 1 for n in _lengths(axes, shape)),
+        lambda shape: shape if any(n > 1 for n in _lengths(axes, shape)) else _change(axes[0], shape, lambda n: 2),
+    )
+
+
+def within(axes: str, longest: int) -> Condition:
+    """These axes are so short that a window reaches across them: "H, W, C ≤ 17"."""
+    return Condition(
+        f"{', '.join(axes)} ≤ {longest}",
+        lambda shape: all(n <= longest for n in _lengths(axes, shape)),
+        lambda shape: _change(axes, shape, lambda n: min(n, longest)),
+    )
+
+
+ALWAYS = Condition("any shape", lambda shape: True, lambda shape: shape)
+
+Compute = Callable[[np.ndarray, Scheme, float], np.ndarray]
+"""(tensor, scheme, ε) -> x̂."""
+
+
+@quiet
+def of_centred(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+    """x̂ of the input with its mean over the scheme's suppression field taken off: x - E_B[x]."""
+    return general_form(centre(x, scheme.suppression)[0], scheme, eps)
+
+
+@quiet
+def by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+    """Every unit's weight vector over its length, v/‖v‖ (Salimans & Kingma 2016, eq. 2 with g = 1), 0/0 = 0."""
+    length = np.sqrt(np.sum(np.square(w), axis=(0, 1, 2)))
+    return w / np.where(length == 0, 1, length)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of an identity.
+
+    Attributes:
+        scheme: on a shape.
+        compute: how x̂ is computed.
+        words: to add to the scheme's name.
+        lines: the names of the formulas that say so, of those in `notation.formulas`.
+    """
+
+    scheme: Callable[[Shape], Scheme]
+    compute: Compute = general_form
+    words: str = ""
+    lines: tuple[str, ...] = ("mean", "variance", "mean square", "normalized", "where")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Two sides that are said to be the same.
+
+    Attributes:
+        key: in links.
+        claim: what is said, in a sentence.
+        left, right: the two sides.
+        because: why it is so, or is not.
+        condition: the shapes on which an identity holds, and on no others; or those that refute a belief.
+        holds: False for a belief, which is refuted.
+        sources: ids of the claims that say so.
+    """
+
+    key: str
+    claim: str
+    left: Side
+    right: Side
+    because: str
+    condition: Condition = ALWAYS
+    holds: bool = True
+    sources: tuple[str, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Left and right."""
+        return self.left, self.right
+
+
+def _plain(key: str) -> Side:
+    return Side(lambda shape: SCHEMES[key])
+
+
+def _groups(count: Callable[[Shape], int]) -> Side:
+    return Side(lambda shape: get_scheme("group", groups=count(shape)))
+
+
+def _unequal(shape: Shape) -> int:
+    """The smallest number of groups, from 2, that is not also their size; 1 where there is one channel."""
+    channels = shape[-1]
+    return next((g for g in divisors(channels) if g > 1 and g * g != channels), 1)
+
+
+def _widened(key: str, axes: str, claim: str) -> Identity:
+    """Divisive normalization with windows that reach across the axes over which another scheme averages."""
+    scheme = in_windows(SCHEMES[key], REACH)
+    return Identity(
+        f"windows-{key}",
+        claim,
+        Side(lambda shape: scheme),
+        _plain(key),
+        f"A window of radius {REACH} holds the whole of a shorter axis, around every element.",
+        within(axes, REACH + 1),
+        sources=("D01",),
+    )
+
+
+_ROWS = (
+    Identity(
+        "one-group",
+        "Group norm with one group is layer norm.",
+        _groups(lambda shape: 1),
+        _plain("layer"),
+        "One group holds all channels of a case.",
+        sources=("G01",),
+    ),
+    Identity(
+        "all-groups",
+        "Group norm with C groups is instance norm.",
+        _groups(lambda shape: shape[-1]),
+        _plain("instance"),
+        "Each group holds one channel of a case.",
+        sources=("G02",),
+    ),
+    Identity(
+        "one-channel",
+        "With one channel, layer norm is instance norm.",
+        _plain("layer"),
+        _plain("instance"),
+        "The only channel of a case is its whole layer.",
+        one("C"),
+        sources=("I03",),
+    ),
+    Identity(
+        "one-case",
+        "With one case, batch norm is instance norm.",
+        _plain("batch"),
+        _plain("instance"),
+        "The only case is the whole mini-batch.",
+        one("N"),
+        sources=("I02",),
+    ),
+    Identity(
+        "over-positions",
+        "What some call layer norm for convolutions, over each channel's positions, is instance norm.",
+        _plain("layer-spatial"),
+        _plain("instance"),
+        "The fields are the same; only the name differs.",
+        sources=("L04",),
+    ),
+    Identity(
+        "over-positions-one-case",
+        "… and so, with one case, it is batch norm.",
+        _plain("layer-spatial"),
+        _plain("batch"),
+        "It holds for that reading of layer norm only.",
+        one("N"),
+        sources=("L05",),
+    ),
+    Identity(
+        "dense",
+        "Behind a dense layer (N, C), both readings of layer norm are one.",
+        _plain("layer"),
+        _plain("layer-channels"),
+        "Without positions, the channels of a case are its whole layer.",
+        one("HW"),
+    ),
+    Identity(
+        "centred-rms",
+        "RMS norm of a centred input is layer norm over channels.",
+        Side(lambda shape: SCHEMES["rms"], of_centred, "of x without its mean over the channels"),
+        _plain("layer-channels"),
+        "All that RMS norm leaves out is taking off the mean; around a mean of 0, mean square and variance are one.",
+        sources=("R01",),
+    ),
+    _widened("batch", "NHW", "Divisive norm with windows that reach across N, H and W is batch norm."),
+    _widened("layer", "HWC", "Divisive norm with windows that reach across H, W and C is layer norm."),
+    Identity(
+        "weight-length",
+        "Weight norm, v/‖v‖ for each unit, is the general form on the weights.",
+        Side(lambda shape: SCHEMES["weight"], by_length, "by length", ("where",)),
+        Side(lambda shape: SCHEMES["weight"], words="in general form", lines=("mean square", "normalized")),
+        "A vector's length is its root mean square times the root of its number of elements. Your tensor is read as "
+        f"weights ({', '.join(AXES['weight'])}).",
+        sources=("W01",),
+    ),
+    Identity(
+        "layer-is-batch-at-one-case",
+        "“With one case, layer norm is batch norm.”",
+        _plain("layer"),
+        _plain("batch"),
+        "Layer norm mixes the channels, and batch norm never does.",
+        one("N") & several("C"),
+        holds=False,
+        sources=("L05",),
+    ),
+    Identity(
+        "layer-is-over-positions",
+        "“Layer norm of a convolution normalizes each channel's picture.”",
+        _plain("layer"),
+        _plain("layer-spatial"),
+        "That is instance norm: in layer norm all channels share one mean and one variance.",
+        several("C"),
+        holds=False,
+        sources=("L04",),
+    ),
+    Identity(
+        "layer-is-over-the-batch",
+        "“Layer norm takes its statistics across the batch, not across channels.”",
+        _plain("layer"),
+        _plain("batch"),
+        "It is the other way round: a case's statistics come from that case alone, over all its channels.",
+        several("NC"),
+        holds=False,
+        sources=("L06",),
+    ),
+    Identity(
+        "layer-is-its-default",
+        "“A framework's layer norm over the last axis is the formula's, over the whole layer.”",
+        _plain("layer"),
+        _plain("layer-channels"),
+        "Over the last axis each position has statistics of its own; in the formula all positions share them.",
+        several("HW"),
+        holds=False,
+        sources=("L08",),
+    ),
+    Identity(
+        "groups-are-sizes",
+        "“The number that group norm is given is the size of a group.”",
+        _groups(_unequal),
+        _groups(lambda shape: shape[-1] // _unequal(shape)),
+        "Frameworks count groups: G groups have C/G channels each.",
+        several("C"),
+        holds=False,
+        sources=("G03",),
+    ),
+    Identity(
+        "rms-is-layer",
+        "“RMS norm is layer norm.”",
+        _plain("rms"),
+        _plain("layer-channels"),
+        "Nothing takes the mean off; only where that is 0 already, the two agree.",
+        holds=False,
+        sources=("R01",),
+    ),
+)
+
+IDENTITIES: dict[str, Identity] = {row.key: row for row in _ROWS}
+"""Every identity by key, in the order in which the app shows them; the refuted beliefs come last."""
+
+
+def both(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
+    """x̂ of the left and of the right side; x is (N, H, W, C), or read as (kh, kw, Cin, Cout) by schemes of weights."""
+    left, right = (side.compute(x, side.scheme(x.shape), eps) for side in identity.sides)
+    return left, right
+
+
+def residual(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> float:
+    """max|x̂_left - x̂_right| / max|x̂|, whether or not the condition holds."""
+    return difference(*both(identity, x, eps)).residual

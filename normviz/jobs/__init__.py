@@ -1,0 +1,1 @@
+"""Work outside a page."""

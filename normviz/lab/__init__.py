@@ -1,0 +1,1 @@
+"""The tensor lab: one tensor, one scheme."""

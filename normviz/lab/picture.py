@@ -1,0 +1,82 @@
+"""The tensor lab's cube: which arrays the figure gets for the state of the page, and its legend in words."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.fields import AXIS
+from normviz.core.normalize import Normalized
+from normviz.core.schemes import Scheme
+from normviz.cube import figure as cube
+from normviz.cube.layout import surface
+from normviz.describe import wording
+from normviz.describe.notation import SYMBOL
+from normviz.lab.controls import focus_from_cube
+from normviz.lab.state import COLOURS
+from normviz.ui.components.plot import plot
+from normviz.ui.link import View
+from normviz.ui.palette import NOT_FINITE, THEMES
+
+ROLES = {"weight": (2, 0, 1, 3)}
+"""Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where cases do."""
+
+
+def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, theme: str) -> None:
+    """The cube with the locked element's field, and what its colours mean."""
+    roles = ROLES.get(scheme.acts_on, (0, 1, 2, 3))
+    levels, legend = _levels(view["colour"], scheme, x, result)
+    layout, _ = surface(view["view"], x.shape, roles)
+    titles = tuple(wording.axis_words(scheme, axes, x.shape) for axes in layout.dimensions[:3])
+    block = AXIS[scheme.axes[roles[0]]].one
+    colour = COLOURS[view["colour"]].lower()
+    plot(
+        cube.cube_figure(x.shape, view["view"], levels, legend, titles, theme, roles, block),
+        key="cube",
+        alt=wording.alt_words(scheme, x.shape, view["focus"], view["view"], colour),
+        hover=cube.hover_data(
+            x.shape,
+            view["view"],
+            [(scheme.field, scheme.summation)],
+            x,
+            [result.xhat],
+            roles,
+            legend["kind"] == "plain",
+        ),
+        focus=view["focus"],
+        names=[AXIS[name].letter for name in scheme.axes],
+        symbol=SYMBOL.get(scheme.acts_on, "x"),
+        on_focus=focus_from_cube,
+    )
+    _legend(view["colour"], scheme, theme, gaps=legend.get("gaps", False))
+
+
+def _levels(colour: str, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
+    if colour == "field" or (colour == "statistic" and scheme.field is None):
+        return cube.plain_levels(x.shape)
+    if colour == "statistic":
+        return cube.statistic_levels(x.shape, scheme.field)
+    return cube.value_levels(x if colour == "value" else result.xhat)
+
+
+def _legend(colour: str, scheme: Scheme, theme: str, gaps: bool) -> None:
+    """What is what, in words beside a patch of its colour, and how to use it."""
+    colours = THEMES[theme]
+    entries = [(colours.element, "the locked element")]
+    if scheme.field is not None:
+        shared = wording.shared_words(scheme)
+        framed = "filled and framed" if colour == "field" else "framed"
+        entries.append(
+            (colours.field if colour == "field" else colours.ink, f"its field, {framed}: it shares {shared}")
+        )
+    if len(scheme.fields) == 2 and scheme.summation != scheme.suppression:
+        entries.append((colours.ink, "dashed: the field of its mean"))
+    text = {
+        "field": "",
+        "statistic": "Cells of one hue that touch share a statistic; hues come round again.",
+        "value": "Colour is the value x.",
+        "normalized": "Colour is the normalized value x̂.",
+    }[colour]
+    if gaps:
+        entries.append((NOT_FINITE, "NaN or infinite"))
+    patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
+    keys = "Hover to light a field, click or Enter to lock it; arrows, Page and Home/End keys walk from cell to cell."
+    st.html(f'<div class="nv-legend">{patches}<span>{text}</span><span>{keys}</span></div>')

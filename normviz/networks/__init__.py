@@ -1,0 +1,1 @@
+"""Stacks of small networks that train side by side."""

@@ -1,0 +1,118 @@
+"""The general form and its derivative, for any fields, in as few operations as there are.
+
+    v = z - E_A z,   σ² = ε + E_B v²,   ẑ = v / σ
+    u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂z = u - E_Aᵀ u        with g = ∂l/∂ẑ
+
+`normalize` is the reference, with its care for extreme numbers; this is for loops that train many networks.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from normviz.core.fields import Field, Shape
+
+
+class Average:
+    """E over the boxes of a field, and its transpose, on tensors (..., N, H, W, C) of one shape.
+
+    Full axes are averaged at once, grouped ones block by block, and windows by a banded, row-stochastic matrix.
+    """
+
+    def __init__(self, field: Field, shape: Shape, like: torch.Tensor) -> None:
+        self.full: list[int] = []
+        self.groups: list[tuple[int, int]] = []
+        self.windows: list[tuple[int, torch.Tensor]] = []
+        for axis, (rule, n) in enumerate(zip(field.canonical(shape).rules, shape, strict=True), -4):
+            if rule.kind == "full" and n > 1:
+                self.full.append(axis)
+            elif rule.kind == "groups":
+                self.groups.append((axis, rule.parameter))
+            elif rule.kind == "window":
+                index = torch.arange(n)
+                lo, hi = torch.as_tensor(rule.bounds(n)).T
+                inside = (index >= lo[:, None]) & (index < hi[:, None])
+                inside = inside.to(like)
+                self.windows.append((axis, inside / inside.sum(1, keepdim=True)))
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """E x, in a shape that broadcasts against x."""
+        return self._apply(x, transposed=False)
+
+    def transposed(self, x: torch.Tensor) -> torch.Tensor:
+        """Eᵀ x; averages over equal boxes are their own transpose."""
+        return self._apply(x, transposed=True)
+
+    def _apply(self, x: torch.Tensor, transposed: bool) -> torch.Tensor:
+        if self.full:
+            x = x.mean(self.full, keepdim=True)
+        for axis, blocks in self.groups:
+            cut = x.unflatten(axis, (blocks, -1))
+            x = cut.mean(axis, keepdim=True).expand_as(cut).flatten(axis - 1, axis)
+        for axis, matrix in self.windows:
+            along = matrix.mT if transposed else matrix
+            x = x @ along.mT if axis == -1 else (along @ x.flatten(axis + 1)).view_as(x) if axis < -2 else along @ x
+        return x
+
+
+@dataclass
+class General:
+    """The general form on one shape: `forward` keeps what `backward` needs. Both overwrite what they are given: most
+    of the time of a large stack went into new memory."""
+
+    summation: Average | None
+    suppression: Average | None
+    eps: float
+    scale: float = 1.0
+
+    def forward(self, z: torch.Tensor) -> torch.Tensor:
+        """ẑ; where σ is 0 it is 0, the limit of ε towards 0."""
+        v = z if self.summation is None else z.sub_(self.summation(z))
+        if self.suppression is None:
+            return v
+        sigma = torch.sqrt(self.suppression(v.square()) + self.eps)
+        self.inverse = torch.where(sigma > 0, sigma.reciprocal(), 0.0) if self.eps == 0 else sigma.reciprocal()
+        self.v = v.clone() if self.suppression.windows else v
+        self.xhat = v.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
+        return self.xhat
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """∂l/∂z from g = ∂l/∂ẑ of the last `forward`."""
+        if self.suppression is not None:
+            g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
+            if self.suppression.windows:  # overlapping boxes: σ of the others does not leave the average
+                g.addcmul_(
+                    self.v, self.suppression.transposed((g * self.xhat).mul_(self.inverse)), value=-1 / self.scale
+                )
+            else:
+                g.addcmul_(self.xhat, self.suppression(g * self.xhat), value=-1 / self.scale**2)
+        if self.summation is not None:
+            g.sub_(self.summation.transposed(g))
+        return g
+
+
+class Spectral:
+    """W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ with the leading singular vectors (Miyato et al. 2018)."""
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        """Ŵ of weights (..., kh, kw, Cin, Cout), as matrices with a column per unit."""
+        matrix = weight.flatten(-4, -2)
+        wide = matrix.shape[-2] < matrix.shape[-1]  # the smaller of the two Gram matrices
+        tall = matrix.mT if wide else matrix
+        # Vectors do not depend on the size, which may overflow; where it has, LAPACK must not see it.
+        unit = torch.nan_to_num(tall / tall.abs().amax((-2, -1), keepdim=True), posinf=0.0, neginf=0.0)
+        gram = unit.mT @ unit
+        there = gram.cpu() if gram.device.type == "mps" else gram  # torch has had this on MPS for a short time only
+        v = torch.linalg.eigh(there).eigenvectors[..., -1:].to(gram.device)
+        along = tall @ v
+        self.sigma = torch.linalg.vector_norm(along, dim=-2, keepdim=True)
+        u = along / self.sigma
+        self.u, self.v = (v, u) if wide else (u, v)
+        self.xhat = matrix / self.sigma
+        return self.xhat.view_as(weight)
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """∂l/∂W from ∂l/∂Ŵ."""
+        matrix = g.flatten(-4, -2)
+        along = (matrix * self.xhat).sum((-2, -1), keepdim=True)
+        return ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)

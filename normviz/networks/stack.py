@@ -1,0 +1,306 @@
+"""A stack of networks that differ in scheme and transformation, as one network: forward, backward and update by hand.
+
+Every tensor has two leading axes, (schemes, networks). One matrix product serves the whole stack; only the
+normalization runs once per different scheme. Nothing here waits for the device, but for the spectral norm's singular
+vectors (`Stack.waits`).
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+import torch
+
+from normviz.core.fields import Shape
+from normviz.core.schemes import Scheme
+from normviz.networks.gradient import Average, General, Spectral
+from normviz.networks.problem import CLASSES
+from normviz.networks.setting import BETAS, FIRST_BIAS, MOMENTUM, NOISE, Setting
+
+
+def _nothing(name: str, tensor: torch.Tensor) -> None:
+    """Watches nothing."""
+
+
+Watch = Callable[[str, torch.Tensor], object]
+"""Is told every tensor of a step by its name, in the order in which they come about."""
+
+
+class Normalizer:
+    """The schemes of a stack on one tensor (schemes, networks, four axes); those that compute the same go together.
+
+    Overwrites what it is given. What goes in and out is rounded to `dtype`; statistics are summed in the tensor's own
+    type, as PyTorch's kernels sum those of half precision in float32.
+    """
+
+    def __init__(
+        self,
+        schemes: Sequence[Scheme | None],
+        shape: Shape,
+        dtype: torch.dtype,
+        eps: float,
+        like: torch.Tensor,
+    ) -> None:
+        def canonical(position: int) -> str:
+            scheme = schemes[position]
+            return "" if scheme is None else str(scheme.canonical(shape))
+
+        self.dtype = dtype
+        order = sorted(range(len(schemes)), key=canonical)
+        self.parts = []
+        for _, same in groupby(order, canonical):
+            same = list(same)
+            self.parts.append((_span(same, like.device), _form(schemes[same[0]], shape, eps, like)))
+
+    def forward(self, z: torch.Tensor) -> torch.Tensor:
+        """ẑ of every scheme."""
+        return self._each(z, "forward")
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """∂l/∂z from ∂l/∂ẑ."""
+        return self._each(g, "backward")
+
+    def _each(self, x: torch.Tensor, direction: str) -> torch.Tensor:
+        for where, form in self.parts:
+            if form is not None:
+                part = x[where]  # a view of neighbours, a copy of others
+                new = self._rounded(getattr(form, direction)(self._rounded(part)))
+                if new is not part or not isinstance(where, slice):
+                    x[where] = new
+        return x
+
+    def _rounded(self, x: torch.Tensor) -> torch.Tensor:
+        return x if x.dtype == self.dtype else x.to(self.dtype).to(x.dtype)
+
+
+def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
+    """Neighbours as a slice, which copies nothing; others as a tensor, which is on its device before any step."""
+    whole = slice(min(positions), max(positions) + 1)
+    return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
+
+
+def _form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -> General | Spectral | None:
+    if scheme is None or not scheme.fields:
+        return None
+    if scheme.spectral:
+        return Spectral()
+    fields = (scheme.summation, scheme.suppression)
+    summation, suppression = (None if field is None else Average(field, shape, like) for field in fields)
+    return General(summation, suppression, eps, scheme.scale(shape))
+
+
+class Stack:
+    """All networks of all schemes: patches → W → normalize → γ·+β → ReLU, `depth` times, then a linear classifier.
+
+    Args:
+        schemes: the first leading axis.
+        setting: sizes, ε, optimizer.
+        weights: the first weights of every normalized layer, (networks, kh, kw, Cin, Cout), transformed already.
+        rates: their learning rates by network and unit, (networks, 1, 1, 1, Cout).
+        classifier: the first weights of the last layer, (features, classes).
+    """
+
+    def __init__(
+        self,
+        schemes: Sequence[Scheme],
+        setting: Setting,
+        weights: Sequence[torch.Tensor],
+        rates: Sequence[torch.Tensor],
+        classifier: torch.Tensor,
+    ) -> None:
+        self.setting, like = setting, classifier
+        lead = (len(schemes), weights[0].shape[0])
+        self.layers = range(setting.depth)
+        act, wts = (
+            [scheme.on_activations for scheme in schemes],
+            [scheme.on_weights for scheme in schemes],
+        )
+        types = [getattr(torch, setting.dtype), *(like.dtype for _ in self.layers[1:])]
+        self.acts = [Normalizer(act, *on, setting.eps, like) for on in zip(setting.shapes, types, strict=True)]
+        self.wts = [Normalizer(wts, *on, 0.0, like) for on in zip(setting.weight_shapes, types, strict=True)]
+        self.parameters, self.rates = [], []
+        for first, rate in zip(weights, rates, strict=True):
+            self._add(first.expand(*lead, *first.shape[1:]), rate)
+        for value in (1.0, FIRST_BIAS):
+            for _ in self.layers:
+                self._add(like.new_full((*lead, 1, 1, 1, setting.width), value), setting.rate)
+        self._add(classifier.expand(*lead, *classifier.shape), setting.rate)
+        self._add(like.new_zeros(*lead, 1, CLASSES), setting.rate)
+        self.optimizer = _OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
+
+    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nothing) -> torch.Tensor:
+        """Train on one mini-batch (networks, cases, positions, fan-in); the losses before the update."""
+        loss, gradients = self.gradients(inputs, labels, watch)
+        self.optimizer(gradients)
+        return loss
+
+    def gradients(
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nothing
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """The mean cross-entropy of every network, (schemes, networks), and its gradient by every parameter."""
+        depth, k = self.setting.depth, self.setting.kernel
+        weights, gains, biases = (self.parameters[depth * i : depth * (i + 1)] for i in range(3))
+        classifier, offset = self.parameters[3 * depth :]
+        patches, used, normalized, positive = [inputs], [], [], []
+        for layer in self.layers:
+            watch(f"the weights of layer {layer + 1}", weights[layer])
+            w = self.wts[layer].forward(weights[layer].clone()).flatten(2, 4)
+            watch(f"the normalized weights of layer {layer + 1}", w)
+            shape = self.setting.shapes[layer]
+            a = _each_scheme(patches[layer], w).unflatten(2, shape[:3])
+            watch(f"the summed inputs of layer {layer + 1}", a)
+            xhat = self.acts[layer].forward(a)
+            watch(f"the normalized summed inputs of layer {layer + 1}", xhat)
+            h = torch.addcmul(biases[layer], xhat, gains[layer]).relu_()
+            watch(f"the outputs of layer {layer + 1}", h)
+            used.append(w)
+            normalized.append(xhat)
+            positive.append(h)
+            if layer + 1 < depth:
+                patches.append(_patches(h, k))
+        features = positive[-1].flatten(3)
+        logits = features @ classifier + offset
+        watch("the logits", logits)
+        log_norm = logits.logsumexp(-1, keepdim=True)
+        chosen = labels.expand(*logits.shape[:2], -1).unsqueeze(-1)
+        loss = (log_norm - logits.gather(-1, chosen)).mean((-1, -2))
+
+        g = (logits - log_norm).exp_()
+        g.scatter_add_(-1, chosen, torch.full_like(g[..., :1], -1.0))
+        g /= labels.shape[0]
+        by_classifier, by_offset = features.mT @ g, g.sum(2, keepdim=True)
+        g = (g @ classifier.mT).view_as(positive[-1])
+        by_weights, by_gains, by_biases = [], [], []
+        for layer in reversed(self.layers):
+            g = torch.ops.aten.threshold_backward(g, positive[layer], 0)  # ReLU's derivative in one pass
+            by_biases.append(g.sum((2, 3, 4), keepdim=True))
+            by_gains.append((g * normalized[layer]).sum((2, 3, 4), keepdim=True))
+            g = self.acts[layer].backward(g.mul_(gains[layer])).flatten(2, 4)
+            by_used = _each_scheme(patches[layer].mT, g).view_as(weights[layer])
+            by_weights.append(self.wts[layer].backward(by_used))
+            if layer:
+                g = _unpatch(g @ used[layer].mT, positive[layer - 1].shape, k)
+        gradients = [
+            *reversed(by_weights),
+            *reversed(by_gains),
+            *reversed(by_biases),
+            by_classifier,
+            by_offset,
+        ]
+        watch("the loss", loss)
+        for kind, some in zip(("weights", "gains", "biases"), (by_weights, by_gains, by_biases), strict=True):
+            for layer, gradient in zip(reversed(self.layers), some, strict=True):
+                watch(f"the gradient by the {kind} of layer {layer + 1}", gradient)
+        return loss, gradients
+
+    @staticmethod
+    def waits(scheme: Scheme) -> bool:
+        """Whether a step of this scheme waits for the device: a decomposition looks at its outcome."""
+        return scheme.spectral
+
+    def state(self) -> list[torch.Tensor]:
+        """Every tensor that a step changes."""
+        return [*self.parameters, *self.optimizer.state()]
+
+    def _add(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
+        self.parameters.append(value.clone(memory_format=torch.contiguous_format))
+        self.rates.append(torch.as_tensor(rate, dtype=value.dtype, device=value.device))
+
+
+def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """x @ y; an x that all schemes share is not copied for each."""
+    if x.ndim == y.ndim:
+        return x @ y
+    out = y.new_empty(*y.shape[:2], x.shape[-2], y.shape[-1])
+    for scheme in range(len(y)):
+        torch.bmm(x, y[scheme], out=out[scheme])
+    return out
+
+
+def _patches(h: torch.Tensor, k: int) -> torch.Tensor:
+    """(…, N, H, W, C) -> (…, N·H'·W', k·k·C): what a k × k filter without padding sees at each position."""
+    height, width = h.shape[-3] - k + 1, h.shape[-2] - k + 1
+    if k == 1:
+        return h.flatten(2, 4)
+    shifted = [h[..., i : i + height, j : j + width, :] for i in range(k) for j in range(k)]
+    return torch.cat(shifted, -1).flatten(2, 4)
+
+
+def _unpatch(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
+    """The transpose of `_patches`: every position gets the sum of what its copies got."""
+    if k == 1:
+        return g.view(shape)
+    out = g.new_zeros(shape)
+    height, width, channels = shape[-3] - k + 1, shape[-2] - k + 1, shape[-1]
+    parts = g.view(*shape[:3], height, width, k * k, channels)
+    for i in range(k):
+        for j in range(k):
+            out[..., i : i + height, j : j + width, :] += parts[..., i * k + j, :]
+    return out
+
+
+class _Sgd:
+    """p ← p - η g."""
+
+    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
+        self.parameters, self.rates = parameters, rates
+
+    def __call__(self, gradients: list[torch.Tensor]) -> None:
+        for p, rate, g in zip(self.parameters, self.rates, gradients, strict=True):
+            p.addcmul_(rate, g, value=-1)
+
+    def state(self) -> list[torch.Tensor]:
+        return []
+
+
+class _Momentum(_Sgd):
+    """m ← 0.9 m + g; p ← p - η m (Sutskever et al. 2013, as in torch.optim.SGD)."""
+
+    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
+        super().__init__(parameters, rates)
+        self.velocity = [torch.zeros_like(p) for p in parameters]
+
+    def __call__(self, gradients: list[torch.Tensor]) -> None:
+        for m, g in zip(self.velocity, gradients, strict=True):
+            m.mul_(MOMENTUM).add_(g)
+        super().__call__(self.velocity)
+
+    def state(self) -> list[torch.Tensor]:
+        return self.velocity
+
+
+class _Adam(_Sgd):
+    """Kingma & Ba 2015, with an ε that only keeps 0/0 from happening: at the usual 1e-8 no re-scaling is exact."""
+
+    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
+        super().__init__(parameters, rates)
+        self.first = [torch.zeros_like(p) for p in parameters]
+        self.second = [torch.zeros_like(p) for p in parameters]
+        self.powers = [torch.ones((), dtype=p.dtype, device=p.device) for p in (parameters[0], parameters[0])]
+        self.tiny, self.noise = (
+            torch.finfo(parameters[0].dtype).tiny,
+            NOISE * torch.finfo(parameters[0].dtype).eps,
+        )
+
+    def __call__(self, gradients: list[torch.Tensor]) -> None:
+        for power, beta in zip(self.powers, BETAS, strict=True):
+            power.mul_(beta)
+        first, second = (1 - power for power in self.powers)
+        steps = []
+        for m, v, g in zip(self.first, self.second, gradients, strict=True):
+            # A gradient that is zero but for rounding would move its weight as far as any other.
+            size = g.abs()
+            g = torch.where(
+                size > self.noise * size.flatten(2).amax(2).view(*g.shape[:2], *[1] * (g.ndim - 2)),
+                g,
+                0.0,
+            )
+            m.lerp_(g, 1 - BETAS[0])
+            v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+            steps.append((m / first) / ((v / second).sqrt() + self.tiny))
+        super().__call__(steps)
+
+    def state(self) -> list[torch.Tensor]:
+        return [*self.first, *self.second, *self.powers]
+
+
+_OPTIMIZERS = {"sgd": _Sgd, "momentum": _Momentum, "adam": _Adam}

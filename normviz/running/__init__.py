@@ -1,0 +1,1 @@
+"""Batch norm in training and in inference."""

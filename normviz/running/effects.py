@@ -1,0 +1,179 @@
+"""What follows from batch norm's statistics being a mini-batch's: bias, noise, companions, shards, and what goes wrong.
+
+`frozen` are the statistics of evaluation: running averages after the last step, whose weights evaluation uses.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.normalize import normalize
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme
+from normviz.running.stream import (
+    BATCH,
+    PER_DIGIT,
+    STEPS,
+    Averages,
+    Folded,
+    Moments,
+    Setting,
+    Trace,
+    affine,
+    affine_parameters,
+    batch_statistics,
+    digits,
+    fold,
+    infer,
+    merge,
+    moments,
+    patches,
+    stream,
+    summed,
+    weights,
+)
+
+SIZES = (2, 3, 4, 6, 8, 16, 32, 64, 128)
+"""Batch sizes over which bias and noise are measured."""
+
+CASES = 2**18
+"""Digits that are drawn for each of them."""
+
+DRAWS = 64
+"""Mini-batches in which one example is looked at."""
+
+COMPANIONS = tuple(key for key, row in SCHEMES.items() if row.acts_on == "activation" and key != "custom")
+"""The schemes that may make an example depend on its companions."""
+
+
+class Sampled(NamedTuple):
+    """Batch statistics over many mini-batches of each of K sizes, (K, C), and of all training digits, (C,).
+
+    variance: the mean of σ². expected: what it is exactly. mean_error, deviation_error: the standard deviation of μ
+    and of σ. expected_error: of μ, exactly. elements: the m of m/(m-1), (K, 1).
+    """
+
+    elements: np.ndarray
+    variance: np.ndarray
+    expected: np.ndarray
+    mean_error: np.ndarray
+    expected_error: np.ndarray
+    deviation_error: np.ndarray
+    population: Moments
+
+    @property
+    def corrected(self) -> np.ndarray:
+        """m/(m-1) · E[σ²], (K, C): Ioffe & Szegedy 2015, Algorithm 2, step 10."""
+        return self.variance * self.elements / (self.elements - 1)
+
+
+class Shift(NamedTuple):
+    """Mean and variance of the output on changed test pictures, (K, C): with frozen statistics, with the batch's."""
+
+    frozen: Moments
+    batch: Moments
+
+
+def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
+    """Statistics of mini-batches of many sizes under the first weights, from each digit's own by `merge`.
+
+    With V the variance of the digits' means, Var[μ] = V/N and E[σ²] = σ² - V/N for N independent digits. For a dense
+    layer V = σ², so m/(m-1) with m = N repairs it; positions of one digit are no independent draws, so for a
+    convolution, where m = N·H·W, it repairs too little or too much.
+    """
+    own = moments(summed(digits()[0], setting), PER_DIGIT)
+    whole = merge(np.ones(len(own.mean)), *own)
+    between = np.var(own.mean, axis=0)
+    rng = np.random.default_rng([setting.seed, 4])
+    rows = []
+    for size in sizes:
+        chosen = rng.integers(0, len(own.mean), (size, CASES // size))
+        batch = merge(np.ones(size), own.mean[chosen], own.variance[chosen])
+        rows.append((batch.variance.mean(0), batch.mean.std(0), np.sqrt(batch.variance).std(0)))
+    variance, mean_error, deviation_error = map(np.stack, zip(*rows, strict=True))
+    n = np.array(sizes)[:, None]
+    return Sampled(
+        elements=n * setting.side**2,
+        variance=variance,
+        expected=whole.variance - between / n,
+        mean_error=mean_error,
+        expected_error=np.sqrt(between / n),
+        deviation_error=deviation_error,
+        population=whole,
+    )
+
+
+def companions(
+    setting: Setting, schemes: Sequence[Scheme] = tuple(map(SCHEMES.get, COMPANIONS)), example: int = 0
+) -> dict[str, np.ndarray]:
+    """The output x̂ of one test digit beside others, at the middle of the picture: key -> (DRAWS, C).
+
+    Each draw is another mini-batch of the setting's size: the example and companions from the training digits.
+    """
+    others = summed(digits()[0], setting)
+    chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAWS, setting.batch))
+    z = others[chosen]
+    z[:, 0] = summed(digits(test=True)[0][example : example + 1], setting)[0]
+    middle = setting.side // 2
+    return {scheme.key: normalize(z, scheme).xhat[:, 0, middle, middle] for scheme in schemes}
+
+
+def shards(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
+    """A mini-batch dealt to devices, as evenly as may be: how many elements each has, and its statistics (K, C)."""
+    if not 1 <= devices <= setting.batch:
+        raise InvalidInput(f"{devices} devices cannot share {setting.batch} digits; 1 to {setting.batch} can.")
+    parts = np.array_split(stream(setting, [step])[0], devices)
+    counts = np.array([part[..., 0].size for part in parts])
+    return counts, Moments(*map(np.stack, zip(*map(batch_statistics, parts), strict=True)))
+
+
+def folding(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[Folded, float]:
+    """The layer with its batch norm folded in, and the largest relative difference of outputs over the test digits."""
+    gain, bias = affine_parameters(setting)
+    matrix = weights(setting, STEPS - 1)
+    folded = fold(gain, bias, *frozen, eps, matrix)
+    x = patches(digits(test=True)[0], setting)
+    unfolded = infer(x @ matrix, *frozen, eps, gain, bias)
+    return folded, float(np.abs(x @ folded.weights + folded.bias - unfolded).max() / np.abs(unfolded).max())
+
+
+def too_early(trace: Trace, averages: Averages, eps: float = DEFAULT_EPS) -> Moments:
+    """Mean and variance of the evaluated output over all training digits, were training to stop after each step."""
+    at = np.maximum(np.arange(STEPS + 1) - 1, 0)
+    factor, offset = affine(*averages, eps)
+    mean = factor * trace.population_mean[at] + offset
+    return Moments(mean, factor**2 * trace.population_variance[at])
+
+
+def in_batches_of(setting: Setting, size: int, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
+    """Test digits through training mode in mini-batches of one size: z and y = γ x̂ + β, each (digits, H, W, C)."""
+    gain, bias = affine_parameters(setting)
+    z = summed(digits(test=True)[0], setting, STEPS - 1)
+    z = z[: len(z) // size * size]
+    y = normalize(z.reshape(-1, size, *z.shape[1:]), BATCH, eps, gain, bias).y
+    return z, y.reshape(z.shape)
+
+
+def one_class_at_a_time(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> Mapping[str, np.ndarray]:
+    """The mean output of each class's test digits, (10, C), by the mode that a batch of nothing else goes through."""
+    pictures, labels = digits(test=True)
+    found = {"eval": [], "train": []}
+    for label in np.unique(labels):
+        z = summed(pictures[labels == label], setting, STEPS - 1)
+        found["eval"].append(batch_statistics(infer(z, *frozen, eps)).mean)
+        found["train"].append(batch_statistics(normalize(z, BATCH, eps).xhat).mean)
+    return {mode: np.stack(rows) for mode, rows in found.items()}
+
+
+def shifted(
+    setting: Setting, frozen: Moments, scales: Sequence[float], offsets: Sequence[float], eps: float = DEFAULT_EPS
+) -> Shift:
+    """Test pictures as scale · x + offset: the output with the statistics of training, and with their own."""
+    pictures, rows = digits(test=True)[0], []
+    for scale, offset in zip(scales, offsets, strict=True):
+        z = summed(scale * pictures + offset, setting, STEPS - 1)
+        outputs = infer(z, *frozen, eps), normalize(z, BATCH, eps).xhat
+        rows.append([batch_statistics(y) for y in outputs])
+    both = (Moments(*map(np.stack, zip(*side, strict=True))) for side in zip(*rows, strict=True))
+    return Shift(*both)

@@ -1,0 +1,306 @@
+"""Batch norm's two lives: the statistics of mini-batches in training, their running averages afterwards.
+
+A stream of mini-batches of digits goes through a layer of fixed random weights, which may drift; everything is
+about its summed inputs, arrays (steps, N, H, W, C), with H = W = 1 for a dense layer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import FULL, Field
+from normviz.core.normalize import centre, normalize, root_mean_square
+from normviz.core.schemes import SCHEMES
+from normviz.core.transformations import LAYERS
+from normviz.data.digits import SIDE, load_digits
+from normviz.networks.problem import cut_patches
+
+BATCH = SCHEMES["batch"]
+PER_DIGIT = SCHEMES["instance"].field
+"""The field of one digit's own statistics: all its positions, a unit at a time."""
+
+STEPS, UNITS = 200, 4
+KERNEL = {"dense": SIDE, "conv": 3}
+"""Side of the patches that a unit sees, without padding; a dense unit sees the whole picture."""
+
+SPREAD = 2.0
+"""Standard deviation of the first weights, times the root of the fan-in: summed inputs then vary by about 0.6."""
+
+LIMITS = {"batch": (1, 128), "drift": (0.0, 3.0), "seed": (0, 9999)}
+CHUNK = 20
+"""Steps that are normalized at once: what is in memory stays small."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A stream: the layer, the mini-batch, how far the weights drift over it, in units of themselves, and the seed."""
+
+    layer: str = LAYERS[0]
+    batch: int = 16
+    drift: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.layer not in LAYERS:
+            raise InvalidInput(f"{self.layer!r} is not a layer; {' and '.join(LAYERS)} are.")
+        for name, (least, most) in LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise InvalidInput(f"{name} = {getattr(self, name)}; it goes from {least:g} to {most:g}.")
+
+    @property
+    def side(self) -> int:
+        """Height and width of the layer's output."""
+        return SIDE + 1 - KERNEL[self.layer]
+
+    @property
+    def count(self) -> int:
+        """Elements of a mini-batch that share a statistic: N·H·W."""
+        return self.batch * self.side**2
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How a framework keeps its running averages: running ← (1 - share) · running + share · batch.
+
+    Attributes:
+        name: of the framework.
+        of_new: whether its momentum is the share of the new batch; else it is that of the old average.
+        unbiased: whether the variance is multiplied by m/(m-1) before it is averaged.
+        momentum: its default.
+    """
+
+    name: str
+    of_new: bool
+    unbiased: bool
+    momentum: float
+
+    def other(self, number: float) -> float:
+        """The momentum of a share, and the share of a momentum."""
+        return number if self.of_new else 1 - number
+
+    def kept(self, variances: np.ndarray, count: int) -> np.ndarray:
+        """Batch variances as they are averaged; raises InvalidInput where m/(m-1) has no value."""
+        if not self.unbiased:
+            return variances
+        if count == 1:
+            raise InvalidInput(
+                f"{self.name} refuses to train on one value per unit, as m/(m-1) is 1/0 at m = 1; "
+                "a batch of 2 would do, or a convolution."
+            )
+        return variances * (count / (count - 1))
+
+
+CONVENTIONS = {
+    "pytorch": Convention("PyTorch", of_new=True, unbiased=True, momentum=0.1),
+    "keras": Convention("Keras", of_new=False, unbiased=False, momentum=0.99),
+}
+"""torch.nn.BatchNorm1d and 2d; keras.layers.BatchNormalization of Keras 3 (the fused one of Keras 2 was unbiased)."""
+
+
+class Trace(NamedTuple):
+    """What batch norm saw over a stream, each (steps, C): batch mean and variance (1/m), mean and variance of the
+    output x̂, z and x̂ of the batch's first digit at the middle of its picture, and mean and variance of all training
+    digits under the weights of that step."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    output_mean: np.ndarray
+    output_variance: np.ndarray
+    first: np.ndarray
+    first_output: np.ndarray
+    population_mean: np.ndarray
+    population_variance: np.ndarray
+
+
+class Averages(NamedTuple):
+    """Running mean and variance before the first step and after each: (steps + 1, C), starting from 0 and 1."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+class Moments(NamedTuple):
+    """Mean and variance (1/m), each (…, C)."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+class Folded(NamedTuple):
+    """A layer with batch norm in its weights: y = x W' + b'."""
+
+    weights: np.ndarray
+    bias: np.ndarray
+
+
+def weights(setting: Setting, step: int = 0) -> np.ndarray:
+    """The weights at a step, (fan-in, C): W_t = W_0 + drift · t / (steps - 1) · W_1, both N(0, 4/fan-in)."""
+    fan_in = KERNEL[setting.layer] ** 2
+    first, way = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
+    return (first + _drifted(setting, step) * way) * (SPREAD * fan_in**-0.5)
+
+
+def affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """γ and β of the units, (C,), seeded and off 1 and 0, as if they had been learned."""
+    rng = np.random.default_rng([setting.seed, 3])
+    return rng.uniform(0.5, 1.5, UNITS).round(2), rng.uniform(-1, 1, UNITS).round(2)
+
+
+def summed(pictures: np.ndarray, setting: Setting, step: int = 0) -> np.ndarray:
+    """The summed inputs of pictures (K, 8, 8) at a step, (K, H, W, C)."""
+    return patches(pictures, setting) @ weights(setting, step)
+
+
+def patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
+    """What the units see of pictures: (K, H, W, fan-in)."""
+    cut = cut_patches(pictures, KERNEL[setting.layer])
+    return cut.reshape(len(pictures), setting.side, setting.side, -1)
+
+
+def digits(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Pictures and classes to train on, or to test on: every fourth digit."""
+    images, labels = load_digits()
+    chosen = (np.arange(len(images)) % 4 == 0) == test
+    return images[chosen], labels[chosen]
+
+
+def order(setting: Setting) -> np.ndarray:
+    """Which training digits each mini-batch has, (steps, N): drawn independently, as E[σ²] = (m-1)/m · Var supposes."""
+    return np.random.default_rng([setting.seed, 1]).integers(0, len(digits()[0]), (STEPS, setting.batch))
+
+
+def stream(setting: Setting, steps: Sequence[int] = range(STEPS)) -> np.ndarray:
+    """The summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
+    first, way = _training(setting.layer, setting.seed)
+    chosen, amount = order(setting)[list(steps)], _drifted(setting, np.asarray(steps))[:, None, None, None, None]
+    return first[chosen] + amount * way[chosen]
+
+
+def moments(z: np.ndarray, field: Field) -> Moments:
+    """Mean and variance (1/m) over the boxes of a field of `own` and `full`; full axes leave the shape."""
+    v, mean = centre(z, field)
+    full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
+    return Moments(mean.squeeze(full), np.squeeze(root_mean_square(v, field) ** 2, full))
+
+
+def batch_statistics(z: np.ndarray) -> Moments:
+    """Mean and variance (1/m) of each unit over N, H, W: (…, N, H, W, C) -> (…, C)."""
+    return moments(z, BATCH.field)
+
+
+def trace(setting: Setting, eps: float | None = None) -> Trace:
+    """The whole stream through batch norm (Ioffe & Szegedy 2015, Algorithm 1)."""
+    parts, middle = [], setting.side // 2
+    for steps in np.split(np.arange(STEPS), STEPS // CHUNK):
+        z = stream(setting, steps)
+        xhat = normalize(z, BATCH, eps).xhat
+        first, first_output = (each[:, 0, middle, middle] for each in (z, xhat))
+        parts.append((*batch_statistics(z), *batch_statistics(xhat), first, first_output))
+    return Trace(*map(np.concatenate, zip(*parts, strict=True)), *population(setting))
+
+
+def population(setting: Setting) -> Moments:
+    """Mean and variance of all training digits under the weights of every step, (steps, C).
+
+    The summed inputs are a + t·b, so their variance is Var a + 2 t Cov(a, b) + t² Var b.
+    """
+    first, way = _training(setting.layer, setting.seed)
+    (u, mean_u), (v, mean_v) = centre(first, BATCH.field), centre(way, BATCH.field)
+    amount = _drifted(setting, np.arange(STEPS))[:, None]
+    variance, covariance, way_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
+    mean = mean_u.reshape(-1) + amount * mean_v.reshape(-1)
+    return Moments(mean, variance + 2 * amount * covariance + amount**2 * way_variance)
+
+
+def running_averages(
+    means: np.ndarray, variances: np.ndarray, count: int, convention: Convention, momentum: float
+) -> Averages:
+    """Exponentially weighted averages of batch statistics (steps, C), as a framework keeps them.
+
+    running ← (1 - share) · running + share · batch, from mean 0 and variance 1; share = momentum in PyTorch,
+    1 - momentum in Keras. `count`: the m of m/(m-1).
+
+    Raises:
+        InvalidInput: a momentum outside 0..1, or an unbiased variance of one value.
+    """
+    if not 0 <= momentum <= 1:
+        raise InvalidInput(f"momentum = {momentum}; it goes from 0 to 1.")
+    share = convention.other(momentum)
+    values = np.stack([means, convention.kept(variances, count)])
+    kept = np.empty((2, len(means) + 1, *means.shape[1:]))
+    kept[:, 0] = np.reshape([0.0, 1.0], (2, *[1] * (means.ndim - 1)))
+    for step in range(len(means)):
+        kept[:, step + 1] = (1 - share) * kept[:, step] + share * values[:, step]
+    return Averages(*kept)
+
+
+def lag(share: float) -> float:
+    """How many steps an average is behind what changes steadily: (1 - share) / share."""
+    return (1 - share) / share if share else float("inf")
+
+
+def merge(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.ndarray) -> Moments:
+    """Mean and variance (1/m) of a whole from those of its K parts: (K,), (K, …, C), (K, …, C) -> (…, C).
+
+    μ = Σ m_k μ_k / m,  σ² = Σ m_k (σ_k² + (μ_k - μ)²) / m    (Chan, Golub & LeVeque 1979, for K parts at once)
+    """
+    share = np.reshape(np.asarray(counts) / np.sum(counts), (-1, *[1] * (means.ndim - 1)))
+    mean = (share * means).sum(0)
+    return Moments(mean, (share * (variances + (means - mean) ** 2)).sum(0))
+
+
+def affine(
+    mean: np.ndarray, variance: np.ndarray, eps: float, gain: np.ndarray | float = 1.0, bias: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Batch norm with given statistics as y = a z + b: a = γ / sqrt(σ² + ε), b = β - a μ.
+
+    Source: Ioffe & Szegedy 2015, Algorithm 2, step 11.
+    """
+    factor = gain / _deviation(variance, eps)
+    return factor, bias - factor * mean
+
+
+def infer(
+    z: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    eps: float,
+    gain: np.ndarray | float = 1.0,
+    bias: np.ndarray | float = 0.0,
+) -> np.ndarray:
+    """Batch norm in evaluation, step by step: y = γ (z - μ) / sqrt(σ² + ε) + β, with given μ and σ², (…, C)."""
+    return (z - mean) / _deviation(variance, eps) * gain + bias
+
+
+def fold(
+    gain: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, eps: float, weights: np.ndarray
+) -> Folded:
+    """A layer z = x W and the batch norm behind it as one layer, W' = W a and b' = b, with a and b from `affine`."""
+    factor, offset = affine(mean, variance, eps, gain, bias)
+    return Folded(weights * factor, offset)
+
+
+def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
+    """sqrt(σ² + ε) of given statistics, which have no example of their own to be 0/0 for."""
+    if np.any(variance + eps <= 0):
+        raise InvalidInput("a running variance is 0 and so is ε: evaluation would divide by 0; an ε of 1e-5 would do.")
+    return np.sqrt(variance + eps)
+
+
+@lru_cache(maxsize=8)
+def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Summed inputs of the training digits under the first weights, and what a drift of 1 adds: (digits, H, W, C)."""
+    still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
+    first = summed(digits()[0], still)
+    way = summed(digits()[0], moved, STEPS - 1) - first
+    first.flags.writeable = way.flags.writeable = False
+    return first, way
+
+
+def _drifted(setting: Setting, step: int | np.ndarray) -> float | np.ndarray:
+    """How much of the way has been added by a step."""
+    return setting.drift * step / (STEPS - 1)

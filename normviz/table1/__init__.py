@@ -1,0 +1,1 @@
+"""Table 1 of Ba et al. 2016: predicted, measured forward, trained."""

@@ -1,0 +1,132 @@
+"""Table 1 as data for the grid: the words, marks and outlines of every cell."""
+
+from collections.abc import Collection, Sequence
+
+from normviz.core.schemes import Scheme, same_as
+from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.networks.setting import Setting
+from normviz.table1.table import Cell
+from normviz.ui.palette import THEMES
+
+ANSWERS = {True: "yes", False: "no", None: "none"}
+WORDS = {"yes": "invariant", "no": "not invariant", "fades": "fades with ε", "none": "degenerate", "wait": "training …"}
+
+
+def grid_data(
+    cells: Sequence[Cell],
+    schemes: Sequence[Scheme],
+    setting: Setting,
+    opened: str,
+    covered: Collection[str],
+    theme: str,
+) -> dict:
+    """What `ui.grid.grid` draws; `covered`: the keys of the cells whose answers are not shown."""
+    by_key = {key_of(cell): cell for cell in cells}
+    return {
+        "label": "Table 1: schemes and transformations",
+        "corner": "",
+        "colours": {"yes": THEMES[theme].field, "no": THEMES[theme].element},
+        "open": opened,
+        "columns": [
+            {"name": sentence(change.name).replace("-", "\u2011"), "change": change.plain}  # a hyphen that stays
+            for change in TRANSFORMATIONS.values()
+        ],
+        "rows": [
+            {
+                "name": scheme.label,
+                "note": _note(scheme, setting),
+                "cells": [
+                    cell_data(by_key[f"{scheme.key}.{change}"], scheme, f"{scheme.key}.{change}" in covered)
+                    for change in TRANSFORMATIONS
+                ],
+            }
+            for scheme in schemes
+        ],
+    }
+
+
+def key_of(cell: Cell) -> str:
+    """A cell in links: scheme.transformation."""
+    return f"{cell.scheme}.{cell.transformation}"
+
+
+def cell_data(cell: Cell, scheme: Scheme, covered: bool) -> dict:
+    """One cell: its word, its three marks, and what stands out."""
+    name = f"{scheme.label}, {TRANSFORMATIONS[cell.transformation].name}"
+    if covered:
+        return {"key": key_of(cell), "title": f"{name}: covered", "covered": True, "paper": cell.paper is not None}
+    marks = [
+        {"answer": predicted_answer(cell), "name": "predicted", "value": ""},
+        {"answer": ANSWERS[cell.forward], "name": "forward", "value": gap_text(cell.forward_gap)},
+        {"answer": trained_answer(cell), "name": "trained", "value": gap_text(trained_gap(cell))},
+    ]
+    word, note = word_of(cell), ""
+    if cell.paper is not None and cell.paper != cell.predicted:
+        note = f"paper: {WORDS[ANSWERS[cell.paper]]}"
+    said = "; ".join(f"{mark['name']}: {WORDS[mark['answer']] if mark['answer'] != 'none' else '–'}" for mark in marks)
+    return {
+        "key": key_of(cell),
+        "title": f"{name}: {word} ({said}{'; ' + note if note else ''})",
+        "covered": False,
+        "paper": cell.paper is not None,
+        "alert": not cell.agrees,
+        "answer": predicted_answer(cell),
+        "word": word,
+        "marks": marks,
+        "note": note,
+    }
+
+
+def word_of(cell: Cell) -> str:
+    """The cell in a word or two."""
+    if cell.degenerate:
+        return WORDS["none"]
+    if not cell.agrees:
+        return "disagree"
+    if cell.parted_by_rate and cell.predicted:
+        return "forward only"
+    return WORDS[predicted_answer(cell)]
+
+
+def predicted_answer(cell: Cell) -> str:
+    """The rule's answer."""
+    if cell.degenerate:
+        return "none"
+    return "fades" if cell.fades else ANSWERS[cell.predicted]
+
+
+def trained_answer(cell: Cell) -> str:
+    """Training's answer; "wait" while it is not over."""
+    return "wait" if cell.trained is None and cell.pending else ANSWERS[cell.trained]
+
+
+def trained_gap(cell: Cell) -> float:
+    """The training gap that is judged."""
+    return cell.training_gap_equal_lr if cell.parted_by_rate else cell.training_gap
+
+
+def gap_text(gap: float) -> str:
+    """A gap in a few characters: 0, 2e−16, 0.39, 12, ∞; nothing where there is none."""
+    if gap != gap:
+        return ""
+    if gap == float("inf"):
+        return "∞"
+    if gap == 0:
+        return "0"
+    if 1e-2 <= gap < 1e4:
+        return f"{gap:.2g}" if gap < 100 else f"{gap:.0f}"
+    mantissa, exponent = f"{gap:.0e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", "−")
+
+
+def sentence(text: str) -> str:
+    """With a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def _note(scheme: Scheme, setting: Setting) -> str:
+    """Under the name of a row: that the paper has it, or what a custom scheme is."""
+    if scheme.key == "custom":
+        twins = [other.label for other in same_as(scheme, setting.shapes[0]) if other.acts_on == "activation"]
+        return f"= {twins[0]}" if twins else "your own"
+    return "in the paper" if scheme.key in PAPER else ""

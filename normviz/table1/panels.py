@@ -1,0 +1,239 @@
+"""What the Table 1 page shows beside the grid: an open cell, gaps over ε and δ, and the game of predicting."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.schemes import BA, Scheme
+from normviz.core.tolerances import INVARIANT
+from normviz.core.transformations import TRANSFORMATIONS, Transformation
+from normviz.describe import notation
+from normviz.networks.problem import NETWORKS, ORIGINAL, before_and_after, position
+from normviz.networks.setting import DTYPES, Setting
+from normviz.table1 import sweeps
+from normviz.table1.figures import Twin, before_after, gap_panels, training_curves
+from normviz.table1.grid import WORDS, gap_text, key_of, sentence, word_of
+from normviz.table1.script import cell_script
+from normviz.table1.state import ONE_CELL, PANELS, PREFIX
+from normviz.table1.table import Cell, gaps
+from normviz.table1.training import results
+from normviz.ui.components.plot import plot
+from normviz.ui.link import KEPT
+
+Votes = dict[str, bool | None]
+"""By cell: what the class said, or None where it was revealed without a vote."""
+
+TITLE = (
+    "# What does normalization not notice?\n"
+    f"[Table 1]({BA.url}) of {BA.text}, and beyond: predicted by one rule, measured on a forward pass, and proved by "
+    "training twin networks on digits, the original and the transformed."
+)
+
+
+def legend() -> str:
+    """How to read the grid, and what was trained on what."""
+    device = results().device
+    return (
+        "Numbers are relative gaps between original and transformed: 2e−16 is rounding. Solid frames: cells of the "
+        f"paper; a double frame: the answers disagree. Click a cell. {f'Trained on: {device}.' if device else ''}"
+    )
+
+
+def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None:
+    """The open cell: what was changed, the reason, and the curves."""
+    change = TRANSFORMATIONS[cell.transformation]
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{sentence(word_of(cell))}.** {_reason(cell)}")
+        question(change, setting)
+        for line in notation.formulas(scheme):
+            if line.name in ("mean", "variance", "mean square", "normalized", "largest singular value"):
+                st.latex(line.latex)
+        _answers(cell, change, setting)
+    with right:
+        _curves(scheme, change, setting, theme)
+    for note in _notes(cell, scheme, setting):
+        st.warning(note, icon=":material/warning:")
+
+
+def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
+    """The cell as a script of its own."""
+    script = cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("This very cell in plain PyTorch; it prints the same verdict.", width="stretch")
+        st.download_button("Download", script, f"{key_of(cell)}.py", "text/x-python", on_click="ignore")
+    st.code(script, "python", height=480)
+
+
+def choose_panel(cover: bool) -> str:
+    """What is shown below the open cell."""
+    options = ONE_CELL if cover else list(PANELS)
+    state, key = st.session_state, PREFIX + "panel"
+    if state[key] not in options:
+        state[key] = options[0]
+    return st.segmented_control(
+        "Below", options, key=key, **KEPT, required=True, format_func=PANELS.get, label_visibility="collapsed"
+    )
+
+
+def question(change: Transformation, setting: Setting) -> None:
+    """What is changed, and what that does to the summed inputs."""
+    st.latex(change.change)
+    st.latex(rf"\Rightarrow\quad {change.on_sums(setting.layer)}")
+
+
+def changed_picture(cell: Cell, setting: Setting, theme: str) -> None:
+    """The weights, or digits, before and after."""
+    change = TRANSFORMATIONS[cell.transformation]
+    before, after = before_and_after(setting, change)
+    what = "weights (a column is a unit)" if change.on == "weights" else "digits of a mini-batch"
+    alt = f"The {what} before and after: {change.plain}."
+    plot(before_after(before, after, ("before", f"after: {change.plain}"), theme), "changed", alt, "20rem")
+    st.caption(f"{sentence(what)}; δ = {setting.delta:g}, seed {setting.seed}.")
+
+
+def vote_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None:
+    """A covered cell: the question, what is changed, and what the class says."""
+    change = TRANSFORMATIONS[cell.transformation]
+    st.markdown(f"## Is {scheme.name} invariant to {change.name}?")
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        question(change, setting)
+        with st.container(horizontal=True):
+            for text, vote in (("Invariant", True), ("Not invariant", False), ("Reveal", None)):
+                kind = "secondary" if vote is None else "primary"
+                st.button(text, key=f"vote {text}", type=kind, on_click=partial(_vote, key_of(cell), vote))
+    with right:
+        changed_picture(cell, setting, theme)
+
+
+def votes() -> Votes:
+    """What the class has said so far, in this session."""
+    return st.session_state.setdefault("votes", {})
+
+
+def score(cells: Sequence[Cell]) -> None:
+    """How many votes were right, and buttons to reveal or cover all."""
+    said = {key_of(cell): (votes()[key_of(cell)], truth(cell)) for cell in cells if key_of(cell) in votes()}
+    voted = [vote == true for vote, true in said.values() if vote is not None and true is not None]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        left = len(cells) - len(said)
+        st.markdown(f"**{sum(voted)} of {len(voted)} predicted right**, {left} still covered", width="content")
+        everything = {key_of(cell): None for cell in cells}
+        st.button("Reveal all", on_click=lambda: st.session_state.update(votes=everything | votes()))
+        st.button("Cover all again", on_click=lambda: st.session_state.update(votes={}))
+
+
+def truth(cell: Cell) -> bool | None:
+    """What a vote is held against; None where the question says nothing."""
+    return None if cell.degenerate or cell.fades else cell.predicted
+
+
+def verdict_on(vote: bool | None, cell: Cell) -> None:
+    """Whether the class was right on the open cell."""
+    if vote is None or truth(cell) is None:
+        return
+    said = WORDS["yes" if vote else "no"]
+    if vote == truth(cell):
+        st.success(f"The class said: {said}. Right.", icon=":material/check:")
+    else:
+        st.error(f"The class said: {said}. It is {word_of(cell)}.", icon=":material/close:")
+
+
+def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
+    """ε against the gap, for all six transformations, one curve a scheme."""
+    settings = sweeps.over_eps(setting)
+    found = sweeps.training_over(schemes, settings, results()) if trained else sweeps.forward_over(schemes, settings)
+    names = [sentence(change.name) for change in TRANSFORMATIONS.values()]
+    panels = {
+        name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
+        for column, name in enumerate(names)
+    }
+    alt = f"{'Training' if trained else 'Forward'} gap over ε, for six transformations, a curve a scheme."
+    figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
+    plot(figure, "sweep", alt, "34rem")
+    st.caption(
+        "ε stands under the root beside the variance, and a re-scaling does not re-scale it: the larger ε, the more of "
+        "a re-scaling comes through. A re-centring is taken off before ε is added, and stays exact."
+    )
+
+
+def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
+    """δ against the gap of one scheme, a curve a precision, for the transformations that have a factor."""
+    found = _by_precision(scheme, setting)
+    panels = {
+        sentence(change.name): {dtype: found[row, :, column] for row, dtype in enumerate(DTYPES)}
+        for column, change in enumerate(TRANSFORMATIONS.values())
+        if change.factor is not None
+    }
+    alt = f"Gap of the forward pass of {scheme.name} over δ, a curve a precision."
+    plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
+    st.caption(
+        f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
+        "float32 24, float16 11 and bfloat16 8. Where δ is a power of two nothing is rounded; float16 ends at 65,504."
+    )
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _by_precision(scheme: Scheme, setting: Setting) -> np.ndarray:
+    return sweeps.over_delta(scheme, setting, DTYPES)
+
+
+def _vote(key: str, vote: bool | None) -> None:
+    votes()[key] = vote
+
+
+def _reason(cell: Cell) -> str:
+    return cell.degenerate or cell.reason
+
+
+def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
+    """The gaps, in words beside what they were measured on."""
+    rows = [("Forward: outputs ẑ", cell.forward_gap)]
+    if change.weight_factor is None:
+        rows.append(("Training: losses", cell.training_gap))
+    else:
+        factor = change.rate_factor(setting.optimizer, setting.delta)
+        rows.append((f"Training, learning rate × {factor:g}", cell.training_gap))
+        rows.append(("Training, equal learning rate", cell.training_gap_equal_lr))
+    st.table(
+        {"Measured": [name for name, _ in rows], "Gap": [gap_text(gap) or "…" for _, gap in rows]}, border="horizontal"
+    )
+    if cell.paper is not None:
+        st.caption(f"{BA.text}, Table 1: {WORDS['yes' if cell.paper else 'no']}.")
+
+
+def _curves(scheme: Scheme, change: Transformation, setting: Setting, theme: str) -> None:
+    losses = results().losses(scheme, setting)
+    found = gaps(losses)
+    twins = [Twin("original", losses[:, ORIGINAL], None)]
+    places = dict.fromkeys((position(change), position(change, follows=False)))
+    for place in places:
+        rate = (
+            ""
+            if len(places) == 1
+            else ", its learning rate too"
+            if NETWORKS[place].follows
+            else ", equal learning rate"
+        )
+        twins.append(Twin(f"transformed{rate}", losses[:, place], found[:, place]))
+    largest = gap_text(found[:, position(change)].max(initial=0.0))
+    alt = f"Losses of the original and the transformed network over {len(losses)} steps; largest gap {largest}."
+    plot(training_curves(twins, INVARIANT[setting.storage], theme), "curves", alt, "30rem")
+
+
+def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
+    """Why training has no answer, and where a network stopped being finite."""
+    notes = [cell.unanswered] if cell.unanswered and not cell.pending else []
+    change, known = TRANSFORMATIONS[cell.transformation], results()
+    named = {"The original": ORIGINAL, "The transformed network": position(change)}
+    for name, place in named.items():
+        failure = known.failure(scheme, setting, place)
+        if failure is not None:
+            notes.append(
+                f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "
+                f"A smaller learning rate than {setting.rate:g} would do."
+            )
+    return notes

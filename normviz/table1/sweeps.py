@@ -1,0 +1,49 @@
+"""How an invariance fades: the gap over ε, and over δ in several precisions."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from normviz.core.schemes import Scheme
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.networks.problem import position
+from normviz.networks.setting import Setting
+from normviz.table1.forward import forward_gaps
+from normviz.table1.results import Results
+from normviz.table1.table import gaps
+
+EPSILONS = tuple(10.0**k for k in range(-15, 2))
+DELTAS = tuple(float(10**k) for k in np.arange(-3, 3.01, 0.5))
+COLUMNS = [position(change) for change in TRANSFORMATIONS.values()]
+
+
+def over_eps(setting: Setting) -> list[Setting]:
+    """The setting with every ε of the sweep."""
+    return [replace(setting, eps=eps) for eps in EPSILONS]
+
+
+def forward_over(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> np.ndarray:
+    """Forward gaps, (settings, schemes, transformations)."""
+    return np.stack([forward_gaps(schemes, setting)[:, COLUMNS] for setting in settings])
+
+
+def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
+    """Training gaps, of the same shape; NaN where training is not over."""
+    found = np.full((len(settings), len(schemes), len(COLUMNS)), np.nan)
+    for i, setting in enumerate(settings):
+        for j, scheme in enumerate(schemes):
+            losses = results.losses(scheme, setting)
+            if len(losses) == setting.steps:
+                found[i, j] = gaps(losses).max(0)[COLUMNS]
+    return found
+
+
+def over_delta(scheme: Scheme, setting: Setting, dtypes: Sequence[str]) -> np.ndarray:
+    """Forward gaps of one scheme, (precisions, δ, transformations)."""
+    return np.stack(
+        [
+            forward_over([scheme], [replace(setting, dtype=dtype, delta=delta) for delta in DELTAS])[:, 0]
+            for dtype in dtypes
+        ]
+    )

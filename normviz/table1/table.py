@@ -1,0 +1,167 @@
+"""Table 1: for every scheme and every transformation the three answers side by side, and what the paper says."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.core.schemes import Scheme
+from normviz.core.theory import degenerate, predict
+from normviz.core.tolerances import CHAOTIC, INVARIANT, MARGIN
+from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
+from normviz.networks.problem import CONTROL, NETWORKS, ORIGINAL, position
+from normviz.networks.setting import Setting
+from normviz.table1.forward import forward_gaps
+from normviz.table1.results import Results
+
+DIVERGED = 1e3
+"""A loss that has grown this many times over has diverged: what is left of it says nothing about twins."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: what is predicted and why, what was measured, and what the paper says.
+
+    Attributes:
+        scheme, transformation: their keys.
+        predicted, fades, reason: the rule's answer, whether ε alone decides it, and why, in a sentence.
+        degenerate: why the question says nothing here, in a sentence; None where it does.
+        forward_gap, training_gap, training_gap_equal_lr: relative distances to the original, of the normalized
+            outputs and of the losses, with the learning rate that follows the weights and with the same one;
+            infinite where a run did not stay finite, NaN where none was made.
+        forward, trained: whether these gaps are rounding; trained is None where training has no answer.
+        unanswered: why it has none, in a sentence; None where it has one.
+        paper: Table 1's answer; None where it has no such row.
+        parted_by_rate: whether re-scaled weights kept the original's learning rate, which parts the twins in training
+            even where their outputs agree.
+        pending: whether training is not over.
+    """
+
+    scheme: str
+    transformation: str
+    predicted: bool
+    fades: bool
+    reason: str
+    degenerate: str | None
+    forward_gap: float
+    training_gap: float
+    training_gap_equal_lr: float
+    forward: bool
+    trained: bool | None
+    unanswered: str | None
+    paper: bool | None
+    parted_by_rate: bool = False
+    pending: bool = False
+
+    @property
+    def invariant(self) -> bool:
+        """What was measured: the outputs agree, and so does the training where it has an answer."""
+        return self.forward and self.trained is not False and self.degenerate is None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all answers that there are agree; a degenerate cell has none, and a small ε may not show."""
+        together = self.predicted and not self.parted_by_rate
+        right = self.forward == self.predicted and self.trained in (together, None)
+        return self.degenerate is not None or self.fades or right
+
+    def record(self) -> dict:
+        """The cell as plain data: what `python -m normviz table1 --json` prints of it."""
+        return {
+            "scheme": self.scheme,
+            "transformation": self.transformation,
+            "predicted": self.predicted,
+            "forward_gap": _finite(self.forward_gap),
+            "training_gap": _finite(self.training_gap),
+            "training_gap_equal_lr": _finite(self.training_gap_equal_lr),
+            "invariant": self.invariant,
+            "paper": self.paper,
+            "degenerate": self.degenerate is not None,
+            "reason": self.degenerate or self.reason,
+        }
+
+
+def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow: bool = True) -> list[Cell]:
+    """All cells of these schemes, from what has been trained so far.
+
+    `follow`: whether `trained` judges the twins whose learning rate follows the weights, or those at an equal one.
+    """
+    forward = forward_gaps(schemes, setting)
+    losses = [results.losses(scheme, setting) for scheme in schemes]
+    return [
+        _cell(scheme, change, setting, forward[row, position(change)], losses[row], follow)
+        for row, scheme in enumerate(schemes)
+        for change in TRANSFORMATIONS.values()
+    ]
+
+
+def measure(
+    schemes: Sequence[Scheme],
+    setting: Setting,
+    progress: Callable[[float], object] = lambda share: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> list[Cell]:
+    """Train, and put the three answers side by side."""
+    results = Results()
+    results.fill(schemes, setting, progress, cancelled)
+    return table(schemes, setting, results)
+
+
+def gaps(losses: np.ndarray) -> np.ndarray:
+    """|l' - l| of every step and network, relative to the original's largest loss, (steps, networks).
+
+    Infinite where a loss is not finite.
+    """
+    original = losses[:, ORIGINAL, None]
+    scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.nan_to_num(np.abs(losses - original) / scale, nan=np.inf)
+
+
+def _together(losses: np.ndarray, network: int, setting: Setting) -> tuple[bool | None, str | None]:
+    """Whether a twin's losses are the original's up to rounding; or None, and why that cannot be told."""
+    if len(losses) == 0:
+        return None, "Not trained yet."
+    original, largest = losses[:, ORIGINAL], gaps(losses).max(0)
+    if not np.isfinite(original).all():
+        return None, "The original network itself did not stay finite, so there is nothing to compare with."
+    gap, noise = largest[network], MARGIN * largest[CONTROL]
+    if gap > max(noise, INVARIANT[setting.storage]):
+        if np.abs(original).max() > DIVERGED * max(original[0], 1.0):
+            return None, f"The loss grew from {original[0]:.3g} to {np.abs(original).max():.3g}: training diverged."
+        return False, None
+    if gap > INVARIANT[setting.storage] and noise > CHAOTIC:
+        rounding = f"Rounding alone parts two equal networks by {largest[CONTROL]:.0e} here"
+        return None, f"{rounding}, so a gap of {gap:.0e} says nothing."
+    return (True, None) if len(losses) == setting.steps else (None, "Together so far; training is not over.")
+
+
+def _cell(
+    scheme: Scheme, change: Transformation, setting: Setting, forward_gap: float, losses: np.ndarray, follow: bool
+) -> Cell:
+    shape = setting.shapes[0]
+    verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
+    hollow = degenerate(scheme, shape)
+    largest = gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
+    trained, unanswered = _together(losses, position(change, follow), setting)
+    return Cell(
+        scheme=scheme.key,
+        transformation=change.key,
+        predicted=verdict.invariant and hollow is None,
+        fades=verdict.fades,
+        reason=verdict.reason,
+        degenerate=hollow,
+        forward_gap=float(forward_gap),
+        training_gap=float(largest[position(change)]),
+        training_gap_equal_lr=float(largest[position(change, follows=False)]),
+        forward=bool(forward_gap <= INVARIANT[setting.dtype]),
+        trained=trained,
+        unanswered=unanswered,
+        paper=paper_says(scheme.key, change.key),
+        parted_by_rate=not follow and change.rate_factor(setting.optimizer, setting.delta) != 1.0,
+        pending=len(losses) < setting.steps,
+    )
+
+
+def _finite(gap: float) -> float | None:
+    return gap if np.isfinite(gap) else None

@@ -1,0 +1,1 @@
+"""Elements of the page of our own: each its Python, JavaScript and CSS."""

@@ -1,0 +1,57 @@
+"""Figures in the page: one component for all of them, which redraws in place and keeps camera and zoom."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from normviz.ui.components.component import component
+from normviz.ui.server import plotly_url
+
+_HTML = """
+<div class="nv-plot">
+  <div class="nv-readout"></div><div class="nv-graph"></div><div class="nv-live" aria-live="polite"></div>
+</div>
+"""
+
+
+def plot(
+    figure: go.Figure,
+    key: str,
+    alt: str,
+    height: str | None = None,
+    hover: dict | None = None,
+    focus: Sequence[int] | None = None,
+    names: Sequence[str] = (),
+    symbol: str = "x",
+    labels: Sequence[str] = (),
+    on_focus: Callable[[], Any] | None = None,
+) -> None:
+    """Show a figure in an element of the class `st-key-{key}`.
+
+    Args:
+        figure: what to draw; drawn again only when it changes.
+        key: of the element, and of its state in the session: `st.session_state[f"{key} plot"].focus`.
+        alt: the picture in a sentence.
+        height: in CSS; None: style.css says it.
+        hover, focus, names, symbol: `figures.cube.hover_data`, the locked element, the letters of its indices
+            and of the tensor; without them the figure has no highlight.
+        labels: what the copies' results are called in the readout; x̂ where there is one copy.
+        on_focus: called when a click or the keyboard locks another element.
+    """
+    # plotly.js keeps its styles in the page's head, where a shadow root does not look.
+    show = component("plot", _HTML, isolate_styles=False)
+    data = {
+        "figure": figure.to_json(),
+        "library": plotly_url(),
+        "alt": alt,
+        "height": height,
+        "hover": hover,
+        "focus": None if focus is None else list(focus),
+        "names": list(names),
+        "symbol": symbol,
+        "labels": list(labels),
+    }
+    with st.container(key=key):
+        show(key=f"{key} plot", data=data, on_focus_change=on_focus or (lambda: None))

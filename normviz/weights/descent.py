@@ -1,0 +1,157 @@
+"""SGD on w = g v/‖v‖: a logistic regression on two of the digits, so small that every step can be looked at."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.data.digits import load_digits
+from normviz.weights.weights import weight_norm, weight_norm_gradients
+
+PAIR = (3, 8)
+"""The digits to be told apart."""
+
+STEPS = 200
+LIMITS = {"rate": (0.01, 1000.0), "start": (0.1, 10.0), "batch": (1, 357), "seed": (0, 9999)}
+"""Of the settings of a run; there are 357 digits of the two classes."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the regression sees of a digit: a name, and how many numbers."""
+
+    key: str
+    name: str
+    size: int
+
+
+INPUTS: dict[str, Inputs] = {
+    inputs.key: inputs
+    for inputs in (
+        Inputs("plane", "2 components", 2),
+        Inputs("pixels", "64 pixels", 64),
+    )
+}
+
+
+class Regression(NamedTuple):
+    """Inputs (digits, size), centred, and classes -1 or 1."""
+
+    x: np.ndarray
+    target: np.ndarray
+
+
+@cache
+def regression(inputs: str) -> Regression:
+    """The digits 3 (class -1) and 8 (class 1), as centred pixels or as their first principal components."""
+    images, labels = load_digits()
+    chosen = np.isin(labels, PAIR)
+    x = images[chosen].reshape(-1, images[0].size)
+    x = x - x.mean(axis=0)
+    size = INPUTS[inputs].size
+    if size < x.shape[1]:
+        _, _, axes = np.linalg.svd(x, full_matrices=False)
+        x = x @ axes[:size].T
+    return Regression(x, np.where(labels[chosen] == PAIR[1], 1.0, -1.0))
+
+
+def loss(problem: Regression, w: np.ndarray) -> np.ndarray:
+    """The mean of log(1 + exp(-t w·x)) over all digits; w: (..., size)."""
+    return np.logaddexp(0, -problem.target * (w @ problem.x.T)).mean(axis=-1)
+
+
+def gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
+    """∂l/∂w of the mean loss over the digits of a problem; w: (size,)."""
+    margin = problem.target * (problem.x @ w)
+    return -(problem.target * np.exp(-np.logaddexp(0, margin))) @ problem.x / len(margin)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How w is trained: by itself, or as g v/‖v‖, where g is learned or stays as it was."""
+
+    key: str
+    name: str
+    normalized: bool
+    learns_length: bool
+
+
+WAYS: dict[str, Way] = {
+    way.key: way
+    for way in (
+        Way("plain", "plain w", False, True),
+        Way("weight", "g v/‖v‖", True, True),
+        Way("direction", "g v/‖v‖, only v learned", True, False),
+    )
+}
+
+
+class Path(NamedTuple):
+    """A run, by step: w and v (steps + 1, size), g (steps + 1,), the loss over all digits after each step, ∂l/∂w and
+    ∂l/∂v (steps, size) of the mini-batches, and the angle that v turned (steps,), in degrees.
+
+    For plain w, v is w and g its length.
+    """
+
+    w: np.ndarray
+    v: np.ndarray
+    g: np.ndarray
+    losses: np.ndarray
+    dw: np.ndarray
+    dv: np.ndarray
+    turned: np.ndarray
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """‖v‖ by step."""
+        return np.linalg.norm(self.v, axis=1)
+
+
+def descend(way: Way, inputs: str, rate: float, start: float, batch: int, seed: int, steps: int = STEPS) -> Path:
+    """SGD on mini-batches of digits, the same ones for every way of one seed.
+
+    Every way starts from the same w, of length 1, so g = 1; v is `start` times as long. With weight norm a step is at
+    right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂l/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂l/∂v‖/‖v‖).
+
+    Source: Salimans & Kingma 2016, section 2.1.
+    """
+    for name, value in (("rate", rate), ("start", start), ("batch", batch)):
+        least, most = LIMITS[name]
+        if not least <= value <= most:
+            raise InvalidInput(f"{name} = {value:g}; a number from {least:g} to {most:g} would do.")
+    problem = regression(inputs)
+    rng = np.random.default_rng(seed)
+    v = rng.standard_normal(problem.x.shape[1])
+    v *= (start if way.normalized else 1.0) / np.linalg.norm(v)
+    g = 1.0
+    vs, gs, ws, dvs, dws = [v], [g], [], [], []
+    for _ in range(steps):
+        chosen = rng.permutation(len(problem.x))[:batch]
+        w = weight_norm(v, g) if way.normalized else v
+        dw = gradient(Regression(problem.x[chosen], problem.target[chosen]), w)
+        dv, dg = weight_norm_gradients(v, g, dw) if way.normalized else (dw, 0.0)
+        v = v - rate * dv
+        if not way.normalized:
+            g = float(np.linalg.norm(v))
+        elif way.learns_length:
+            g -= rate * float(dg)
+        for kept, value in ((vs, v), (gs, g), (ws, w), (dvs, dv), (dws, dw)):
+            kept.append(value)
+    ws.append(weight_norm(v, g) if way.normalized else v)
+    w, v = np.array(ws), np.array(vs)
+    turned = np.degrees(angles(v[:-1], v[1:]))
+    return Path(w, v, np.array(gs), loss(problem, w), np.array(dws), np.array(dvs), turned)
+
+
+def angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The angle between vectors (..., size), exact for small ones too (Kahan's formula), in radians."""
+    a, b = (z / np.maximum(np.linalg.norm(z, axis=-1, keepdims=True), np.finfo(float).tiny) for z in (a, b))
+    return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
+
+
+def growth_gap(path: Path, rate: float) -> float:
+    """How far ‖v'‖² is from ‖v‖² + rate² ‖∂l/∂v‖², relatively, at most over all steps of a run with weight norm."""
+    before, after = path.lengths[:-1] ** 2, path.lengths[1:] ** 2
+    return float((np.abs(before + rate**2 * np.sum(path.dv**2, axis=1) - after) / after).max(initial=0.0))

@@ -1,0 +1,305 @@
+"""Weight normalizations of a real layer: what becomes of its vectors and its singular values, and its Lipschitz bound.
+
+A layer is a weight tensor (kh, kw, Cin, Cout) on digits, cut into squares of fan-in = kh·kw·Cin numbers. Its matrix M
+is (fan-in, Cout), a column a unit; a dense layer has one square, the whole digit.
+"""
+
+import ast
+from dataclasses import dataclass
+from math import isqrt, prod
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Shape
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES, Scheme
+from normviz.data.digits import SIDE, load_digits
+from normviz.networks.problem import CLASSES, cut_patches
+
+BATCH = 64
+RATE = 0.3
+MAX_TRAINING = 400
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The first layer of a small network on digits: its name, what it is in words, and the shape of its weights."""
+
+    key: str
+    name: str
+    about: str
+    shape: Shape
+
+    @property
+    def fan_in(self) -> int:
+        """The numbers that a unit sees."""
+        return prod(self.shape[:-1])
+
+    @property
+    def units(self) -> int:
+        """The columns of its matrix."""
+        return self.shape[-1]
+
+    @property
+    def side(self) -> int:
+        """Of the square that a unit sees."""
+        return isqrt(self.fan_in)
+
+    @property
+    def overlap(self) -> int:
+        """How many squares a pixel is in, at most."""
+        return min(self.side, SIDE - self.side + 1) ** 2
+
+
+LAYERS: dict[str, Layer] = {
+    layer.key: layer
+    for layer in (
+        Layer("dense", "64 → 32", "Dense, from 64 pixels to 32 units.", (1, 1, 64, 32)),
+        Layer("square", "64 → 64", "Dense, from 64 pixels to 64 units.", (1, 1, 64, 64)),
+        Layer("conv", "Conv", "A convolution of the 8 × 8 pixels with 3 × 3 filters, to 8 channels.", (3, 3, 1, 8)),
+    )
+}
+
+WEIGHT_SCHEMES: tuple[Scheme, ...] = tuple(row for row in SCHEMES.values() if row.acts_on == "weight")
+"""Every scheme that acts on weights alone."""
+
+
+def trained_weights(layer: Layer, steps: int, seed: int) -> np.ndarray:
+    """The layer's weights (kh, kw, Cin, Cout) after some steps of SGD on the digits, behind it ReLU and a classifier.
+
+    He's variance 2 / fan-in to start with, batches of 64, learning rate 0.3.
+    """
+    if not 0 <= steps <= MAX_TRAINING:
+        raise InvalidInput(f"the layer is trained for 0 to {MAX_TRAINING} steps; {steps} were asked for.")
+    images, labels = load_digits()
+    inputs = cut_patches(images, layer.side)
+    rng = np.random.default_rng(seed)
+    m = rng.normal(0, (2 / layer.fan_in) ** 0.5, (layer.fan_in, layer.units))
+    features = inputs.shape[1] * layer.units
+    classifier = rng.normal(0, features**-0.5, (features, CLASSES))
+    for _ in range(steps):
+        chosen = rng.integers(0, len(images), BATCH)
+        x, hot = inputs[chosen], np.eye(CLASSES)[labels[chosen]]
+        sums = x @ m
+        hidden = np.maximum(sums, 0).reshape(BATCH, features)
+        scores = hidden @ classifier
+        share = np.exp(scores - scores.max(axis=1, keepdims=True))
+        error = (share / share.sum(axis=1, keepdims=True) - hot) / BATCH
+        back = (error @ classifier.T).reshape(sums.shape) * (sums > 0)
+        classifier -= RATE * hidden.T @ error
+        m -= RATE * np.einsum("npi,npo->io", x, back)
+    return m.reshape(layer.shape)
+
+
+def matrix(w: np.ndarray) -> np.ndarray:
+    """The (kh·kw·Cin, Cout) matrix of a weight tensor."""
+    return w.reshape(-1, w.shape[-1])
+
+
+def operator(w: np.ndarray, layer: Layer) -> np.ndarray:
+    """The whole layer on a whole picture as one matrix (64, squares·Cout): what it makes of each unit vector.
+
+    For a dense layer its matrix; for a convolution a larger one, whose singular values are not those of `matrix(w)`.
+    """
+    pixels = np.eye(SIDE * SIDE).reshape(-1, SIDE, SIDE)
+    return (cut_patches(pixels, layer.side) @ matrix(w)).reshape(SIDE * SIDE, -1)
+
+
+class Weights(NamedTuple):
+    """Weights and what can be said of them: a unit's vector length and mean (Cout,), singular values, descending."""
+
+    w: np.ndarray
+    lengths: np.ndarray
+    means: np.ndarray
+    values: np.ndarray
+
+
+def described(w: np.ndarray) -> Weights:
+    """Lengths, means and singular values of a weight tensor (kh, kw, Cin, Cout)."""
+    m = matrix(w)
+    return Weights(w, np.linalg.norm(m, axis=0), m.mean(axis=0), np.linalg.svd(m, compute_uv=False))
+
+
+def compared(w: np.ndarray) -> dict[str, Weights]:
+    """What every scheme on weights makes of these, by its key, with its own ε and gain 1; under "none" as they are."""
+    made = {"none": w} | {scheme.key: normalize(w, scheme).xhat for scheme in WEIGHT_SCHEMES}
+    return {key: described(weights) for key, weights in made.items()}
+
+
+# --- weight norm --------------------------------------------------------------------------------------------------
+
+
+def weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
+    """w = g v / ‖v‖ for every column of v (fan-in, Cout) with its g (Cout,), or for one vector and one number.
+
+    Source: Salimans & Kingma 2016, eq. 2.
+    """
+    return g * _direction(v)
+
+
+def weight_norm_gradients(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """∂l/∂v = g/‖v‖ (∂l/∂w - ∂l/∂g v/‖v‖), at right angles to v, and ∂l/∂g = ∂l/∂w · v/‖v‖; shapes as `weight_norm`.
+
+    Source: Salimans & Kingma 2016, eq. 3.
+    """
+    direction = _direction(v)
+    dg = np.sum(dw * direction, axis=0)
+    return g / np.linalg.norm(v, axis=0) * (dw - dg * direction), dg
+
+
+WEIGHT_NORM = {
+    "weights": r"w = g\,\frac{v}{\lVert v\rVert}",
+    "gradient of g": r"\nabla_g l = \nabla_w l\cdot\frac{v}{\lVert v\rVert}",
+    "gradient of v": (
+        r"\nabla_v l = \frac{g}{\lVert v\rVert}\left(\nabla_w l - \nabla_g l\,\frac{v}{\lVert v\rVert}\right)\perp v"
+    ),
+    "growth": r"\lVert v'\rVert^2 = \lVert v\rVert^2 + \eta^2\lVert\nabla_v l\rVert^2",
+}
+"""The same in LaTeX, and what a step of the learning rate η makes of ‖v‖."""
+
+
+def _direction(v: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(v, axis=0)
+    if not np.all((length > 0) & np.isfinite(length)):
+        raise InvalidInput(f"a vector of length {np.min(length):g} has no direction; w = g v/‖v‖ needs finite v ≠ 0.")
+    return v / length
+
+
+# --- power iteration ----------------------------------------------------------------------------------------------
+
+
+class PowerIteration(NamedTuple):
+    """The steps of a power iteration and what NumPy's SVD says of them; all by step, from the start on.
+
+    sigma: the estimates. u, v: vectors over units and over inputs. error: 1 - sigma/σ₁. turn: tan of the angle from v
+    to the first singular vector. error_law, turn_law: what both tend to, which fall by (σ₂/σ₁)⁴ and (σ₂/σ₁)² a step;
+    NaN where there is no second singular value, or nothing of the first one in the start.
+    """
+
+    sigma: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    error: np.ndarray
+    turn: np.ndarray
+    error_law: np.ndarray
+    turn_law: np.ndarray
+    values: np.ndarray
+
+
+def power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
+    """v ← Mu/‖Mu‖, u ← Mᵀv/‖Mᵀv‖, σ = uᵀMᵀv for a matrix (fan-in, Cout), from a random v.
+
+    Source: Miyato et al. 2018, Algorithm 1. With a_i the parts of the start along the left singular vectors, v after t
+    steps has parts a_i σ_i^2t, so tan∠(v, first) → |a₂/a₁| (σ₂/σ₁)^2t and
+    1 - σ/σ₁ → ½ (a₂/a₁)² (1 - (σ₂/σ₁)²) (σ₂/σ₁)^4t.
+    """
+    if m.ndim != 2 or not np.all(np.isfinite(m)) or not m.any():
+        raise InvalidInput(f"power iteration needs a matrix of finite numbers that are not all 0; this is {m.shape}.")
+    v = _unit(np.random.default_rng(seed).standard_normal(len(m)))
+    left, values, _ = np.linalg.svd(m, full_matrices=False)
+    start = left.T @ v
+    u = _unit(m.T @ v)
+    us, vs, sigma = [u], [v], [u @ m.T @ v]
+    for _ in range(steps):
+        v = _unit(m @ u)
+        u = _unit(m.T @ v)
+        us.append(u)
+        vs.append(v)
+        sigma.append(u @ m.T @ v)
+    sigma, us, vs = np.array(sigma), np.array(us), np.array(vs)
+    along = np.abs(vs @ left[:, 0])
+    turn = np.linalg.norm(vs - np.outer(vs @ left[:, 0], left[:, 0]), axis=1) / np.maximum(along, np.finfo(float).tiny)
+    second, part = np.nan, np.nan
+    if len(values) > 1 and start[0] != 0:
+        second, part = values[1] / values[0], abs(start[1] / start[0])
+    falls = second ** (2 * np.arange(steps + 1))
+    error_law = part**2 / 2 * (1 - second**2) * falls**2
+    return PowerIteration(sigma, us, vs, 1 - sigma / values[0], turn, error_law, part * falls, values)
+
+
+def _unit(v: np.ndarray) -> np.ndarray:
+    """v/‖v‖; 0 stays 0: a start that M maps to nothing, of which there is no way on."""
+    length = np.linalg.norm(v)
+    return v / length if length else v
+
+
+# --- the Lipschitz bound ------------------------------------------------------------------------------------------
+
+PAIRS = 2000
+
+
+def pairs_of_digits(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of different handwritten digits, flat: two arrays (count, 64)."""
+    images, _ = load_digits()
+    flat = images.reshape(len(images), -1)
+    rng = np.random.default_rng([seed, 1])
+    first = rng.integers(0, len(flat), count)
+    return flat[first], flat[(first + rng.integers(1, len(flat), count)) % len(flat)]
+
+
+def pairs_of_noise(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of standard normal pictures, flat: two arrays (count, 64)."""
+    x, y = np.random.default_rng([seed, 2]).standard_normal((2, count, SIDE * SIDE))
+    return x, y
+
+
+def pairs_along(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Digits, and each moved by 0.1 along another singular direction of Kᵀx: two arrays (64, 64), most stretched first.
+
+    Directions that K maps to nothing are among them.
+    """
+    x, _ = pairs_of_digits(len(k), seed)
+    directions, _, _ = np.linalg.svd(k)
+    return x, x + 0.1 * directions.T
+
+
+def lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray, relu: bool) -> np.ndarray:
+    """‖f(x) - f(y)‖ / ‖x - y‖ for every pair of rows, of f(x) = Kᵀx, or max(Kᵀx, 0); never above σ₁(K)."""
+    gap = np.linalg.norm(x - y, axis=1)
+    if not gap.all():
+        raise InvalidInput("a pair of equal points has no ratio; the points of a pair must differ.")
+    a, b = (np.maximum(z @ k, 0) if relu else z @ k for z in (x, y))
+    return np.linalg.norm(a - b, axis=1) / gap
+
+
+def slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
+    """‖∇f(x)‖ at every row of x for a critic f(x) = aᵀ max(Kᵀx, 0); never above σ₁(K).
+
+    The random a is spectrally normalized too, ‖a‖ = 1; ReLU lets a number through or makes it 0.
+    """
+    a = _unit(np.random.default_rng([seed, 3]).standard_normal(k.shape[1]))
+    return np.linalg.norm(((x @ k > 0) * a) @ k.T, axis=1)
+
+
+# --- against PyTorch ----------------------------------------------------------------------------------------------
+
+
+def differences_from_torch(w: np.ndarray) -> dict[str, float]:
+    """The largest relative difference of a scheme's weights from those of its layer in PyTorch, where it has one.
+
+    The layer is the one named in `Scheme.torch`, over a linear layer with the matrix of w; gains are set to 1.
+    """
+    import torch
+    from torch import nn
+
+    m = matrix(w)
+    found = {}
+    for scheme in WEIGHT_SCHEMES:
+        if scheme.torch is None:
+            continue
+        layer = nn.Linear(*m.shape, bias=False, dtype=torch.float64)
+        layer.weight.data = torch.from_numpy(m.T.copy())
+        torch.manual_seed(0)
+        # The very text that the page shows of the scheme, so that what is shown is what is compared.
+        call = ast.parse(scheme.torch.format(layer="layer"), mode="eval").body
+        parametrize = attrgetter(ast.unparse(call.func).removeprefix("nn."))(nn)
+        made = parametrize(layer, **{option.arg: ast.literal_eval(option.value) for option in call.keywords})
+        if scheme.gain is not None:
+            made.parametrizations.weight.original0.data.fill_(1.0)
+        theirs = made.weight.detach().numpy().T
+        ours = matrix(normalize(w, scheme).xhat)
+        found[scheme.key] = float(np.abs(theirs - ours).max() / np.abs(ours).max())
+    return found

@@ -1,0 +1,166 @@
+from dataclasses import replace
+
+import pytest
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import FULL, OWN, Field, Rule
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme, same_as
+
+EVERY = pytest.mark.parametrize("key", SCHEMES)
+SHAPE = (4, 3, 5, 6)
+
+# key: acts on, A, B, eps, gain, bias, keeps (Table of the design; None: there is none).
+BY_CHANNEL, BY_ELEMENT = ("C",), ("H", "W", "C")
+FULL_FULL_FULL_OWN, OWN_FULL_FULL_FULL, OWN_FULL_FULL_OWN = (
+    "full,full,full,own",
+    "own,full,full,full",
+    "own,full,full,own",
+)
+WINDOWS, GROUPS = "own,window(1),window(1),window(1)", "own,full,full,groups(2)"
+RUNNING, SINGULAR = ("running mean", "running variance"), ("left singular vector", "right singular vector")
+TABLE = {
+    "none": ("none", None, None, None, None, None, ()),
+    "batch": ("activation", *[FULL_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, RUNNING),
+    "layer": ("activation", *[OWN_FULL_FULL_FULL] * 2, DEFAULT_EPS, BY_ELEMENT, BY_ELEMENT, ()),
+    "layer-channels": ("activation", *["own,own,own,full"] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
+    "layer-spatial": ("activation", *[OWN_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
+    "instance": ("activation", *[OWN_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
+    "group": ("activation", *[GROUPS] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
+    "rms": ("activation", None, "own,own,own,full", DEFAULT_EPS, BY_CHANNEL, None, ()),
+    "divisive": ("activation", *[WINDOWS] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
+    "weight": ("weight", None, FULL_FULL_FULL_OWN, None, ("Cout",), None, ()),
+    "weight-standardization": ("weight", *[FULL_FULL_FULL_OWN] * 2, DEFAULT_EPS, None, None, ()),
+    "spectral": ("weight", None, "full,full,full,full", None, None, None, SINGULAR),
+    "layer-weight": ("both", *[OWN_FULL_FULL_FULL] * 2, DEFAULT_EPS, BY_ELEMENT, BY_ELEMENT, ()),
+    "custom": ("activation", *["full,full,own,own"] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
+}
+
+
+def test_the_registry_is_the_designs_table_in_its_order():
+    assert list(SCHEMES) == list(TABLE)
+
+
+@EVERY
+def test_a_row_is_the_designs(key):
+    row = SCHEMES[key]
+    fields = (None if field is None else str(field) for field in (row.summation, row.suppression))
+    assert (row.acts_on, *fields, row.eps, row.gain, row.bias, row.keeps) == TABLE[key]
+
+
+@EVERY
+def test_a_row_is_complete_and_consistent(key):
+    row = SCHEMES[key]
+    assert row.key == key
+    assert row.name
+    assert row.label
+    assert row.about.endswith(".")
+    assert row.reference.text
+    assert row.reference.url is None or row.reference.url == f"https://arxiv.org/abs/{row.reference.arxiv}"
+    assert set(row.gain or ()) | set(row.bias or ()) <= set(row.axes)
+    assert (row.eps is None) or (row.suppression is not None and row.eps > 0)
+    assert row.weight is None or SCHEMES[row.weight].acts_on == "weight"
+
+
+def test_names_and_labels_are_unique():
+    for names in ([row.name for row in SCHEMES.values()], [row.label for row in SCHEMES.values()]):
+        assert len(set(names)) == len(names)
+
+
+def test_only_weight_norm_divides_by_the_fan_in_and_only_spectral_norm_by_a_singular_value():
+    assert [key for key, row in SCHEMES.items() if row.per_fan_in] == ["weight"]
+    assert [key for key, row in SCHEMES.items() if row.spectral] == ["spectral"]
+    assert [(key, row.weight) for key, row in SCHEMES.items() if row.weight] == [("layer-weight", "weight")]
+
+
+@EVERY
+def test_scale_is_one_over_the_root_of_the_fan_in_where_the_row_says_so(key):
+    row = SCHEMES[key]
+    assert row.scale(SHAPE) == pytest.approx((4 * 3 * 5) ** -0.5 if row.per_fan_in else 1, rel=1e-15)
+
+
+@EVERY
+def test_the_field_to_look_at_is_the_one_that_divides(key):
+    row = SCHEMES[key]
+    assert row.field == (row.suppression if row.suppression is not None else row.summation)
+    assert row.fields == tuple(f for f in (row.summation, row.suppression) if f is not None)
+    assert replace(row, suppression=None).field == row.summation
+
+
+# (key, arguments, shape) and the keys of all schemes that compute the same on that shape.
+SAME = [
+    ("group", {"groups": 1}, SHAPE, {"layer"}),
+    ("group", {"groups": 6}, SHAPE, {"layer-spatial", "instance"}),
+    ("group", {"groups": 2}, SHAPE, set()),
+    ("layer", {}, (4, 3, 5, 1), {"instance", "layer-spatial"}),
+    ("batch", {}, (1, 3, 5, 6), {"instance", "layer-spatial"}),
+    ("batch", {}, SHAPE, set()),
+    ("layer-spatial", {}, SHAPE, {"instance"}),
+    ("layer", {}, (4, 1, 1, 6), {"layer-channels"}),
+    ("layer", {}, SHAPE, set()),
+    ("divisive", {"radius": 5}, SHAPE, {"layer"}),
+    ("divisive", {"radius": 4}, (4, 3, 5, 5), {"layer"}),
+    ("divisive", {"radius": 4}, SHAPE, set()),
+    ("instance", {}, (4, 3, 5, 2), {"layer-spatial", "group"}),
+    ("instance", {}, (4, 3, 5, 3), {"layer-spatial"}),  # two groups do not divide three channels
+    ("divisive", {}, (4, 2, 2, 2), {"layer"}),
+    ("none", {}, (1, 1, 1, 1), set()),
+    ("weight", {}, (1, 1, 1, 6), set()),
+    ("layer-weight", {}, (4, 1, 1, 6), set()),
+]
+
+
+@pytest.mark.parametrize(("key", "parameters", "shape", "same"), SAME)
+def test_same_as(key, parameters, shape, same):
+    scheme = get_scheme(key, **parameters)
+    assert {other.key for other in same_as(scheme, shape)} == same
+
+
+@EVERY
+def test_same_as_is_mutual_and_leaves_out_the_scheme_itself_and_custom(key):
+    for shape in (SHAPE, (4, 1, 1, 6), (1, 3, 5, 6), (4, 3, 5, 2), (1, 2, 2, 2)):
+        for other in same_as(SCHEMES[key], shape):
+            assert other.key not in (key, "custom")
+            assert key == "custom" or SCHEMES[key] in same_as(other, shape)
+
+
+def test_a_custom_scheme_is_named_when_it_equals_a_known_one():
+    field = Field((FULL, FULL, FULL, Rule("groups", 6)))
+    custom = get_scheme("custom").with_fields(field, field)
+    assert [other.key for other in same_as(custom, SHAPE)] == ["batch"]
+    assert same_as(custom.with_fields(None, field), SHAPE) == []
+
+
+@EVERY
+def test_parameters_reach_the_rules_that_take_one_and_no_others(key):
+    scheme = get_scheme(key, groups=3, radius=2)
+    kinds = {rule.kind for field in SCHEMES[key].fields for rule in field.rules}
+    assert scheme.parameters == {kind: n for kind, n in (("groups", 3), ("window", 2)) if kind in kinds}
+    assert scheme == SCHEMES[key] or scheme.parameters
+    assert get_scheme(key) == SCHEMES[key]
+    assert SCHEMES[key].with_parameters() == SCHEMES[key]
+
+
+def test_check_speaks_of_the_axes_that_the_scheme_acts_on():
+    with pytest.raises(InvalidInput, match="4 groups do not divide C = 6; 1, 2, 3 or 6 do"):
+        get_scheme("group", groups=4).check(SHAPE)
+    field = Field((OWN, OWN, OWN, Rule("groups", 4)))
+    with pytest.raises(InvalidInput, match="4 groups do not divide Cout = 6"):
+        SCHEMES["weight"].with_fields(None, field).check(SHAPE)
+
+
+@EVERY
+def test_every_registered_scheme_fits_an_even_number_of_channels(key):
+    SCHEMES[key].check(SHAPE)
+
+
+def test_an_unknown_key_is_refused_with_those_that_are_known():
+    with pytest.raises(InvalidInput) as error:
+        get_scheme("bach")
+    assert str(error.value) == f"'bach' is not a scheme; {', '.join(SCHEMES)} are."
+
+
+@EVERY
+@pytest.mark.parametrize("wrong", [{"groups": 0}, {"groups": -1}, {"radius": -1}])
+def test_parameters_out_of_range_are_refused_whether_or_not_they_are_used(key, wrong):
+    with pytest.raises(InvalidInput, match="groups takes a number from 1, window one from 0"):
+        get_scheme(key, **wrong)

@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+from direct import members, over_members, relative_difference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import eps as epsilons
+from strategies import fields, seeds, shapes, uneven_array
+
+from normviz.core.fields import FULL, Field, Rule
+from normviz.core.normalize import centre, normalize
+from normviz.core.schemes import SCHEMES
+from normviz.core.statistics import element, joint_field, saturation, statistics_table, variance
+
+EVERY = pytest.mark.parametrize("key", SCHEMES)
+SHAPE = (3, 4, 5, 6)
+
+pairs_of_fields = shapes.flatmap(
+    lambda shape: st.tuples(
+        st.just(shape), st.tuples(*[st.none() | fields(shape)] * 2).filter(lambda pair: pair != (None, None))
+    )
+)
+
+
+def of_rows(scheme, shape):
+    """For each element, the row of the table that its statistics are in."""
+    counts = joint_field(scheme).statistics_shape(shape)
+    return np.stack(
+        [np.ravel_multi_index(joint_field(scheme).statistic(i, shape), counts) for i in np.ndindex(*shape)]
+    ).reshape(shape)
+
+
+def assert_table(table, scheme, z, eps):
+    """Every column, at every element, against the definition by loops."""
+    averaged, divided = scheme.fields[0], scheme.fields[-1]
+    rows = of_rows(scheme, z.shape)
+    sizes = np.stack([members(divided, i, z.shape).sum() for i in np.ndindex(*z.shape)]).reshape(z.shape)
+    expected = {
+        "elements": sizes.astype(float),
+        "mean": over_members(z, averaged, np.mean),
+        "variance": over_members(z, divided, np.var),
+        "rms": over_members(z, divided, lambda x: np.mean(x * x) ** 0.5),
+    }
+    if scheme.spectral:
+        expected["divisor"] = np.full(z.shape, np.linalg.norm(z.reshape(-1, z.shape[3]), 2))
+    elif scheme.suppression is not None:
+        v = z if scheme.summation is None else z - expected["mean"]
+        expected["divisor"] = np.sqrt(eps + over_members(v * v, divided, np.mean)) / scheme.scale(z.shape)
+    indices = [name for name in table if name in scheme.axes]
+    assert list(table) == indices + list(expected)
+    for name, column in expected.items():
+        # What is left of a variance after the mean is taken off has the digits of the squares, not its own.
+        scale = np.max(z * z) if name == "variance" else np.max(np.abs(column))
+        assert np.max(np.abs(table[name][rows] - column)) <= 1e-12 * scale, name
+
+
+@EVERY
+def test_the_table_of_a_scheme_equals_the_definition(key):
+    scheme, z = SCHEMES[key], uneven_array(SHAPE, 1)
+    table = statistics_table(z, scheme, normalize(z, scheme))
+    if not scheme.fields:
+        assert table == {}
+        return
+    assert_table(table, scheme, z, scheme.eps or 0)
+
+
+@given(pairs_of_fields, epsilons, seeds)
+def test_the_table_of_any_fields_equals_the_definition(drawn, eps, seed):
+    shape, (summation, suppression) = drawn
+    scheme = SCHEMES["custom"].with_fields(summation, suppression)
+    z = uneven_array(shape, seed)
+    assert_table(statistics_table(z, scheme, normalize(z, scheme, eps)), scheme, z, eps)
+
+
+@EVERY
+def test_there_is_a_row_for_each_statistic_with_its_indices(key):
+    scheme, z = SCHEMES[key], uneven_array(SHAPE, 2)
+    table = statistics_table(z, scheme, normalize(z, scheme))
+    if not scheme.fields:
+        return
+    counts = scheme.field.statistics_shape(SHAPE)
+    assert {len(column) for column in table.values()} == {np.prod(counts)}
+    named = {axis: count for axis, count in zip(scheme.axes, counts, strict=True) if count > 1}
+    assert [name for name in table if name in scheme.axes] == list(named)
+    rows = list(zip(*(table[axis] for axis in named), strict=True))
+    assert rows == (list(np.ndindex(*named.values())) if named else [])
+
+
+@given(pairs_of_fields)
+def test_both_statistics_are_constant_along_the_joint_field(drawn):
+    shape, (summation, suppression) = drawn
+    scheme = SCHEMES["custom"].with_fields(summation, suppression)
+    joint = joint_field(scheme)
+    boxes = {}
+    for index in np.ndindex(*shape):
+        both = tuple(field.box(index, shape) for field in scheme.fields)
+        assert boxes.setdefault(joint.statistic(index, shape), both) == both
+
+
+def test_the_joint_field_of_equal_fields_is_that_field():
+    field = Field((FULL, Rule("groups", 2), Rule("window", 1), FULL))
+    assert joint_field(SCHEMES["custom"].with_fields(field, field)) == field
+
+
+@given(shapes.flatmap(lambda s: st.tuples(st.just(s), fields(s))), seeds)
+def test_variance_is_never_negative_and_equals_the_definition(drawn, seed):
+    shape, field = drawn
+    z = uneven_array(shape, seed)
+    result = variance(z, field)
+    assert result.shape == field.statistics_shape(shape)
+    assert (result >= 0).all()
+    everywhere = np.stack([result[field.statistic(i, shape)] for i in np.ndindex(*shape)]).reshape(shape)
+    assert np.max(np.abs(everywhere - over_members(z, field, np.var))) <= 1e-12 * np.max(z * z)
+
+
+@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.summation])
+def test_the_table_shows_a_tiny_spread_on_a_huge_mean(key):
+    scheme = SCHEMES[key]
+    spread = np.random.default_rng(3).integers(-1000, 1000, SHAPE) * 2.0**-20
+    tables = [statistics_table(z, scheme, normalize(z, scheme, 0.0)) for z in (1e8 + spread, spread)]
+    for name in ("variance", "divisor"):
+        assert relative_difference(*(table[name] for table in tables)) < 1e-12
+
+
+def assert_elements(z, scheme, eps):
+    gain, bias = 1.5, -0.25
+    result = normalize(z, scheme, eps, gain, bias)
+    for index in np.ndindex(*z.shape):
+        shown = element(z, result, scheme, index)
+        mean = z[members(scheme.summation, index, z.shape)].mean() if scheme.summation else None
+        assert shown.x == z[index]
+        assert (shown.mean is None) == (mean is None)
+        assert mean is None or shown.mean == pytest.approx(mean, rel=1e-12, abs=1e-12)
+        assert (shown.deviation is None) == (scheme.suppression is None)
+        assert shown.v == pytest.approx(shown.x - (shown.mean or 0), rel=1e-12, abs=1e-12)
+        # Each step follows from the one before, so that the page can show them as one calculation.
+        divided = shown.v / shown.deviation if shown.deviation else shown.v
+        assert shown.xhat == pytest.approx(divided * scheme.scale(z.shape), rel=1e-12)
+        assert shown.y == pytest.approx(gain * shown.xhat + bias, rel=1e-12)
+        if scheme.suppression is not None and not scheme.spectral:
+            v = result.v[members(scheme.suppression, index, z.shape)]
+            assert shown.deviation == pytest.approx((eps + np.mean(v * v)) ** 0.5, rel=1e-12)
+        assert all(part is None or type(part) is float for part in shown)
+
+
+@EVERY
+def test_an_element_of_a_scheme_goes_through_the_definition(key):
+    assert_elements(uneven_array((2, 3, 2, 4), 4), SCHEMES[key], SCHEMES[key].eps or 0)
+
+
+@given(pairs_of_fields, epsilons, seeds)
+@settings(max_examples=25)
+def test_an_element_of_any_fields_goes_through_the_definition(drawn, eps, seed):
+    shape, (summation, suppression) = drawn
+    assert_elements(uneven_array(shape, seed), SCHEMES["custom"].with_fields(summation, suppression), eps)
+
+
+@EVERY
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_the_table_of_spoilt_data_is_made_without_a_warning(key, value):
+    scheme, z = SCHEMES[key], uneven_array(SHAPE, 5)
+    z[1, 2, 3, 4] = value
+    table = statistics_table(z, scheme, normalize(z, scheme))
+    assert bool(scheme.fields) == any(not np.isfinite(column).all() for column in table.values())
+
+
+@pytest.mark.parametrize("key", ["batch", "layer", "rms", "divisive", "group"])
+def test_the_response_is_linear_and_then_saturated(key):
+    x, scheme, index = uneven_array((3, 4, 4, 6), 1), SCHEMES[key], (1, 2, 3, 4)
+    contrasts, eps = np.geomspace(1e-6, 1e6, 25), 1.0
+    one = saturation(x, scheme, index)
+    found = one.response(contrasts, eps)
+    v = centre(x, scheme.summation)[0][index] if scheme.summation else x[index]
+    assert found == pytest.approx([normalize(c * x, scheme, eps).xhat[index] for c in contrasts], rel=1e-12)
+    assert found[0] == pytest.approx(contrasts[0] * v / eps**0.5, rel=1e-6)
+    assert one.slope(eps) == pytest.approx(v / eps**0.5)
+    assert one.response(np.array([one.knee(4.0)]), 4.0) == pytest.approx(one.level / 2**0.5)
+    assert found[-1] == pytest.approx(normalize(x, scheme, 0.0).xhat[index], rel=1e-6)
+    assert (np.diff(np.abs(found)) >= -1e-12).all()
+    flat = one.response(contrasts, 0.0)
+    assert np.ptp(flat) < 1e-6 * np.abs(flat).max()
+
+
+def test_a_flat_field_does_not_respond():
+    one = saturation(np.ones((1, 3, 3, 2)), SCHEMES["layer"], (0, 1, 1, 1))
+    assert (one.response(np.geomspace(1e-3, 1e3, 7), 0.0) == 0).all()
+    assert (one.level, one.slope(1.0), one.knee(1.0), one.slope(0.0)) == (0.0, 0.0, np.inf, np.inf)

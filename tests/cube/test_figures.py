@@ -1,0 +1,370 @@
+"""Where cells stand, what they are coloured by, and the figures that are made of both."""
+
+import base64
+from itertools import combinations, product
+from math import prod
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import shapes, shapes_with_fields, uneven_array
+
+from normviz.core.fields import FULL, OWN, Field, Rule
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES
+from normviz.cube import figure as cube
+from normviz.cube.layout import GAP, VIEWS, grid_lines, pitch, surface
+from normviz.ui.palette import HUES, THEMES
+
+PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
+SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), (2, 3, 1, 1))
+EVERY_LAYOUT = pytest.mark.parametrize(
+    ("view", "shape", "roles"), [*product(VIEWS, SHAPES, (PLAIN, WEIGHTS)), ("folded", (3, 3, 4, 8), (3, 1, 0, 2))]
+)
+STEPS = [step for axis in np.eye(3) for step in (axis, -axis)]
+
+
+def positions(layout, shape):
+    """The corner of every cell, by its index: one offset per axis, summed."""
+    return {index: sum(layout.offsets[axis][i] for axis, i in enumerate(index)) for index in np.ndindex(shape)}
+
+
+def visible(layout, shape):
+    """By brute force, (flat index of the cell, middle of the face) of every face with no cell on its other side."""
+    at = {tuple(place): np.ravel_multi_index(index, shape) for index, place in positions(layout, shape).items()}
+    return {
+        (cell, tuple(np.add(place, 0.5) + step / 2))
+        for place, cell in at.items()
+        for step in STEPS
+        if tuple(place + step) not in at
+    }
+
+
+def decoded(text, dtype):
+    return np.frombuffer(base64.b64decode(text), dtype)
+
+
+# --- where cells stand ------------------------------------------------------------------------------------------
+
+
+@EVERY_LAYOUT
+def test_the_faces_are_those_without_a_neighbour(view, shape, roles):
+    layout, faces = surface(view, shape, roles)
+    drawn = list(zip(faces.cells.tolist(), map(tuple, faces.corners.mean(axis=1)), strict=True))
+    assert len(drawn) == len(set(drawn))
+    assert set(drawn) == visible(layout, shape)
+
+
+@EVERY_LAYOUT
+def test_a_face_is_a_unit_square(view, shape, roles):
+    _, faces = surface(view, shape, roles)
+    sides = np.diff(faces.corners, axis=1, append=faces.corners[:, :1])
+    np.testing.assert_array_equal(np.abs(sides).sum(axis=2), 1)  # each side has length 1 along an axis
+    np.testing.assert_array_equal((faces.corners.min(axis=1) != faces.corners.max(axis=1)).sum(axis=1), 2)
+
+
+@EVERY_LAYOUT
+def test_every_cell_stands_at_the_sum_of_its_offsets(view, shape, roles):
+    layout, _ = surface(view, shape, roles)
+    at = positions(layout, shape)
+    assert len(set(map(tuple, at.values()))) == prod(shape)  # no two in one place
+    for (block, *place), cell in np.ndenumerate(layout.blocks):
+        np.testing.assert_array_equal(at[np.unravel_index(cell, shape)], layout.origins[block] + place)
+    assert sorted(layout.blocks.ravel()) == list(range(prod(shape)))
+
+
+@EVERY_LAYOUT
+def test_the_extent_reaches_to_the_last_corner(view, shape, roles):
+    layout, faces = surface(view, shape, roles)
+    np.testing.assert_array_equal(layout.extent, faces.corners.reshape(-1, 3).max(axis=0))
+    np.testing.assert_array_equal(faces.corners.reshape(-1, 3).min(axis=0), 0)
+
+
+@EVERY_LAYOUT
+def test_the_dimensions_say_where_an_axis_goes(view, shape, roles):
+    layout, _ = surface(view, shape, roles)
+    assert sorted(axis for along in layout.dimensions for axis in along) == [0, 1, 2, 3]
+    for dimension, along in enumerate(layout.dimensions[:3]):
+        for axis in along:
+            assert not np.delete(layout.offsets[axis], dimension, axis=1).any()
+
+
+def test_the_folded_view_is_that_of_the_paper():
+    layout, _ = surface("folded", (4, 3, 2, 6))
+    assert layout.dimensions == ((3,), (0,), (1, 2), ())  # C × N × H·W
+    np.testing.assert_array_equal(layout.extent, [6, 4, 6])
+    np.testing.assert_array_equal(positions(layout, (4, 3, 2, 6))[1, 2, 1, 5], [5, 1, 2 * 2 + 1])
+
+
+def test_weights_are_drawn_with_input_channels_as_blocks():
+    layout, _ = surface("unfolded", (3, 3, 4, 8), WEIGHTS)
+    assert layout.dimensions == ((1,), (3,), (0,), (2,))  # kw across, Cout in depth, kh down; a block per Cin
+    assert layout.blocks.shape == (4, 3, 8, 3)
+
+
+@given(shape=shapes)
+def test_the_blocks_of_the_unfolded_view_do_not_touch(shape):
+    layout, _ = surface("unfolded", shape)
+    for one, other in combinations(layout.origins, 2):
+        assert np.any(np.abs(one - other) >= np.add(layout.blocks.shape[1:], GAP))
+
+
+@given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)), data=st.data())
+def test_the_cells_in_a_box_are_those_of_its_elements(shape_fields, view, data):
+    shape, field = shape_fields
+    index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
+    layout, box = surface(view, shape)[0], field.box(index, shape)
+    at = positions(layout, shape)
+    inside = {tuple(at[i]) for i in at if all(lo <= k < hi for k, (lo, hi) in zip(i, box, strict=True))}
+    assert cube.cells_in(layout, box) == inside
+
+
+def lines_of(block, steps):
+    """By brute force, the lines along one dimension on a block's outside, at these steps of the other two."""
+    ends = set()
+    for along in range(3):
+        first, second = (d for d in range(3) if d != along)
+        for a, b in product(steps(block[first]), steps(block[second])):
+            if a in (0, block[first]) or b in (0, block[second]):
+                start = [0, 0, 0]
+                start[first], start[second] = a, b
+                ends.add((tuple(start), tuple(start[d] + block[d] * (d == along) for d in range(3))))
+    return ends
+
+
+@pytest.mark.parametrize("fine", [True, False])
+@EVERY_LAYOUT
+def test_the_grid_lies_on_the_outside_of_the_blocks(view, shape, roles, fine):
+    layout, _ = surface(view, shape, roles)
+    drawn = {tuple(map(tuple, line)) for line in grid_lines(layout, fine)}
+    expected = set()
+    for origin in layout.origins:
+        for ends in lines_of(layout.blocks.shape[1:], lambda n: range(n + 1) if fine else (0, n)):
+            expected.add(tuple(tuple(origin + end) for end in ends))
+    assert drawn == expected
+
+
+def test_the_coarse_grid_is_the_twelve_edges_of_a_block():
+    layout, _ = surface("folded", (4, 4, 4, 6))
+    assert len({tuple(map(tuple, line)) for line in grid_lines(layout, fine=False)}) == 12
+
+
+# --- what cells are coloured by -----------------------------------------------------------------------------------
+
+
+@given(shape_fields=shapes_with_fields(1))
+def test_a_statistic_has_one_level_and_its_neighbours_have_others(shape_fields):
+    shape, field = shape_fields
+    levels, legend = cube.statistic_levels(shape, field)
+    assert (levels.shape, levels.dtype, legend) == (shape, np.uint8, {"kind": "hues"})
+    assert set(np.unique(levels)) <= {cube.BAND * hue for hue in range(1, len(HUES) + 1)}
+    level_of = {}
+    for index in np.ndindex(shape):
+        assert level_of.setdefault(field.statistic(index, shape), levels[index]) == levels[index]
+    for statistic, level in level_of.items():
+        for axis in range(4):
+            neighbour = tuple(i + (a == axis) for a, i in enumerate(statistic))
+            assert level_of.get(neighbour) != level
+
+
+def test_values_are_symmetric_about_zero():
+    x = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]).reshape(1, 1, 1, 5)
+    levels, legend = cube.value_levels(x)
+    middle = (cube.BAND + 255) / 2
+    assert legend == {"kind": "scale", "largest": 2.0, "gaps": False}
+    assert levels.ravel()[[0, 4]].tolist() == [cube.BAND, 255]
+    np.testing.assert_allclose(levels.ravel() - middle, np.array([-1, -0.5, 0, 0.5, 1]) * (255 - middle), atol=0.5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_not_finite_has_the_level_zero_and_no_other_has(dtype):
+    x = uneven_array((2, 3, 2, 4), 0, dtype)
+    before, _ = cube.value_levels(x)
+    assert before.min() >= cube.BAND
+    wrong = np.zeros(x.shape, bool)
+    for index, value in (((0, 0, 0, 0), np.nan), ((1, 2, 1, 3), np.inf), ((1, 0, 0, 2), -np.inf)):
+        x[index], wrong[index] = value, True
+    levels, legend = cube.value_levels(x)
+    np.testing.assert_array_equal(levels == 0, wrong)
+    assert legend["gaps"]
+    assert legend["largest"] == np.abs(x[~wrong]).max()
+
+
+@pytest.mark.parametrize(("value", "level"), [(0.0, (cube.BAND + 256) // 2), (3.0, 255), (-1e308, cube.BAND)])
+def test_a_constant_tensor_has_one_level(value, level):
+    levels, legend = cube.value_levels(np.full((2, 2, 1, 3), value))
+    assert set(levels.ravel()) == {level}
+    assert legend["largest"] == (abs(value) or 1.0)
+
+
+def test_nothing_finite_is_a_tensor_of_gaps():
+    levels, legend = cube.value_levels(np.full((2, 1, 1, 2), np.nan))
+    assert not levels.any()
+    assert legend == {"kind": "scale", "largest": 1.0, "gaps": True}
+
+
+# --- the cube ---------------------------------------------------------------------------------------------------
+
+LARGE = [(16, 16, 16, 16), (65_536, 1, 1, 1), (1, 1, 1, 65_536), (1, 256, 256, 1), (4, 128, 128, 1)]
+
+
+def levels_of(kind, shape):
+    x = uneven_array(shape, 0)
+    if kind == "gaps":
+        x[0, 0, 0, 0] = np.nan
+    return {
+        "plain": lambda: cube.plain_levels(shape),
+        "hues": lambda: cube.statistic_levels(shape, Field((OWN, FULL, FULL, OWN))),
+    }.get(kind, lambda: cube.value_levels(x))()
+
+
+def figure_of(shape, view, kind="plain", theme="light", roles=PLAIN):
+    return cube.cube_figure(shape, view, *levels_of(kind, shape), ("x title", "y title", "z title"), theme, roles)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("kind", ["plain", "hues", "scale", "gaps"])
+@pytest.mark.parametrize(("view", "shape"), product(VIEWS, [(1, 1, 1, 1), (4, 4, 4, 6)]))
+def test_the_cells_are_one_mesh_with_two_triangles_a_face(view, shape, kind, theme):
+    figure = figure_of(shape, view, kind, theme)
+    cells, *others = (trace for trace in figure.data if isinstance(trace, go.Mesh3d))
+    _, faces = surface(view, shape)
+    levels, _ = levels_of(kind, shape)
+    assert (cells.name, [(trace.name, len(trace.x)) for trace in others]) == ("cells", [("field", 0), ("element", 0)])
+    assert len(cells.i) == 2 * len(faces.cells)
+    corners = np.stack([cells.x, cells.y, cells.z], axis=1)
+    np.testing.assert_array_equal(corners.reshape(-1, 4, 3), faces.corners)
+    np.testing.assert_array_equal(np.reshape(cells.intensity, (-1, 4))[:, 0], levels.ravel()[faces.cells])
+    triangles = np.stack([cells.i, cells.j, cells.k], axis=1)
+    np.testing.assert_array_equal(triangles // 4, np.repeat(np.arange(len(faces.cells)), 2)[:, None] * [1, 1, 1])
+    assert figure.to_json()
+
+
+@pytest.mark.parametrize(("view", "shape"), product(VIEWS, LARGE))
+def test_a_large_cube_is_one_mesh_of_its_surface(view, shape):
+    figure = figure_of(shape, view, "scale")
+    assert [trace.name for trace in figure.data if isinstance(trace, go.Mesh3d) and len(trace.x)] == ["cells"]
+    layout, faces = surface(view, shape)
+    blocks, x, y, z = layout.blocks.shape
+    sides = blocks * 2 * (x * y + y * z + x * z)
+    assert len(faces.cells) == sides
+    assert max(figure.data[0].i) < len(figure.data[0].x) == 4 * sides
+
+
+@pytest.mark.parametrize(("cases", "outlined"), [(cube.OUTLINED_UP_TO, True), (cube.OUTLINED_UP_TO + 1, False)])
+def test_thousands_of_blocks_have_no_outlines_and_names(cases, outlined):
+    traces = {trace.name: len(trace.x) for trace in figure_of((cases, 1, 1, 1), "unfolded").data}
+    assert (traces["grid"] > 0, traces["blocks"] > 0) == (outlined, outlined)
+
+
+def test_the_faces_grow_with_the_surface():
+    counts = [len(surface("folded", (n, n, 1, n))[1].cells) for n in (10, 20, 40)]
+    assert counts == [6 * n**2 for n in (10, 20, 40)]  # four times, where the volume grows eight times
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_hues_of_the_scale_are_where_the_levels_are(theme):
+    scale = figure_of((4, 4, 4, 6), "folded", "hues", theme).data[0].colorscale
+    for number, hue in enumerate(HUES, 1):
+        share = number * cube.BAND / 255
+        below = [colour for edge, colour in scale if edge <= share]
+        above = [colour for edge, colour in scale if edge > share]
+        assert below[-1] == above[0] == hue
+
+
+@pytest.mark.parametrize(
+    ("kind", "ticks"), [("plain", None), ("hues", None), ("scale", ["0"]), ("gaps", ["NaN, Inf", "0"])]
+)
+def test_only_values_have_a_colour_bar(kind, ticks):
+    cells = figure_of((4, 4, 4, 6), "folded", kind).data[0]
+    assert cells.showscale == (ticks is not None)
+    assert cells.cmin == (cube.BAND if kind == "scale" else 0)
+    if ticks:
+        _, legend = levels_of(kind, (4, 4, 4, 6))
+        largest = f"{legend['largest']:.3g}"
+        assert list(cells.colorbar.ticktext) == [*ticks[:-1], f"−{largest}", "0", largest]
+
+
+def test_titles_and_names_of_blocks_stand_at_their_places():
+    figure = figure_of((3, 3, 4, 8), "unfolded", roles=WEIGHTS)
+    scene = figure.layout.scene
+    assert [scene[f"{d}axis"].title.text for d in "xyz"] == ["x title", "y title", "z title"]
+    (names,) = (trace for trace in figure.data if trace.name == "blocks")
+    assert list(names.text) == ["case 0", "case 1", "case 2", "case 3"]
+    assert len(figure_of((3, 3, 4, 8), "folded").data[-1].text) == 0
+
+
+@pytest.mark.parametrize("roles", [PLAIN, WEIGHTS])
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_hover_data_decode_back(view, roles):
+    shape, scheme = (4, 3, 2, 6), SCHEMES["group"]
+    x = uneven_array(shape, 1)
+    result = normalize(x, scheme)
+    fields = [(scheme.field, scheme.summation), (None, None)]
+    data = cube.hover_data(shape, view, fields, x, [result.xhat, x], roles)
+    layout, faces = surface(view, shape, roles)
+    np.testing.assert_array_equal(decoded(data["faces"], "<u4"), faces.cells)
+    first, second = data["copies"]
+    for text, values in ((data["x"], x), (first["xhat"], result.xhat), (second["xhat"], x)):
+        np.testing.assert_array_equal(decoded(text, "<f4"), values.ravel().astype(np.float32))
+    assert (first["along"], second["bounds"]) == (0, None)
+    assert second["along"] > layout.extent[0]
+    for sent, offset in zip(data["offsets"], layout.offsets, strict=True):
+        np.testing.assert_array_equal(sent, offset)
+    for axis, (sent, rule) in enumerate(zip(first["bounds"], scheme.field.rules, strict=True)):
+        np.testing.assert_array_equal(sent, rule.bounds(shape[axis]))
+    assert data["dimensions"] == [list(along) for along in layout.dimensions]
+    assert (data["shape"], sorted(data["order"]), first["dashed"]) == ([4, 3, 2, 6], [0, 1, 2, 3], None)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_hover_data_of_what_float32_does_not_hold(value):
+    x = np.full((1, 1, 1, 2), value)
+    data = cube.hover_data(x.shape, "folded", [(None, None)], x, [x])
+    assert data["copies"][0]["bounds"] is None
+    np.testing.assert_array_equal(decoded(data["x"], "<f4"), value if value != 1e300 else np.inf)
+
+
+def test_only_a_summation_field_that_differs_is_dashed():
+    shape, x = (2, 2, 2, 4), np.zeros((2, 2, 2, 4))
+    field, wider = Field((OWN, FULL, FULL, OWN)), Field((OWN, FULL, FULL, Rule("groups", 2)))
+    same = Field((OWN, Rule("window", 1), FULL, Rule("groups", 4)))  # in other words, on this shape
+    sent = cube.hover_data(shape, "folded", [(field, a) for a in (None, field, same, wider)], x, [x] * 4)
+    dashed = [copy["dashed"] for copy in sent["copies"]]
+    assert dashed[:3] == [None] * 3
+    assert dashed[3] == [bounds.tolist() for bounds in wider.bounds(shape)]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_copies_stand_in_a_row_and_each_has_its_levels(view):
+    shape, names = (2, 3, 2, 4), ("Batch", "Layer", "None")
+    one, (layout, faces) = figure_of(shape, view), surface(view, shape)
+    levels = np.stack([np.full(shape, k + 1, np.uint8) for k in range(3)])
+    row = cube.cube_figure(shape, view, levels, {"kind": "plain"}, ("x", "y", "z"), copies=names)
+    cells, single = row.data[0], one.data[0]
+    corners = len(faces.cells) * 4
+    for k in range(3):
+        part = slice(k * corners, (k + 1) * corners)
+        np.testing.assert_array_equal(cells.x[part], np.asarray(single.x, float) + k * pitch(layout))
+        np.testing.assert_array_equal(cells.z[part], single.z)
+        assert set(cells.intensity[part]) == {k + 1}
+    assert set(names) <= set(row.data[-1].text)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("shape", [(4, 4, 4, 6), (1, 1, 1, 1), (2, 1, 1, 64), (1, 96, 128, 1)])
+def test_an_element_at_the_border_keeps_its_face(view, shape):
+    figure = figure_of(shape, view)
+    swell = cube.hover_data(shape, view, [(None, None)], np.zeros(shape), [np.zeros(shape)])["swell"]
+    layout, _ = surface(view, shape)
+    for axis, extent in zip("xyz", layout.extent, strict=True):
+        low, high = sorted(figure.layout.scene[f"{axis}axis"].range)
+        assert low < -swell, axis
+        assert high > extent + swell, axis
+
+
+def test_the_field_is_opaque_so_that_no_inner_face_shows():
+    [field] = [trace for trace in figure_of((4, 4, 4, 6), "folded").data if trace.name == "field"]
+    assert field.opacity in (None, 1)

@@ -1,0 +1,158 @@
+"""The sentences about fields and statistics."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import shapes_with_fields
+
+from normviz.core.fields import AXES, Field
+from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.describe import wording
+
+SHAPE, WEIGHTS = (4, 4, 4, 6), (3, 3, 4, 8)
+
+
+@pytest.mark.parametrize(
+    ("key", "index", "words"),
+    [
+        ("batch", (0, 1, 2, 3), "64 elements: all n, h, w of channel 3"),
+        ("layer", (2, 0, 0, 0), "96 elements: all h, w, c of case 2"),
+        ("layer-channels", (2, 1, 3, 0), "6 elements: all c of case 2, row 1, column 3"),
+        ("instance", (3, 0, 0, 5), "16 elements: all h, w of case 3, channel 5"),
+        ("group", (1, 0, 0, 4), "48 elements: all h, w of case 1, channels 3 to 5"),
+        ("divisive", (0, 0, 1, 5), "12 elements: case 0, rows 0 to 1, columns 0 to 2, channels 4 to 5"),
+    ],
+)
+def test_a_field_in_words(key, index, words):
+    assert wording.field_words(SCHEMES[key].field, index, SHAPE, AXES["activation"]) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("weight", "36 elements: all r, s, i of unit 7"), ("spectral", "288 elements: all r, s, i, o")],
+)
+def test_a_field_of_weights_in_words(key, words):
+    assert wording.field_words(SCHEMES[key].field, (1, 1, 1, 7), WEIGHTS, SCHEMES[key].axes) == words
+
+
+@pytest.mark.parametrize(
+    ("rules", "shape", "words"),
+    [
+        ("own, own, own, own", SHAPE, "1 element: case 1, row 1, column 0, channel 0"),
+        ("full, full, full, full", SHAPE, "384 elements: all n, h, w, c"),
+        ("own, full, full, groups(1)", SHAPE, "96 elements: all h, w, c of case 1"),
+        ("own, full, full, groups(6)", SHAPE, "16 elements: all h, w of case 1, channel 0"),
+        ("own, window(9), own, own", SHAPE, "4 elements: all h of case 1, column 0, channel 0"),
+        ("full, full, full, own", (64, 8, 8, 32), "4,096 elements: all n, h, w of channel 0"),
+    ],
+)
+def test_any_field_in_words(rules, shape, words):
+    assert wording.field_words(Field.parse(rules), (1, 1, 0, 0), shape, AXES["activation"]) == words
+
+
+def test_an_axis_that_is_kept_is_named_even_where_it_has_a_single_index():
+    words = wording.field_words(Field.parse("own, full, full, own"), (0, 1, 0, 2), (1, 4, 1, 6), AXES["activation"])
+    assert words == "4 elements: all h, w of case 0, channel 2"
+
+
+@given(shape_fields=shapes_with_fields(1), data=st.data())
+def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
+    shape, field = shape_fields
+    index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
+    count, _, rest = wording.field_words(field, index, shape, AXES["activation"]).partition(": ")
+    assert count == wording.plural(field.size(index, shape), "element")
+    full, _, cut = rest.removeprefix("all ").partition(" of ") if rest.startswith("all ") else ("", "", rest)
+    assert len([*filter(None, full.split(", ")), *filter(None, cut.split(", "))]) == 4
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("none", "nothing"),
+        ("batch", "a mean and a variance"),
+        ("rms", "a mean square"),
+        ("weight", "a mean square"),
+        ("spectral", "the largest singular value"),
+    ],
+)
+def test_what_a_field_shares(key, words):
+    assert wording.shared_words(SCHEMES[key]) == words
+
+
+def test_a_field_that_is_only_centred_shares_a_mean():
+    assert wording.shared_words(SCHEMES["custom"].with_fields(SCHEMES["custom"].summation, None)) == "a mean"
+
+
+@pytest.mark.parametrize(
+    ("key", "shape", "words"),
+    [
+        ("none", SHAPE, "no statistics"),
+        ("layer", SHAPE, "4 statistics, each of 96 elements"),
+        ("layer", (1, 4, 4, 6), "1 statistic, of 96 elements"),
+        ("instance", (2, 1, 1, 3), "6 statistics, each of 1 element"),
+        ("divisive", SHAPE, "384 statistics, each of 8 to 27 elements"),
+        ("batch", (1, 1, 1, 65_536), "65,536 statistics, each of 1 element"),
+    ],
+)
+def test_how_many_statistics_there_are(key, shape, words):
+    assert wording.count_words(SCHEMES[key], shape) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "axes", "words"),
+    [
+        ("batch", (3,), "C kept"),
+        ("batch", (1, 2), "H·W averaged"),
+        ("batch", (0,), "N averaged"),
+        ("group", (3,), "C in 2 groups"),
+        ("divisive", (1, 2), "H·W within ±1"),
+        ("layer-channels", (1, 2), "H·W kept"),
+        ("none", (1, 2), "H·W"),
+        ("weight", (0, 1), "kh·kw averaged"),
+        ("weight", (3,), "Cout kept"),
+        ("custom", (1, 2), "H averaged, W kept"),
+    ],
+)
+def test_the_title_of_an_axis(key, axes, words):
+    assert wording.axis_words(SCHEMES[key], axes, WEIGHTS if key == "weight" else SHAPE) == words
+
+
+def test_a_window_on_a_single_index_keeps_it():
+    assert wording.axis_words(SCHEMES["divisive"], (1,), (4, 1, 4, 6)) == "H kept"
+    assert wording.axis_words(get_scheme("divisive", radius=3), (1,), SHAPE) == "H within ±3"
+
+
+@pytest.mark.parametrize(
+    ("key", "rest"),
+    [
+        (
+            "layer",
+            "Layer normalization: lit is the field of the chosen element, 96 elements: all h, w, c of case 2.",
+        ),
+        (
+            "rms",
+            "RMS normalization: lit is the field of the chosen element, 6 elements: all c of case 2, row 0, column 0.",
+        ),
+        ("none", "No normalization: no elements share a statistic."),
+    ],
+)
+def test_the_picture_in_a_sentence(key, rest):
+    text = wording.alt_words(SCHEMES[key], SHAPE, (2, 0, 0, 0), "folded", "value x")
+    assert text == (
+        f"A tensor with N = 4, H = 4, W = 4, C = 6, drawn as cells in 3-D, folded, coloured by value x. {rest}"
+    )
+
+
+def test_the_picture_of_weights_names_their_axes():
+    text = wording.alt_words(SCHEMES["weight"], WEIGHTS, (0, 0, 0, 5), "unfolded", "field")
+    assert text.startswith("A tensor with kh = 3, kw = 3, Cin = 4, Cout = 8, drawn as cells in 3-D, unfolded, ")
+    assert text.endswith("36 elements: all r, s, i of unit 5.")
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 cells"), (1, "1 cell"), (2, "2 cells"), (4096, "4,096 cells")])
+def test_plurals(number, text):
+    assert wording.plural(number, "cell") == text
+
+
+def test_a_shape_in_words():
+    assert wording.shape_words(SHAPE) == "4 × 4 × 4 × 6"

@@ -1,0 +1,94 @@
+"""Divisive norm with wide windows against batch and layer norm, PyTorch's too; and pictures in fading light."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import eps as epsilons
+from strategies import seeds, shapes, uneven_array
+
+from normviz.core.fields import FULL, OWN
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES
+from normviz.divisive.contrast import contrast_ratio, in_fading_light
+from normviz.divisive.limits import gaps_to_limit, in_windows, reach
+
+KEYS = ("batch", "layer", "instance", "layer-channels")
+EVERY = pytest.mark.parametrize("key", KEYS)
+ROUNDING = 1e-12
+
+
+@EVERY
+@given(shape=shapes)
+def test_the_reach_is_the_least_radius_whose_windows_are_the_scheme(key, shape):
+    scheme = SCHEMES[key]
+    same = [in_windows(scheme, r).canonical(shape) == scheme.canonical(shape) for r in range(max(shape) + 2)]
+    assert same.index(True) == reach(scheme, shape)
+    assert all(same[reach(scheme, shape) :])
+
+
+@EVERY
+@given(shape=shapes, eps=epsilons, seed=seeds)
+def test_from_its_reach_on_only_rounding_is_left(key, shape, eps, seed):
+    x, scheme = uneven_array(shape, seed), SCHEMES[key]
+    radii = range(reach(scheme, shape), max(shape) + 2)
+    assert gaps_to_limit(x, scheme, radii, eps).max() < ROUNDING
+
+
+@EVERY
+@given(seed=seeds, eps=st.sampled_from([0.0, 1e-5, 1.0]))
+def test_before_its_reach_it_is_another_norm(key, seed, eps):
+    x, scheme = uneven_array((6, 5, 4, 6), seed), SCHEMES[key]
+    assert gaps_to_limit(x, scheme, range(reach(scheme, x.shape)), eps).min() > 1e-4
+
+
+def test_windows_lie_where_the_other_scheme_is_full():
+    for key in KEYS:
+        rules = zip(SCHEMES[key].field.rules, in_windows(SCHEMES[key], 3).field.rules, strict=True)
+        assert all(str(ours) == "window(3)" if theirs == FULL else ours == OWN for theirs, ours in rules)
+
+
+TORCH = {
+    "batch": lambda z, eps: torch.nn.functional.batch_norm(z, None, None, training=True, eps=eps),
+    "layer": lambda z, eps: torch.nn.LayerNorm(z.shape[1:], eps=eps, dtype=z.dtype)(z),
+    "instance": lambda z, eps: torch.nn.InstanceNorm2d(z.shape[1], eps=eps, dtype=z.dtype)(z),
+    "layer-channels": lambda z, eps: torch.nn.LayerNorm(z.shape[1], eps=eps, dtype=z.dtype)(z.movedim(1, 3)).movedim(
+        3, 1
+    ),
+}
+
+
+@EVERY
+@given(seed=seeds, eps=st.floats(1e-8, 1))
+def test_the_limits_are_pytorchs_layers(key, seed, eps):
+    x = uneven_array((4, 5, 3, 6), seed)
+    xhat = normalize(x, in_windows(SCHEMES[key], reach(SCHEMES[key], x.shape)), eps).xhat
+    with torch.no_grad():
+        theirs = TORCH[key](torch.tensor(x).movedim(3, 1), eps).movedim(1, 3).numpy()
+    np.testing.assert_allclose(xhat, theirs, rtol=1e-9, atol=1e-9)
+
+
+@given(shape=st.tuples(*[st.integers(2, 5)] * 4), light=st.floats(1e-3, 1), seed=seeds)
+def test_light_fades_by_equal_factors(shape, light, seed):
+    x = uneven_array(shape, seed)
+    factors = in_fading_light(x, light) / x
+    np.testing.assert_allclose(factors[:, :, 0], 1)
+    np.testing.assert_allclose(factors[:, :, -1], light)
+    np.testing.assert_allclose(factors[:, :, 1:] / factors[:, :, :-1], light ** (1 / (shape[2] - 1)))
+
+
+def test_the_ratio_of_the_halves():
+    x = np.random.default_rng(0).standard_normal((1, 6, 7, 2))
+    x[:, :, 4:] = 0.25 * x[:, :, :3]
+    assert contrast_ratio(x) == pytest.approx(0.25)
+    assert np.isnan(contrast_ratio(np.ones((1, 4, 4, 1))))
+
+
+def test_divisive_norm_gives_a_dim_half_its_contrast_back_and_a_large_eps_does_not():
+    x = in_fading_light(np.random.default_rng(1).uniform(size=(1, 40, 60, 1)), 0.01)
+    scheme = in_windows(SCHEMES["instance"], 4)
+    found = {eps: contrast_ratio(normalize(x, scheme, eps).xhat) for eps in (0.0, 1e-2, 10.0)}
+    assert contrast_ratio(x) < 0.2
+    assert found[0.0] == pytest.approx(1, abs=0.05)
+    assert found[10.0] < found[1e-2] < 0.5

@@ -1,0 +1,130 @@
+"""One's own files in the tensor lab: good ones, bad ones, and numbers that are not finite."""
+
+import io
+from math import prod
+
+import numpy as np
+import pytest
+from direct import general_form, over_members
+from lab_page import ACTIVATION, TABS, computed, latex, live, open_lab, plots, sound, texts, view_of
+from PIL import Image
+from strategies import uneven_array
+
+from normviz.core.fields import MAX_ELEMENTS
+from normviz.describe import wording
+from normviz.lab import state as lab
+
+
+def npy(array, **options):
+    stream = io.BytesIO()
+    np.save(stream, array, **options)
+    return stream.getvalue()
+
+
+def png(height, width):
+    stream = io.BytesIO()
+    pixels = np.arange(height * width * 3, dtype=np.uint32).reshape(height, width, 3) % 256
+    Image.fromarray(pixels.astype(np.uint8)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def upload(at, name, content):
+    at.file_uploader(key="upload").set_value((name, content, "application/octet-stream"))
+    return sound(at.run())
+
+
+# --- files -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "shape"),
+    [
+        ("a.npy", npy(uneven_array((2, 3, 4, 5), 0)), (2, 3, 4, 5)),
+        ("b.csv", b"1,2,3\n4,5,6\n", (2, 1, 1, 3)),
+        ("c.png", png(6, 5), (1, 6, 5, 3)),
+        ("d.png", png(300, 200), (1, 150, 100, 3)),
+    ],
+)
+def test_a_good_file_is_shown(name, content, shape):
+    at = upload(open_lab(data="own", scheme="group", eps="0.1"), name, content)
+    assert (lab.shape_of(view_of(at)), at.session_state["own"].shape) == (shape, shape)
+    assert (len(at.error), at.session_state["eps"]) == (0, 0.1)
+    assert any(text.startswith(name) for text in texts(at.caption))
+    assert all(at.number_input(key=size).disabled for size in lab.SIZES)
+    assert plots(at)["cube"]["hover"]["shape"] == list(shape)
+    assert latex(at) == live(at)
+
+
+BAD = {
+    "object.npy": npy(np.array([{}, 1], dtype=object), allow_pickle=True),
+    "text.npy": b"no numbers at all",
+    "cut.npy": npy(np.zeros((4, 4, 4, 6)))[:-8],
+    "large.npy": npy(np.zeros(MAX_ELEMENTS + 1, np.int8)),
+    "words.csv": b"1,2\n3,four\n",
+    "cut.png": png(8, 8)[:40],
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_one_error_and_everything_else_stays(name):
+    at = upload(open_lab(data="own", scheme="group", colour="value"), "good.csv", b"1,2,3,4\n5,6,7,9\n")
+    before, picture = view_of(at), plots(at)["cube"]
+    upload(at, name, BAD[name])
+    assert len(at.error) == 1
+    assert at.error[0].value.count("\n") == 0
+    assert (view_of(at), plots(at)["cube"]) == (before, picture)
+    upload(at, "better.csv", b"1,2\n")
+    assert (len(at.error), lab.shape_of(view_of(at))) == (0, (1, 1, 1, 2))
+
+
+def test_the_error_goes_with_its_file():
+    at = upload(open_lab(data="own"), "text.npy", BAD["text.npy"])
+    for data in ("uneven", lab.OWN_DATA):
+        sound(at.selectbox(key="data").select(data).run())
+    assert len(at.error) == 0
+
+
+def test_a_shape_in_the_address_does_not_change_ones_own_data():
+    at = upload(open_lab(data="own"), "good.csv", b"1,2,3,4\n5,6,7,9\n")
+    at.query_params["n"] = "9"  # as when the browser goes back to an earlier upload
+    at.query_params["focus"] = "8,0,0,0"
+    sound(at.run())
+    assert (lab.shape_of(view_of(at)), at.session_state["focus"]) == ((2, 1, 1, 4), (1, 0, 0, 0))
+
+
+@pytest.fixture(scope="module")
+def spoilt():
+    """The page with data of one's own that hold NaN and Inf."""
+    x = uneven_array((2, 3, 4, 6), 0)
+    x[0, 0, 0, 0], x[1, 2, 1, 4], x[1, 0, 3, 4] = np.nan, np.inf, -np.inf
+    at = upload(open_lab(data="own"), "spoilt.npy", npy(x))
+    at.number_input(key="focus 3").set_value(4)  # a channel with Inf and no NaN
+    return sound(at.run())
+
+
+@pytest.mark.parametrize("key", ACTIVATION)
+def test_the_warning_counts_what_nan_and_inf_spoil(spoilt, key):
+    sound(spoilt.pills(key="scheme").set_value(key).run())
+    scheme, x, (eps, _, _), _ = computed(spoilt)
+    (warning,) = (text for text in texts(spoilt.warning) if "infinite" in text)
+    assert warning.startswith("3 elements of your data are NaN or infinite.")
+    for tab in TABS:
+        spoilt.session_state["tab"] = tab
+        sound(spoilt.run())
+    if scheme.field is None:
+        return
+    with np.errstate(invalid="ignore"):
+        v, xhat = general_form(x, scheme.summation, scheme.suppression, eps)
+        wrong = ~np.isfinite(over_members(v * v, scheme.suppression, np.mean))
+    statistics = {scheme.suppression.statistic(index, x.shape) for index in zip(*np.nonzero(wrong), strict=True)}
+    count = prod(scheme.suppression.statistics_shape(x.shape))
+    assert f": {len(statistics):,} of {wording.plural(count, 'statistic')} here" in warning
+    assert f"with them {wording.plural((~np.isfinite(xhat)).sum(), 'element')} of the result" in warning
+
+
+@pytest.mark.parametrize("value", [1e300, 1e-300, 1e20])
+def test_numbers_at_the_edge_of_their_format_raise_nothing(value):
+    at = upload(open_lab(data="own", colour="value"), "edge.npy", npy(np.full((2, 2, 2, 4), value)))
+    for tab in TABS:
+        at.session_state["tab"] = tab
+        sound(at.run())

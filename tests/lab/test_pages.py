@@ -1,0 +1,323 @@
+"""The tensor lab as a user meets it, run by Streamlit without a browser."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from lab_page import ACTIVATION, ROOT, TABS, computed, latex, live, open_lab, plots, sound, texts, view_of
+
+from normviz.core.fields import MAX_ELEMENTS, divisors
+from normviz.core.schemes import SCHEMES
+from normviz.core.statistics import statistics_table
+from normviz.cube.layout import VIEWS
+from normviz.data.samples import SAMPLES
+from normviz.describe import notation, wording
+from normviz.lab import state as lab
+from normviz.ui.link import clean
+from normviz.ui.palette import THEMES
+
+EVERY_SCHEME = pytest.mark.parametrize("key", SCHEMES)
+
+WORDS = st.sampled_from(["", "nan", "-inf", "1e999", "-1", "0", "true", "own", "groups(7)", "window(3)", "0,1,2", "HW"])
+TEXTS = (
+    st.text(max_size=12) | WORDS | st.integers(-9, 99).map(str) | st.sampled_from([*SCHEMES, *lab.COLOURS, *SAMPLES])
+)
+COMMON = {"scheme", "n", "h", "w", "c", "data", "seed", "view", "colour"}
+AFFINE = {"eps", "gain", "bias"}
+OFFERED = {
+    "none": set(),
+    "batch": AFFINE,
+    "layer": AFFINE,
+    "layer-channels": AFFINE,
+    "instance": AFFINE,
+    "group": {"groups", *AFFINE},
+    "rms": {"eps", "gain"},
+    "divisive": {"radius", "radius_a", "over", *AFFINE},
+    "weight": {"gain"},
+    "weight-standardization": {"eps"},
+    "spectral": set(),
+    "layer-weight": AFFINE,
+    "custom": {"centre", "divide", "apart", "a_n", "a_h", "a_w", "a_c", *AFFINE},
+}
+
+
+def offered(at):
+    """The values of the link that have a widget on the page."""
+    widgets = [*at.button_group, *at.number_input, *at.selectbox, *at.slider, *at.select_slider, *at.toggle]
+    return {widget.key for widget in widgets} & {param.key for param in lab.PARAMS}
+
+
+# --- it opens -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("script", ["app.py", "pages/tensor_lab.py"])
+def test_the_page_opens(script):
+    at = open_lab(script)
+    assert texts(at.markdown)[0].startswith("# Batch normalization")
+    assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
+    assert at.query_params == {}
+
+
+@EVERY_SCHEME
+def test_every_scheme_in_every_view_and_colour(key):
+    at = open_lab(scheme=key)
+    name, first = SCHEMES[key].name, list(SCHEMES).index(key) % 2
+    for number, colour in enumerate(lab.COLOURS):
+        view = list(VIEWS)[(number + first) % 2]
+        at.segmented_control(key="view").set_value(view)
+        sound(at.segmented_control(key="colour").set_value(colour).run())
+        assert texts(at.markdown)[0].startswith(f"# {name[0].upper()}{name[1:]}\n")
+        alt = plots(at)["cube"]["alt"]
+        assert f"drawn as cells in 3-D, {view}, coloured by {lab.COLOURS[colour].lower()}." in alt
+
+
+@EVERY_SCHEME
+def test_every_tab(key):
+    at = open_lab(scheme=key)
+    scheme, x, _, result = computed(at)
+    shown = {}
+    for tab in TABS:
+        at.session_state["tab"] = tab
+        sound(at.run())
+        assert [each.label for each in at.tabs if each.children] == [tab]
+        shown[tab] = next(each for each in at.tabs if each.label == tab)
+    tables = [table.value for table in shown["Statistics"].dataframe]
+    assert len(tables) == (1 if scheme.fields else 0)
+    for table in tables:
+        for column, values in statistics_table(x, scheme, result).items():
+            np.testing.assert_array_equal(table[column], values)
+    lines = [formula for formula in notation.formulas(scheme) if formula.name != "where"]
+    assert [line.value.strip("$\n") for line in shown["Formula"].latex] == [line.latex for line in lines]
+    assert len(shown["Code"].code) == 1
+    compile(shown["Code"].code[0].value, "snippet", "exec")
+    assert len(shown["Parameters and state"].table) == bool(scheme.gain or scheme.bias or scheme.keeps or scheme.weight)
+
+
+@pytest.mark.parametrize("preset", lab.PRESETS)
+@pytest.mark.parametrize("scheme", ["group", "weight"])
+def test_every_preset(preset, scheme):
+    at = open_lab(scheme=scheme, n="9")
+    sound(at.selectbox(key="preset").select(preset).run())
+    assert lab.PRESETS[preset].items() <= view_of(at).items()
+    assert (SCHEMES[at.session_state["scheme"]].acts_on == "weight") == (preset == "Conv weights")
+    assert at.selectbox(key="preset").value == preset
+    sound(at.number_input(key="h").set_value(7).run())
+    assert at.selectbox(key="preset").value is None
+
+
+@pytest.mark.parametrize("data", SAMPLES)
+@pytest.mark.parametrize("shape", [(4, 4, 4, 6), (1, 1, 1, 1)])
+def test_every_kind_of_data(data, shape):
+    at = open_lab(data=data, seed="3", **dict(zip(lab.SIZES, map(str, shape), strict=True)))
+    assert latex(at) == live(at)
+    assert plots(at)["cube"]["hover"]["shape"] == list(shape)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_figures_follow_the_theme(theme):
+    figure = json.loads(plots(open_lab(theme=theme))["cube"]["figure"])
+    assert figure["layout"]["scene"]["xaxis"]["title"]["font"]["color"] == THEMES[theme].ink
+
+
+# --- parameters and words -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", OFFERED)
+def test_only_the_parameters_that_a_scheme_has_are_offered(key):
+    assert offered(open_lab(scheme=key)) == COMMON | OFFERED[key]
+
+
+def test_the_custom_scheme_offers_what_is_switched_on():
+    at = open_lab(scheme="custom", apart="1")
+    assert {"a_n", "b_n", "eps"} <= offered(at)
+    sound(at.toggle(key="divide").set_value(False).run())
+    assert not {"apart", "b_n", "eps"} & offered(at)
+    sound(at.toggle(key="centre").set_value(False).run())
+    assert not {"a_n", "b_n", "eps"} & offered(at)
+    assert texts(at.markdown)[1].startswith("**Nothing is shared:**")
+
+
+@pytest.mark.parametrize("channels", [1, 5, 12])
+def test_groups_are_divisors_of_the_channels(channels):
+    at = open_lab(scheme="group", c=str(channels))
+    assert at.selectbox(key="groups").options == list(map(str, divisors(channels)))
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in ACTIVATION if SCHEMES[key].fields and key not in ("custom", "layer-weight")]
+)
+def test_the_custom_scheme_says_what_it_equals(key):
+    scheme = SCHEMES[key]
+    rules = {f"a_{size}": str(rule) for size, rule in zip(lab.SIZES, scheme.field.rules, strict=True)}
+    at = open_lab(scheme="custom", centre=str(int(scheme.summation is not None)), **rules)
+    (info,) = texts(at.info)
+    assert info.startswith("This is ")
+    assert scheme.name in info.removeprefix("This is ").removesuffix(".").split(", ")
+
+
+def test_schemes_that_compute_the_same_are_named():
+    assert texts(open_lab(scheme="custom").info) == []
+    assert texts(open_lab(scheme="group", groups="6").info)[0].startswith("On this shape it is the same as ")
+
+
+@pytest.mark.parametrize("key", [key for key in SCHEMES if key not in ACTIVATION])
+def test_weights_have_axes_of_their_own(key):
+    at = open_lab(scheme=key, n="3", h="2", w="4", c="5")
+    labels = [at.number_input(key=size).label for size in lab.SIZES]
+    assert labels == ["kh (kernel rows)", "kw (kernel columns)", "Cin (input channels)", "Cout (units)"]
+    assert [at.number_input(key=f"focus {axis}").label for axis in range(4)] == ["r", "s", "i", "o"]
+    cube = plots(at)["cube"]
+    assert (cube["names"], cube["symbol"]) == (["r", "s", "i", "o"], "w")
+    scene = json.loads(cube["figure"])["layout"]["scene"]
+    titles = " ".join(scene[f"{d}axis"]["title"]["text"] for d in "xyz")
+    assert all(name in titles for name in ("kh", "kw", "Cin", "Cout"))
+
+
+# --- changes that do not fit --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "groups", "after", "became"), [("6", "3", 4, 2), ("6", "2", 5, 1), ("12", "12", 8, 8), ("8", "8", 9, 9)]
+)
+def test_groups_that_no_longer_divide_become_the_nearest_divisor(before, groups, after, became):
+    at = open_lab(scheme="group", c=before, groups=groups)
+    assert texts(at.info) == [] or "Replaced" not in at.info[0].value
+    sound(at.number_input(key="c").set_value(after).run())
+    assert at.session_state["groups"] == became
+    assert f"Replaced by the nearest valid value: groups = {groups} became {became}." in texts(at.info)
+    sound(at.run())
+    assert not any("Replaced" in text for text in texts(at.info))  # told once
+
+
+def test_there_is_no_note_on_what_the_scheme_does_not_have():
+    at = open_lab(c="6")
+    sound(at.number_input(key="c").set_value(5).run())
+    assert texts(at.info) == []
+
+
+def test_windows_may_be_picked_in_any_order():
+    at = open_lab(scheme="divisive")
+    sound(at.pills(key="over").set_value(["W", "H"]).run())
+    assert (at.session_state["over"], texts(at.info)) == (["H", "W"], [])
+
+
+def test_a_shape_over_the_limit_is_refused_and_a_button_makes_it_fit():
+    chosen = {"scheme": "group", "groups": "3", "eps": "0.1", "gain": "2", "colour": "value", "view": "unfolded"}
+    at = open_lab(**chosen)
+    before = view_of(at)
+    sound(at.number_input(key="n").set_value(60_000).run())
+    (error,) = texts(at.error)
+    assert error == (
+        "60000 × 4 × 4 × 6 is 5,760,000 elements, more than the 65,536 that are drawn; 682 × 4 × 4 × 6 fits."
+    )
+    assert plots(at) == {}
+    (button,) = at.button
+    assert button.label == "Use 682 × 4 × 4 × 6"
+    sound(button.click().run())
+    assert (texts(at.error), len(at.button)) == ([], 0)
+    assert view_of(at) == before | {"n": 682}
+    assert at.query_params == chosen | {"n": "682"}
+
+
+@pytest.mark.parametrize("key", ["batch", "group", "divisive", "rms", "weight", "spectral"])
+def test_the_words_and_the_formula_follow_the_focus(key):
+    at = open_lab(scheme=key, eps="0.01", gain="1.5", bias="0.25", h="3", w="2")
+    for focus in [(1, 0, 0, 0), (1, 2, 1, 5), (3, 1, 0, 2)]:
+        for axis, index in enumerate(focus):
+            at.number_input(key=f"focus {axis}").set_value(index)
+        sound(at.run())
+        scheme, x, _, _ = computed(at)
+        assert at.session_state["focus"] == focus
+        assert at.query_params["focus"] == ",".join(map(str, focus))
+        assert plots(at)["cube"]["focus"] == list(focus)
+        assert texts(at.markdown)[1].startswith(f"**{wording.field_words(scheme.field, focus, x.shape, scheme.axes)}**")
+        assert latex(at) == live(at)
+
+
+@pytest.mark.parametrize("key", ["none", "rms", "weight", "weight-standardization", "spectral"])
+def test_gain_and_bias_of_another_scheme_do_not_count(key):
+    at = open_lab(gain="3", bias="0.5")
+    sound(at.pills(key="scheme").set_value(key).run())
+    assert latex(at) == live(at)
+
+
+# --- links --------------------------------------------------------------------------------------------------------
+
+LINK = {"n": "2", "h": "3", "c": "12", "scheme": "divisive", "radius": "2", "radius_a": "3", "over": "HC", "eps": "0.1"}
+LINK |= {"gain": "-1.5", "bias": "0.5", "data": "normal", "seed": "7", "view": "unfolded", "colour": "value"}
+LINK |= {"focus": "1,2,3,4"}
+
+
+def test_a_link_restores_the_view_and_stays_what_it_is():
+    at = open_lab("app.py", **LINK, other="kept")
+    assert (at.query_params, texts(at.info)) == (LINK | {"other": "kept"}, [])
+    view, _ = clean(lab.PARAMS, LINK)
+    assert view_of(at) == view
+    assert latex(at) == live(at)
+    shown = [at.number_input(key=key).value for key in ("n", "h", "w", "c", "gain", "bias", "seed")]
+    assert shown == [2, 3, 4, 12, -1.5, 0.5, 7]
+    assert (at.pills(key="over").value, at.select_slider(key="eps").value) == (["H", "C"], 0.1)
+
+
+def test_a_bad_link_is_mended_with_a_note():
+    at = open_lab(n="0", scheme="grop", groups="4", eps="-1", view="sideways", focus="9,9,9,9", colour="value")
+    (note,) = (text for text in texts(at.info) if text.startswith("Replaced by the nearest valid value: "))
+    for part in ("n = 0 became 1", "scheme = grop became group", "groups = 4 became 3", "eps = -1 became 0"):
+        assert part in note
+    mended = {"n": "1", "scheme": "group", "groups": "3", "eps": "0", "focus": "0,3,3,5", "colour": "value"}
+    assert at.query_params == mended
+
+
+def test_a_link_over_the_limit_opens_with_a_shape_that_fits():
+    at = open_lab(n="60000", c="600000", scheme="group", groups="600000")
+    n, c = at.session_state["n"], at.session_state["c"]
+    assert n * 16 * c <= MAX_ELEMENTS
+    note = f"n = 60000 became {n}; c = 600000 became {c}; groups = 600000 became {c}."
+    assert texts(at.info)[0] == f"Replaced by the nearest valid value: {note}"
+
+
+@settings(max_examples=15)
+@given(st.dictionaries(st.sampled_from([param.key for param in lab.PARAMS]), TEXTS))
+@example({"n": "1e999", "groups": "nan", "focus": "a,b", "eps": "inf"})
+@example({"n": "65536", "h": "1", "w": "1", "c": "1", "view": "unfolded"})
+def test_no_link_raises(link):
+    at = open_lab(**link)
+    assert len(at.error) == 0
+    again = open_lab(**at.query_params)
+    assert not any("Replaced" in text for text in texts(again.info))
+    assert again.query_params == at.query_params
+
+
+# --- imports ------------------------------------------------------------------------------------------------------
+
+OPEN = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from streamlit.testing.v1 import AppTest
+at = AppTest.from_file(sys.argv[1], default_timeout=60).run()
+assert not at.exception, at.exception[0].message
+print(*{"torch", "keras", "sklearn"} & set(sys.modules))
+"""
+
+
+def imported(script, *paths):
+    """Which of the heavy libraries are there once a fresh interpreter has opened a page."""
+    command = [sys.executable, "-c", OPEN, str(script), *map(str, paths)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_opening_the_page_imports_no_torch_keras_or_sklearn():
+    assert imported(ROOT / "app.py") == set()
+
+
+def test_a_page_that_imports_torch_is_caught(tmp_path):
+    for name in ("torch", "keras", "sklearn"):
+        (tmp_path / f"{name}.py").touch()
+    (tmp_path / "page.py").write_text("import streamlit as st, torch, keras, sklearn\nst.title('heavy')\n")
+    assert imported(tmp_path / "page.py", tmp_path) == {"torch", "keras", "sklearn"}

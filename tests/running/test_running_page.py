@@ -1,0 +1,268 @@
+"""The training and inference page as a user meets it, run by Streamlit without a browser."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lab_page import numbers, open_lab, plots, sound, texts, traces
+
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES
+from normviz.running import effects as running_effects
+from normviz.running import player as running_stream
+from normviz.running import stream as running
+from normviz.running.figures import Curve, Followed, Panel, panels_figure, stream_figure, strips
+from normviz.running.player import PLAYING
+from normviz.running.state import PACES, PANELS, PARAMS, PREFIX, WRONG, averages_of, figures, setting_of
+from normviz.running.stream import CONVENTIONS, STEPS, UNITS, Setting
+from normviz.ui.palette import THEMES
+
+SCRIPT = "pages/running.py"
+VIEWS = [{"panel": panel} for panel in PANELS if panel != "wrong"] + [{"panel": "wrong", "wrong": w} for w in WRONG]
+WITHOUT_FIGURE = ("folding", "shards")
+
+
+def open_page(**link):
+    return open_lab(SCRIPT, **link)
+
+
+def view_of(at):
+    return {param.name: at.session_state[param.key] for param in PARAMS}
+
+
+def press(at, name):
+    return sound(at.button(key=PREFIX + name).click().run())
+
+
+def step_of(at):
+    return at.session_state[PREFIX + "step"]
+
+
+def test_the_stream_shows_the_core_up_to_the_position():
+    at = open_page(layer="conv", batch="8", drift="2", unit="3", step="50", seed="4")
+    setting = Setting("conv", 8, 2.0, 4)
+    seen = running.trace(setting)
+    averages = running.running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
+    shown = traces(at, "stream")
+    for row, (batch, kept, whole) in enumerate(
+        ((seen.mean, averages.mean, seen.population_mean), (seen.variance, averages.variance, seen.population_variance))
+    ):
+        dots, population, line, now = (numbers(trace["y"]) for trace in shown[4 * row : 4 * row + 4])
+        np.testing.assert_array_equal(dots, batch[:50, 2])
+        np.testing.assert_array_equal(population, whole[:, 2])
+        np.testing.assert_array_equal(line, kept[:51, 2])
+        assert now == [kept[50, 2]]
+    table = at.table[0].value
+    assert table.columns[0] == "Batch 50"
+    assert list(table["mean"]) == [
+        figures(value)
+        for value in (
+            seen.mean[49, 2],
+            seen.output_mean[49, 2],
+            averages.mean[50, 2],
+            seen.population_mean[49, 2],
+            averages.mean[50, 2] - seen.population_mean[49, 2],
+        )
+    ]
+    assert list(at.table[1].value["x̂ in training"]) == [figures(seen.first_output[49, 2])]
+
+
+def test_before_the_first_batch():
+    at = open_page(step="0")
+    assert list(at.table[0].value.iloc[:, 0]) == ["running average", "population", "running − population"]
+    assert at.table[0].value["variance"].iloc[0] == "1.000"
+    assert not at.latex
+
+
+def test_every_control_is_offered():
+    at = open_page(panel="shards")
+    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider]
+    offered = {widget.key.removeprefix(PREFIX) for widget in widgets}
+    assert offered == {param.name for param in PARAMS} - {"step", "wrong"} | {"slider"}
+    assert "wrong" in {widget.key.removeprefix(PREFIX) for widget in open_page(panel="wrong").button_group}
+
+
+def test_both_conventions_keep_one_average_of_the_mean():
+    shown = {key: traces(open_page(framework=key, share="0.3", batch="4"), "stream") for key in CONVENTIONS}
+    means, variances = ([numbers(rows[k]["y"]) for rows in shown.values()] for k in (2, 6))
+    np.testing.assert_allclose(*means, rtol=1e-12)
+    assert (variances[0][5:] > variances[1][5:]).all()
+    sliders = {slider.label: slider for slider in open_page(share="0.3").select_slider}
+    assert "0.3 / 0.7" in sliders["Momentum: PyTorch / Keras"].options
+    assert any("share of the new batch" in text for text in texts(open_page().caption))
+
+
+def test_step_back_and_reset():
+    at = open_page(step="199")
+    for name, expected in (("Step", 200), ("Step", 200), ("Back", 199), ("Reset", 0), ("Back", 0), ("Step", 1)):
+        at = press(at, f"move {name}")
+        assert step_of(at) == expected
+        assert at.slider(key=running_stream.SLIDER).value == expected
+    at = sound(at.slider(key=running_stream.SLIDER).set_value(77).run())
+    assert step_of(at) == 77
+    assert at.query_params["step"] == "77"
+    assert len(numbers(traces(at, "stream")[0]["y"])) == 77
+
+
+def test_a_view_control_keeps_the_place_also_while_it_plays():
+    at = press(open_page(step="30"), "play")
+    assert at.session_state[PLAYING]
+    for name, value in (("unit", 2), ("panel", "noise"), ("framework", "keras"), ("share", 0.01), ("drift", 3.0)):
+        at.session_state[PREFIX + name] = value
+        at = sound(at.run())
+        assert at.session_state[PLAYING]
+        assert step_of(at) == 30
+    at = press(at, "play")
+    assert not at.session_state[PLAYING]
+    assert step_of(at) == 30
+
+
+def test_the_page_stands_still_when_it_is_opened_again():
+    at = press(open_page(), "play")
+    at.session_state["page"] = "lab"  # another page has been looked at
+    at = sound(at.run())
+    assert not at.session_state[PLAYING]
+    assert step_of(at) == 60
+
+
+@pytest.fixture
+def state(monkeypatch):
+    held = {PLAYING: True, PREFIX + "step": 195, PREFIX + "pace": 2, PREFIX + "looked": 100.0}
+    monkeypatch.setattr(running_stream.st, "session_state", held)
+    return held
+
+
+def test_the_stream_advances_by_the_clock_and_stops_at_its_end(state):
+    assert not running_stream.advance(100.0 + running_stream.TICK / 3)  # a run of the page in between is no tick
+    assert state[PREFIX + "step"] == 195
+    now, found = 100.0, []
+    for _ in range(4):
+        now += running_stream.TICK
+        found.append((running_stream.advance(now), state[PREFIX + "step"], state[PLAYING]))
+    assert found == [(False, 197, True), (False, 199, True), (True, 200, False), (False, 200, False)]
+    running_stream.toggle()
+    assert (state[PREFIX + "step"], state[PLAYING]) == (0, True)  # at the end, play starts over
+    running_stream.move(1)
+    assert (state[PREFIX + "step"], state[PLAYING]) == (1, False)
+
+
+@pytest.mark.parametrize("link", VIEWS, ids=lambda link: " ".join(link.values()))
+@pytest.mark.parametrize("layer", running.LAYERS)
+def test_every_panel(link, layer):
+    at = open_page(layer=layer, **link)
+    assert not at.error
+    assert ("effect" in plots(at)) == (link["panel"] not in WITHOUT_FIGURE)
+    for figure in plots(at).values():
+        assert figure["alt"]
+
+
+def test_only_the_open_panel_is_computed(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("computed")
+
+    for name in ("sampled", "companions", "shards", "in_batches_of", "too_early", "one_class_at_a_time", "shifted"):
+        monkeypatch.setattr(running_effects, name, refuse)
+    open_page(panel="folding", seed="91")
+
+
+def test_the_panels_numbers_are_the_cores():
+    setting, unit = Setting(drift=0.0), 0
+    found = running_effects.sampled(setting)
+    measured, exact, corrected = (numbers(trace["y"]) for trace in traces(open_page(panel="bias"), "effect")[:3])
+    whole = found.population.variance[unit]
+    np.testing.assert_allclose(measured, found.variance[:, unit] / whole)
+    np.testing.assert_allclose(exact, found.expected[:, unit] / whole)
+    np.testing.assert_allclose(corrected, found.corrected[:, unit] / whole)
+    shown = {
+        trace["name"].split("  ")[0]: numbers(trace["x"]) for trace in traces(open_page(panel="companions"), "effect")
+    }
+    for key, outputs in running_effects.companions(setting).items():
+        np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
+
+
+def test_folding_and_shards_say_how_equal_they_are():
+    at = open_page(panel="folding")
+    view = view_of(at)
+    averages = averages_of(view, running.trace(setting_of(view)))
+    statistics = running.Moments(averages.mean[-1], averages.variance[-1])
+    _, residual = running_effects.folding(setting_of(view), statistics, DEFAULT_EPS)
+    assert any(f"unfolded: **{figures(residual)}**" in text for text in texts(at.markdown))
+    assert len(at.table[-1].value) == UNITS
+    table = open_page(panel="shards", devices="3", batch="8").table[-1].value.set_index("First batch")
+    assert list(table["m"]) == ["3", "3", "2", "8", "8", ""]
+    assert table.loc["merged", "variance"] == table.loc["whole batch", "variance"]
+    assert table.loc["mean of the variances", "variance"] != table.loc["whole batch", "variance"]
+
+
+def test_a_batch_of_one_is_refused_as_pytorch_does_and_nothing_else_is_lost():
+    at = open_page(batch="1", panel="wrong", wrong="one")
+    assert "a batch of 2 would do" in at.error[0].value
+    assert set(plots(at)) == {"effect"}
+    at.session_state[PREFIX + "framework"] = "keras"
+    at = sound(at.run())
+    assert not at.error
+    assert set(plots(at)) == {"stream", "effect"}
+
+
+def test_a_running_variance_of_zero_is_told():
+    at = open_page(batch="1", framework="keras", share="1", eps="0", panel="folding")
+    assert any("an ε of 1e-5" in text for text in texts(at.info))
+    assert "stream" in plots(at)
+
+
+def test_a_bad_link_is_mended_with_a_note():
+    at = open_page(batch="1000", layer="cnov", pace="4", devices="99", panel="shards")
+    assert "batch = 1000 became 128" in at.info[0].value
+    assert "layer = cnov became conv" in at.info[0].value
+    assert at.session_state[PREFIX + "pace"] in PACES
+
+
+@settings(max_examples=12)
+@given(
+    st.dictionaries(
+        st.sampled_from([param.name for param in PARAMS]),
+        st.sampled_from(["", "nan", "inf", "-1", "0", "1", "x", "conv", "keras", "shards", "wrong", "0.5"]),
+        max_size=5,
+    )
+)
+def test_no_link_breaks_the_page(link):
+    open_page(**link)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-0.25, "−0.250"), (2.2e-16, "2e−16"), (-3e-4, "−3e−4"), (12345.6, "12,345.600"), (5e-4, "0.001")],
+)
+def test_numbers_in_a_few_characters(value, text):
+    assert figures(value) == text
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_stream_figure_moves_only_what_is_drawn(theme):
+    values = np.linspace(-1, 1, 10)
+    followed = [Followed("a", values, np.linspace(0, 3, 11), values), Followed("b", values, np.zeros(11), values)]
+    shown = [stream_figure(followed, position, theme) for position in (0, 5, 10)]
+    axes = [[figure.layout[name].range for name in ("xaxis", "yaxis", "yaxis2")] for figure in shown]
+    assert axes[0] == axes[1] == axes[2]
+    assert axes[0][1][1] > 3
+    assert [len(figure.data[0].y) for figure in shown] == [0, 5, 10]
+    assert shown[1].data[3].x == (5,)
+
+
+def test_a_name_is_one_style_and_one_entry_in_all_panels():
+    panels = [Panel(str(k), [Curve("a", [1, 2], [1, 2]), Curve("b", [1, 4], [1, 2], True)], log="xy") for k in range(3)]
+    data = panels_figure(panels, 2).data
+    assert [trace.showlegend for trace in data] == [True, True, False, False, False, False]
+    assert len({trace.line.color for trace in data[::2]}) == 1
+    assert data[0].mode != data[1].mode
+    assert data[0].line.color != data[1].marker.color
+
+
+def test_strips_stand_in_order():
+    figure = strips({"first": np.arange(3.0), "second": np.ones(2)}, "x")
+    assert [trace.name for trace in figure.data] == ["first", "second"]
+    assert figure.layout.yaxis.autorange == "reversed"
+    assert set(figure.data[1].y) == {"second"}
+
+
+def test_the_stream_ends_where_the_core_does():
+    assert traces(open_page(step=str(STEPS)), "stream")[3]["x"] == [STEPS]

@@ -1,0 +1,237 @@
+"""The scripts of Table 1's cells: run as they are, they give the engine's losses, gaps and verdicts."""
+
+import ast
+import re
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+
+import numpy as np
+import pytest
+import sklearn.datasets
+import torch
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Field
+from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.tolerances import MARGIN
+from normviz.core.transformations import OPTIMIZERS, TRANSFORMATIONS
+from normviz.networks.problem import CONTROL, ORIGINAL, position
+from normviz.networks.setting import HALF, Setting
+from normviz.table1.results import Results
+from normviz.table1.script import LINE, cell_script
+from normviz.table1.table import gaps, table
+
+SMALL = {
+    "dense": Setting(steps=5, batch=8, width=6, device="cpu"),
+    "conv": Setting(layer="conv", steps=5, batch=4, width=4, device="cpu"),
+}
+RESCALED = [key for key, change in TRANSFORMATIONS.items() if change.weight_factor is not None]
+FIELDS = {
+    "a pair": ("own, full, full, full", "full, own, own, groups(2)"),
+    "only centred": ("full, full, full, own", None),
+    "only divided": (None, "groups(2), full, own, window(1)"),
+    "windows on all axes": ("window(1), window(1), window(2), window(1)",) * 2,
+    "groups and windows": ("groups(2), full, window(1), groups(2)", "groups(2), own, window(1), window(2)"),
+    "single elements": ("own, own, own, own",) * 2,
+}
+
+
+@pytest.fixture(autouse=True)
+def digits_read_once(monkeypatch):
+    monkeypatch.setattr(sklearn.datasets, "load_digits", cache(sklearn.datasets.load_digits))
+
+
+def run(code):
+    """The script's names and what it prints."""
+    names, printed = {"__name__": "__main__"}, StringIO()
+    with redirect_stdout(printed):
+        exec(compile(code, "script.py", "exec"), names)
+    return names, printed.getvalue()
+
+
+def verdict(printed):
+    """What the script says: invariant, not invariant, or None for degenerate."""
+    (answer,) = re.findall(r" (is|is not|is degenerate here, and cannot be called) invariant to ", printed)
+    return {"is": True, "is not": False}.get(answer)
+
+
+def sane(code):
+    """Whether it is a script that stands alone, without anything that it does not use."""
+    assert "normviz" not in code
+    assert max(map(len, code.splitlines())) <= LINE
+    tree = ast.parse(code)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    bound = {alias.asname or alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    bound |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    bound |= {
+        name.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for name in ast.walk(node.targets[0])
+        if isinstance(name, ast.Name)
+    }
+    assert bound - used <= {"_"}, bound - used
+
+
+def compare(scheme, setting, changes=TRANSFORMATIONS, follow=True, rel=1e-9):
+    """Every cell's script against the engine; `rel`: of the losses, None where they may drift apart."""
+    results = Results()
+    results.fill([scheme], setting)
+    losses = results.losses(scheme, setting)
+    cells = {cell.transformation: cell for cell in table([scheme], setting, results, follow)}
+    for key in changes:
+        change, cell = TRANSFORMATIONS[key], cells[key]
+        code = cell_script(scheme, change, setting, follow)
+        sane(code)
+        names, printed = run(code)
+        assert verdict(printed) == (None if cell.degenerate else cell.invariant), (key, printed, cell)
+        if rel is not None:
+            assert names["trained"] == {True: "together", False: "apart", None: "no answer"}[cell.trained], key
+            assert names["losses"].numpy() == pytest.approx(losses[:, ORIGINAL], rel=rel), key
+            assert names["twin_losses"].numpy() == pytest.approx(losses[:, position(change, follow)], rel=rel), key
+            assert names["forward"] == pytest.approx(cell.forward_gap, rel=1e-6, abs=1e-9), key
+
+
+@pytest.mark.parametrize("layer", SMALL)
+@pytest.mark.parametrize("key", SCHEMES)
+def test_every_cell_of_every_scheme(key, layer):
+    compare(get_scheme(key), SMALL[layer])
+
+
+@pytest.mark.parametrize("layer", SMALL)
+@pytest.mark.parametrize("name", FIELDS)
+def test_fields_of_ones_own(name, layer):
+    fields = (None if text is None else Field.parse(text) for text in FIELDS[name])
+    compare(SCHEMES["custom"].with_fields(*fields), SMALL[layer])
+
+
+def test_groups_of_rows():
+    fields = (Field.parse("groups(2), groups(2), window(1), full"), Field.parse("own, groups(3), groups(2), own"))
+    compare(SCHEMES["custom"].with_fields(*fields), SMALL["conv"])
+
+
+@pytest.mark.parametrize("layer", SMALL)
+@pytest.mark.parametrize("depth", [2, 4])
+@pytest.mark.parametrize("key", ["batch", "group", "divisive", "layer-weight", "spectral"])
+def test_deeper_networks(key, depth, layer):
+    changes = ("weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling")
+    compare(get_scheme(key), replace(SMALL[layer], depth=depth, steps=3), changes, rel=1e-7)
+
+
+@pytest.mark.parametrize("follow", [True, False])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("key", ["batch", "weight", "layer", "rms"])
+def test_optimizers_and_learning_rates_that_follow_or_not(key, optimizer, follow):
+    setting = replace(SMALL["dense"], optimizer=optimizer, rate=None, steps=8)
+    compare(get_scheme(key), setting, RESCALED, follow, rel=1e-6 if optimizer == "adam" else 1e-9)
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+def test_deep_convolutions_with_memory(optimizer):
+    setting = replace(SMALL["conv"], optimizer=optimizer, rate=None, depth=2)
+    compare(get_scheme("batch"), setting, rel=1e-6)
+
+
+def test_adam_does_not_take_rounding_for_a_gradient():
+    # Pixels that are always empty are a constant once γ is added, and batch norm takes that off.
+    setting = replace(SMALL["dense"], optimizer="adam", rate=None, depth=2, steps=15)
+    compare(get_scheme("batch"), setting, ["dataset-recentering"], rel=1e-6)
+
+
+@pytest.mark.parametrize("key", ["batch", "layer", "divisive", "layer-weight"])
+def test_epsilon(key):
+    compare(get_scheme(key), replace(SMALL["conv"], eps=1e-2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", *HALF])
+@pytest.mark.parametrize(("layer", "depth"), [("dense", 1), ("dense", 2), ("conv", 2)])
+@pytest.mark.parametrize("key", ["none", "batch", "divisive", "layer-weight", "spectral"])
+def test_shorter_types(key, layer, depth, dtype):
+    compare(get_scheme(key), replace(SMALL[layer], dtype=dtype, depth=depth), rel=None)
+
+
+@pytest.mark.parametrize("change", ["weight-matrix-recentering", "dataset-rescaling"])
+@pytest.mark.parametrize("dtype", HALF)
+def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
+    scheme, setting = SCHEMES["weight"], replace(SMALL["dense"], dtype=dtype, depth=2)
+    results = Results()
+    results.fill([scheme], setting)
+    names, _ = run(cell_script(scheme, TRANSFORMATIONS[change], setting))
+    assert names["noise"] == pytest.approx(MARGIN * gaps(results.losses(scheme, setting)).max(0)[CONTROL], rel=0.05)
+
+
+@pytest.mark.parametrize("seed", [1, 9999])
+def test_other_numbers(seed):
+    setting = replace(SMALL["dense"], seed=seed, delta=0.1, rate=1e-3, batch=256, width=5, steps=15)
+    compare(get_scheme("layer"), setting)
+
+
+def test_the_papers_rows_as_the_app_shows_them_first():
+    for key in ("batch", "weight", "layer"):
+        compare(get_scheme(key), Setting(device="cpu"), rel=1e-6)
+
+
+@pytest.mark.parametrize(("key", "rate", "steps"), [("none", 1e9, 20), ("weight", 1e9, 20), ("batch", 100.0, 8)])
+def test_a_run_that_diverges_has_no_answer(key, rate, steps):
+    setting = replace(SMALL["dense"], rate=rate, steps=steps)
+    scheme, change, results = get_scheme(key), TRANSFORMATIONS["weight-matrix-recentering"], Results()
+    results.fill([scheme], setting)
+    cell = next(cell for cell in table([scheme], setting, results) if cell.transformation == change.key)
+    names, printed = run(cell_script(scheme, change, setting))
+    assert cell.trained is None
+    assert names["trained"] == "no answer"
+    assert verdict(printed) == cell.invariant
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "setting"),
+    [
+        ("batch", "weight-matrix-rescaling", Setting(steps=20)),
+        ("divisive", "dataset-recentering", Setting(layer="conv", depth=2, steps=5, optimizer="adam")),
+    ],
+)
+def test_a_fresh_interpreter_runs_it_and_ruff_likes_it(key, change, setting, tmp_path):
+    scheme, file = get_scheme(key), tmp_path / "cell.py"
+    file.write_text(cell_script(scheme, TRANSFORMATIONS[change], setting), encoding="utf-8")
+    done = subprocess.run([sys.executable, "-I", file], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert re.match(r"forward gap   \d\.\de[+-]\d\d   (together|apart)\ntraining gap  ", done.stdout)
+    results = Results()
+    results.fill([scheme], replace(setting, device="cpu"))
+    cell = next(c for c in table([scheme], replace(setting, device="cpu"), results) if c.transformation == change)
+    assert verdict(done.stdout) == cell.invariant
+    for check in (["check", "--select", "E,F,W"], ["format", "--check"]):
+        options = ["--isolated", "--line-length", str(LINE), file]
+        ruff = subprocess.run([sys.executable, "-m", "ruff", *check, *options], capture_output=True, text=True)
+        assert ruff.returncode == 0, ruff.stdout + ruff.stderr
+
+
+def test_it_is_short_enough_to_show():
+    code = cell_script(SCHEMES["batch"], TRANSFORMATIONS["weight-matrix-rescaling"], Setting())
+    assert len(code.splitlines()) <= 100
+    assert "lr *= delta**2  # " in code
+    assert "lr *=" not in cell_script(SCHEMES["batch"], TRANSFORMATIONS["dataset-rescaling"], Setting())
+
+
+def test_fields_that_do_not_fit_are_refused():
+    with pytest.raises(InvalidInput, match="groups"):
+        cell_script(get_scheme("group", groups=5), TRANSFORMATIONS["dataset-rescaling"], Setting())
+
+
+def test_a_script_that_computes_something_else_is_caught():
+    """The comparison sees a changed average, seed or first bias."""
+    scheme, setting = SCHEMES["batch"], SMALL["dense"]
+    code = cell_script(scheme, TRANSFORMATIONS["dataset-rescaling"], setting)
+    results = Results()
+    results.fill([scheme], setting)
+    losses = results.losses(scheme, setting)[:, ORIGINAL]
+    for before, after in (("a.mean(0", "a.mean(1"), ("[seed, 2]", "[seed, 3]"), ("0.1)", "0.1001)")):
+        assert code.count(before) == 1
+        names, _ = run(code.replace(before, after))
+        assert not np.allclose(names["losses"].numpy(), losses, rtol=1e-9), before
+    assert torch.get_default_dtype() == torch.float32  # a script leaves the process as it was

@@ -1,0 +1,333 @@
+"""The Table 1 page as a user meets it, run by Streamlit without a browser."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lab_page import numbers, open_lab, plots, sound, texts
+
+from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.networks import twins
+from normviz.networks.setting import Setting
+from normviz.table1 import training
+from normviz.table1.grid import WORDS, cell_data, gap_text, key_of
+from normviz.table1.state import ONE_CELL, PANELS, PARAMS, PREFIX
+from normviz.table1.table import measure
+from normviz.table1.training import POLL
+from normviz.ui.custom import KEYS
+
+SMALL = {"steps": "5", "batch": "8", "width": "8"}
+OFFERED = {param.name for param in PARAMS} - set(KEYS) - {"cell", "groups", "radius", "delta", "eps"}
+
+
+def open_table(**link):
+    """The page of a link, once its training is over."""
+    return settled(open_lab("pages/invariance.py", **link))
+
+
+def settled(at):
+    deadline = time.monotonic() + 60
+    while any(button.key == "cancel" for button in at.button):
+        assert time.monotonic() < deadline
+        at = sound(at.run())
+    return at
+
+
+def cells_of(at):
+    """The grid's cells, by key."""
+    return {cell["key"]: cell for row in plots(at)["grid table"]["rows"] for cell in row["cells"]}
+
+
+def set_value(at, name, value):
+    at.session_state[PREFIX + name] = value
+    return settled(sound(at.run()))
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """What has been handed to the training since, as (schemes, networks)."""
+    calls, train = [], twins.train
+
+    def spy(schemes, setting, progress, cancelled, networks):
+        calls.append(([scheme.key for scheme in schemes], len(networks)))
+        return train(schemes, setting, progress, cancelled, networks)
+
+    monkeypatch.setattr(twins, "train", spy)
+    return calls
+
+
+def test_the_first_view_is_the_papers_table():
+    at = open_table()
+    cells = cells_of(at)
+    expected = measure([SCHEMES[key] for key in PAPER], Setting())
+    assert list(cells) == [key_of(cell) for cell in expected]
+    for cell in expected:
+        shown = cells[key_of(cell)]
+        assert shown == cell_data(cell, SCHEMES[cell.scheme], covered=False)
+        assert shown["word"] == WORDS["yes" if cell.paper else "no"]
+        assert shown["paper"]
+        assert not shown["alert"]
+        assert [mark["answer"] for mark in shown["marks"]] == ["yes" if cell.paper else "no"] * 3
+    assert "Trained on: CPU." in at.caption[0].value or torch.cuda.is_available()
+
+
+def test_every_control_is_offered():
+    at = open_table(**SMALL)
+    widgets = [*at.button_group, *at.number_input, *at.selectbox, *at.slider, *at.select_slider, *at.toggle]
+    assert {widget.key.removeprefix(PREFIX) for widget in widgets if widget.key} == OFFERED | {"delta number"}
+    assert {"delta drag", "eps drag"} <= set(plots(at))
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_every_scheme_has_a_row_without_a_disagreement(layer):
+    at = open_table(schemes=",".join(SCHEMES), layer=layer, **SMALL)
+    cells = cells_of(at)
+    assert len(cells) == len(SCHEMES) * len(TRANSFORMATIONS)
+    assert [key for key, cell in cells.items() if cell["alert"]] == []
+    degenerate = {key.partition(".")[0] for key, cell in cells.items() if cell["word"] == "degenerate"}
+    assert degenerate == ({"instance", "layer-spatial"} if layer == "dense" else set())
+
+
+@pytest.mark.parametrize("change", TRANSFORMATIONS)
+@pytest.mark.parametrize("key", SCHEMES)
+def test_every_cell_opens(key, change):
+    at = open_table(schemes=key, cell=f"{key}.{change}", **SMALL)
+    assert f"{SCHEMES[key].name}: {TRANSFORMATIONS[change].name}".lower() in " ".join(texts(at.markdown)).lower()
+    assert {"curves", "changed"} <= set(plots(at))
+    assert len(at.table[0].value) == (3 if TRANSFORMATIONS[change].weight_factor is not None else 2)
+
+
+def test_a_setting_retrains_what_it_affects(trained):
+    at = open_table(seed="77", **SMALL)
+    assert trained == [(["batch", "weight", "layer"], 10)]
+    trained.clear()
+    before = cells_of(at)
+    at = set_value(at, "delta", 5.0)
+    assert trained == [(["batch", "weight", "layer"], 6)]
+    assert at.number_input(key="delta number").value == 5.0
+    after = cells_of(at)
+    moved = {key.partition(".")[2] for key in before if before[key] != after[key]}
+    assert moved == {change.key for change in TRANSFORMATIONS.values() if change.factor is not None}
+    trained.clear()
+    at = set_value(at, "eps", 1e-3)
+    assert trained == [(["batch", "layer"], 10)]
+    trained.clear()
+    for name, value in (("follow", False), ("cell", "layer.case-rescaling"), ("steps", 3), ("cover", True)):
+        at = set_value(at, name, value)
+    assert trained == []
+
+
+def test_without_the_factor_the_rescaled_weights_part():
+    at = open_table(follow="0", **SMALL)
+    words = {key: cell["word"] for key, cell in cells_of(at).items()}
+    assert words["batch.weight-matrix-rescaling"] == words["weight.weight-vector-rescaling"] == "forward only"
+    assert words["layer.weight-vector-rescaling"] == WORDS["no"]
+    assert not any(cell["alert"] for cell in cells_of(at).values())
+
+
+def test_epsilon_fades_the_rescalings_only():
+    at = open_table(eps="0.1", **SMALL)
+    cells = cells_of(at)
+    assert cells["batch.dataset-rescaling"]["word"] == WORDS["fades"]
+    assert cells["batch.dataset-recentering"]["word"] == WORDS["yes"]
+    assert cells["weight.weight-matrix-rescaling"]["word"] == WORDS["yes"]
+
+
+def test_a_cell_that_the_paper_sees_otherwise_says_so():
+    cells = cells_of(open_table(layer="conv", **SMALL))
+    assert cells["layer.weight-matrix-recentering"]["note"] == "paper: invariant"
+    assert cells["layer.dataset-rescaling"]["note"] == ""
+
+
+def test_a_custom_row_is_named_when_it_is_known():
+    at = open_table(schemes="custom", layer="conv", a_n="own", a_h="full", a_w="full", a_c="own", **SMALL)
+    (row,) = plots(at)["grid table"]["rows"]
+    assert row["note"] in ("= Instance", "= Layer (spatial)")
+    at = set_value(at, "a_c", "groups(4)")
+    (row,) = plots(at)["grid table"]["rows"]
+    assert row["note"] == "your own"
+
+
+def test_predict_then_reveal():
+    at = open_table(cover="1", **SMALL)
+    assert all(cell["covered"] for cell in cells_of(at).values())
+    assert set(plots(at)) == {"grid table", "changed", "delta drag", "eps drag"}
+    at = sound(at.button(key="vote Invariant").click().run())
+    assert "0 covered" not in at.markdown[1].value
+    assert any("**1 of 1 predicted right**, 17 still covered" in text for text in texts(at.markdown))
+    assert [box.value for box in at.success] == ["The class said: invariant. Right."]
+    at = set_value(at, "cell", "batch.case-rescaling")
+    at = sound(at.button(key="vote Invariant").click().run())
+    assert any("**1 of 2 predicted right**, 16 still covered" in text for text in texts(at.markdown))
+    assert "It is not invariant" in at.error[0].value
+    at = set_value(at, "cell", "layer.case-rescaling")
+    at = sound(at.button(key="vote Reveal").click().run())
+    assert any("**1 of 2 predicted right**, 15 still covered" in text for text in texts(at.markdown))
+    (everything,) = (button for button in at.button if button.label == "Reveal all")
+    at = sound(everything.click().run())
+    assert not any(cell["covered"] for cell in cells_of(at).values())
+    (again,) = (button for button in at.button if button.label == "Cover all again")
+    at = sound(again.click().run())
+    assert all(cell["covered"] for cell in cells_of(at).values())
+
+
+def test_a_covered_answer_is_nowhere_in_what_is_sent():
+    at = open_table(cover="1", **SMALL)
+    assert set(cells_of(at)["batch.case-rescaling"]) == {"key", "title", "covered", "paper"}
+
+
+@pytest.mark.parametrize(("delta", "word"), [("-2", "δ = -2"), ("0", "δ = 0")])
+def test_a_delta_that_is_not_positive_is_explained_and_nothing_is_lost(delta, word):
+    at = open_table(delta=delta, eps="0.5", schemes="group,rms", **SMALL)
+    assert word in at.error[0].value
+    assert "δ > 0" in at.error[0].value
+    at = settled(sound(at.number_input(key="delta number").set_value(2.0).run()))
+    assert not at.error
+    assert at.session_state[PREFIX + "eps"] == 0.5
+    assert {key.partition(".")[0] for key in cells_of(at)} == {"group", "rms"}
+
+
+def test_a_bad_link_is_mended_with_a_note():
+    at = open_lab("pages/invariance.py", steps="1000000", schemes="batch,grop", optimizer="addam", batch="8", width="8")
+    note = at.info[0].value
+    for part in ("steps = 1000000 became 2000", "schemes = batch,grop became batch,group", "optimizer = addam became"):
+        assert part in note
+    assert at.session_state[PREFIX + "optimizer"] == "adam"
+
+
+def test_groups_that_do_not_divide_are_mended_to_those_that_do():
+    at = open_table(schemes="group", groups="7", **SMALL)
+    assert at.session_state[PREFIX + "groups"] == 8
+    assert not at.error
+
+
+def test_fields_that_do_not_fit_a_deeper_layer_are_told():
+    at = open_table(schemes="custom", layer="conv", depth="2", a_h="groups(3)", **SMALL)
+    assert "3 groups do not divide H = 4" in at.error[0].value
+
+
+def test_no_rows_is_an_empty_page_that_says_what_to_do():
+    at = open_table(schemes="")
+    assert "Choose rows" in at.info[0].value
+
+
+def test_training_that_does_not_stay_finite_is_explained():
+    at = open_table(schemes="none", rate="1e6", cell="none.dataset-rescaling", batch="8", width="8")
+    warnings = texts(at.warning)
+    assert any("The original stopped being finite at step" in text for text in warnings)
+    assert any("The transformed network stopped being finite at step" in text for text in warnings)
+    assert any("overflowed float64" in text and "smaller learning rate than 1e+06" in text for text in warnings)
+    assert plots(at)["curves"]["alt"].endswith("largest gap ∞.")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_a_device_that_is_not_there_is_told_and_the_other_answers_stay():
+    at = open_table(device="cuda", seed="5", **SMALL)
+    assert "there is no cuda device here" in at.error[0].value
+    cell = cells_of(at)["batch.dataset-rescaling"]
+    assert [mark["answer"] for mark in cell["marks"]] == ["yes", "yes", "wait"]
+    at = sound(at.run())
+    assert "there is no cuda device here" in at.error[0].value
+    assert not set_value(at, "device", "cpu").error
+
+
+@pytest.mark.parametrize("panel", PANELS)
+@pytest.mark.parametrize("cover", ["0", "1"])
+def test_every_panel(panel, cover):
+    at = open_table(panel=panel, schemes="batch", cover=cover, **SMALL)
+    if cover == "1":
+        at = sound(at.button(key="vote Reveal").click().run())
+    shown = at.session_state[PREFIX + "panel"]
+    assert shown == (panel if cover == "0" or panel in ONE_CELL else "changed")
+    assert ("changed" in plots(at)) == (shown == "changed")
+    assert [code.value.count("import torch") for code in at.code] == [1] * (shown == "script")
+    assert ("sweep" in plots(at)) == (shown not in ONE_CELL)
+
+
+@pytest.mark.parametrize("panel", ["eps", "training"])
+def test_gaps_over_epsilon(panel):
+    at = open_table(panel=panel, schemes="batch", **SMALL)
+    data = json.loads(plots(at)["sweep"]["figure"])["data"]
+    rescaling, recentring = (numbers(data[column]["y"]) for column in (0, 4))
+    assert np.isfinite(rescaling).all()
+    assert rescaling[0] < 1e-9 < 1e-2 < rescaling[-1]
+    assert recentring.max() < 1e-9
+
+
+def test_a_run_that_nobody_looks_at_any_more_ends(monkeypatch):
+    desk = training.desk()
+    assert desk.lease + POLL < 15
+    monkeypatch.setattr(desk, "lease", 3.0)
+    at = open_lab("pages/invariance.py", layer="conv", width="32", batch="64", steps="2000", seed="99")
+    assert any(button.key == "cancel" for button in at.button)
+    job = desk._jobs[at.session_state["owner"]]  # and now the tab is closed: nothing renews its lease
+    assert job.wait(15)
+    assert job.stopped()
+    losses = training.results().losses(
+        SCHEMES["batch"], Setting(layer="conv", width=64, batch=256, steps=2000, seed=99)
+    )
+    assert len(losses) < 2000
+
+
+def test_cancel_stops_the_run_and_it_can_be_taken_up_again():
+    heavy = {"layer": "conv", "width": "32", "batch": "64", "steps": "2000", "seed": "98"}
+    at = open_lab("pages/invariance.py", **heavy)
+    job = training.desk()._jobs[at.session_state["owner"]]
+    started = time.monotonic()
+    at = sound(at.button(key="cancel").click().run())
+    assert job.wait(60)
+    assert time.monotonic() - started < 10  # on a busy machine; a step takes less than a tenth of that
+    at = sound(at.run())
+    assert any("Training was stopped" in text for text in texts(at.markdown))
+    assert at.session_state["owner"] not in training.desk()._jobs
+    at = sound(at.button(key="again").click().run())
+    job = training.desk()._jobs[at.session_state["owner"]]
+    job.cancel()
+    assert job.wait(60)
+
+
+def test_gaps_over_delta():
+    figure = json.loads(plots(open_table(panel="delta", schemes="batch", **SMALL))["sweep"]["figure"])
+    largest = {trace["name"]: numbers(trace["y"]).max() for trace in figure["data"][:4]}
+    assert largest["float64"] < 1e-12 < largest["float32"] < 1e-5 < largest["float16"] < largest["bfloat16"] < 0.1
+
+
+@settings(max_examples=15)
+@given(
+    st.dictionaries(
+        st.sampled_from([param.name for param in PARAMS if param.name not in ("steps", "width", "batch", "depth")]),
+        st.sampled_from(["", "nan", "inf", "-1", "0", "1", "x", "conv", "adam", "float16", "own", "full", "batch.x"]),
+        max_size=4,
+    )
+)
+def test_no_link_breaks_the_page(link):
+    open_table(**(link | SMALL))
+
+
+@pytest.mark.parametrize(
+    ("gap", "text"),
+    [
+        (float("nan"), ""),
+        (float("inf"), "∞"),
+        (0.0, "0"),
+        (2.2e-16, "2e−16"),
+        (0.389, "0.39"),
+        (12.3, "12"),
+        (5e5, "5e5"),
+    ],
+)
+def test_gaps_in_a_few_characters(gap, text):
+    assert gap_text(gap) == text
+
+
+def test_a_disagreement_stands_out():
+    (cell, *_) = measure([get_scheme("batch")], Setting(steps=2, batch=8, width=8))
+    wrong = type(cell)(**(vars(cell) | {"predicted": False}))
+    data = cell_data(wrong, SCHEMES["batch"], covered=False)
+    assert data["alert"]
+    assert data["word"] == "disagree"

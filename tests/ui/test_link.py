@@ -1,0 +1,309 @@
+"""What a link may say, as pure functions: any text becomes a valid value, and valid text stays as it is."""
+
+from math import isfinite, prod
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from normviz.core.fields import MAX_ELEMENTS, Rule, check_shape, divisors, largest_fit
+from normviz.core.schemes import SCHEMES
+from normviz.data.samples import SAMPLES
+from normviz.lab import state as lab
+from normviz.ui import custom
+from normviz.ui.link import choice, clean, decimal, flag, real, whole
+
+KEYS = [param.key for param in lab.PARAMS]
+RULES = st.builds("{}({})".format, st.sampled_from(["groups", "window"]), st.integers(0, 70_000))
+WORDS = st.sampled_from(
+    ["", "nan", "inf", "-inf", "-0", "1e999", "true", "same", "HW", "0,1,2", ",,,,,", "own", *SCHEMES]
+)
+NUMBERS = st.integers().map(str) | st.integers(0, 40).map(str) | st.floats().map(str)
+TEXTS = st.text(max_size=20) | WORDS | NUMBERS | RULES
+links = st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=5), TEXTS)
+
+
+def text_of(view):
+    return {param.key: param.text(view[param.key]) for param in lab.PARAMS}
+
+
+def shape_and_scheme(raw):
+    """The scheme and the shape that a link leads to, as the page makes them fit."""
+    view, _ = clean(lab.PARAMS, raw)
+    view, _ = clean(lab.PARAMS, view | dict(zip(lab.SIZES, largest_fit(lab.shape_of(view), MAX_ELEMENTS), strict=True)))
+    return view, lab.scheme_of(view), lab.shape_of(view)
+
+
+def is_number(text):
+    """Whether the text is a number, of which NaN is none."""
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
+# --- the readers --------------------------------------------------------------------------------------------------
+
+
+@given(text=TEXTS, lo=st.integers(-50, 50), length=st.integers(0, 20))
+def test_a_whole_number_becomes_the_nearest_in_its_range(text, lo, length):
+    hi = lo + length
+    try:
+        value = whole(lo, hi)(text, {})
+    except (ValueError, OverflowError):
+        assert not (is_number(text) and isfinite(float(text)))
+        return
+    assert type(value) is int
+    assert abs(value - float(text)) <= min(abs(k - float(text)) for k in range(lo, hi + 1))
+
+
+@given(text=TEXTS, lo=st.floats(-50, 50), length=st.floats(0, 100))
+def test_a_real_number_becomes_the_nearest_in_its_range(text, lo, length):
+    hi = lo + length
+    try:
+        value = real(lo, hi)(text, {})
+    except ValueError:
+        assert not is_number(text)
+        return
+    assert value == sorted([lo, float(text), hi])[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("inf", 3.0), ("-inf", -2.0), ("1e999", 3.0), ("-0.5", -0.5), (" 1 ", 1.0)]
+)
+def test_real_numbers_by_example(text, value):
+    assert real(-2.0, 3.0)(text, {}) == value
+
+
+@given(text=TEXTS)
+def test_a_choice_is_one_of_the_words(text):
+    words = ["own", "full", "groups(2)"]
+    try:
+        assert choice(words)(text, {}) in words
+    except ValueError:
+        assert text not in words
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("batch", "batch"), ("BATCH", "batch"), ("instnce", "instance"), ("grop", "group"), ("rm", "rms")],
+)
+def test_a_misspelt_word_becomes_the_most_alike(text, word):
+    assert choice(list(SCHEMES))(text, {}) == word
+
+
+def test_the_words_may_depend_on_the_values_before():
+    nearest = choice(lambda view: view["words"])
+    assert nearest("b", {"words": ["a", "b"]}) == "b"
+    with pytest.raises(ValueError, match="is like none of"):
+        nearest("b", {"words": ["a"]})
+
+
+@pytest.mark.parametrize("on", [True, "1", "true", "True", "YES", "on"])
+def test_what_is_on(on):
+    assert flag(on, {}) is True
+
+
+@pytest.mark.parametrize("off", [False, "0", "false", "", "2", "off", None, 0])
+def test_what_is_off(off):
+    assert flag(off, {}) is False
+
+
+@given(number=st.floats(allow_nan=False, allow_infinity=False))
+@example(0.1)
+@example(1e-5)
+def test_a_decimal_reads_back_as_the_same_number(number):
+    assert float(decimal(number)) == number
+
+
+@pytest.mark.parametrize(("number", "text"), [(2.0, "2"), (0.1, "0.1"), (1e-5, "1e-05"), (-10.0, "-10"), (0.0, "0")])
+def test_a_decimal_is_short(number, text):
+    assert decimal(number) == text
+
+
+# --- cleaning -----------------------------------------------------------------------------------------------------
+
+
+@given(raw=links)
+@example(raw={"n": "nan", "groups": "inf", "eps": "nan", "focus": "1e999,,-1", "radius": "-inf", "radius_a": "x"})
+@example(raw={"c": "12", "scheme": "custom", "a_c": "groups(12)", "b_c": "window(99)", "b_n": "groups(0)"})
+def test_any_text_gives_a_valid_view(raw):
+    view, _ = clean(lab.PARAMS, raw)
+    assert list(view) == KEYS
+    shape = lab.shape_of(view)
+    assert all(type(n) is int and 1 <= n <= MAX_ELEMENTS for n in shape)
+    assert view["scheme"] in SCHEMES
+    assert view["groups"] in divisors(view["c"])
+    assert all(view[key] in custom.rule_options(view[size]) for key, (size, _) in custom.RULES.items())
+    assert 0 <= view["radius"] <= lab.MAX_RADIUS
+    assert view["radius_a"] in ("same", *map(str, range(lab.MAX_RADIUS + 1)))
+    assert view["over"] == [axis for axis in "HWC" if axis in view["over"]] != []
+    assert 0 <= view["eps"] <= 1e3
+    assert all(-10 <= view[key] <= 10 for key in ("gain", "bias"))
+    assert view["data"] in (*SAMPLES, lab.OWN_DATA)
+    assert 0 <= view["seed"] <= 9999
+    assert view["colour"] in lab.COLOURS
+    assert all(0 <= i < n for i, n in zip(view["focus"], shape, strict=True))
+
+
+@given(raw=links)
+def test_cleaning_twice_changes_nothing_and_has_nothing_to_say(raw):
+    view, _ = clean(lab.PARAMS, raw)
+    assert clean(lab.PARAMS, view) == (view, {})
+
+
+@given(raw=links)
+def test_the_text_of_a_view_reads_back_as_the_view(raw):
+    view, _ = clean(lab.PARAMS, raw)
+    assert clean(lab.PARAMS, text_of(view)) == (view, {})
+
+
+@given(raw=links)
+def test_the_scheme_of_a_view_fits_its_shape(raw):
+    view, scheme, shape = shape_and_scheme(raw)
+    scheme.check(shape)
+    check_shape(shape, scheme.axes, MAX_ELEMENTS)
+    for index in [(0,) * 4, tuple(n - 1 for n in shape), view["focus"]]:
+        for field in scheme.fields:
+            assert 1 <= field.size(index, shape) <= prod(shape)
+
+
+@given(raw=links)
+def test_there_is_a_note_for_each_value_that_was_replaced_and_for_no_other(raw):
+    view, notes = clean(lab.PARAMS, raw)
+    for param in lab.PARAMS:
+        if param.key in notes:
+            assert param.key in raw
+            assert notes[param.key].startswith(f"{param.key} = {raw[param.key][:40]} became ")
+            assert notes[param.key].endswith(f" became {param.text(view[param.key])}")
+        elif raw.get(param.key, "") != "" and param.key not in ("over", "focus"):
+            given = raw[param.key]
+            assert param.text(view[param.key]) == given or float(given) == float(param.text(view[param.key]))
+
+
+def test_what_is_not_in_the_link_has_its_default_and_no_note():
+    view, notes = clean(lab.PARAMS, {"c": "5"})
+    assert (view["groups"], notes) == (1, {})  # the default, 2, does not divide 5, but nobody asked for it
+    view, notes = clean(lab.PARAMS, {})
+    assert (view, notes) == ({param.key: param.default for param in lab.PARAMS}, {})
+
+
+@pytest.mark.parametrize(
+    ("raw", "note"),
+    [
+        ({"n": "0"}, "n = 0 became 1"),
+        ({"n": "7.6"}, "n = 7.6 became 8"),
+        ({"n": "many"}, "n = many became 4"),
+        ({"n": "inf"}, "n = inf became 4"),
+        ({"groups": 2, "c": 5}, "groups = 2 became 1"),  # of the session, and the default
+        ({"groups": "5"}, "groups = 5 became 6"),
+        ({"eps": "-1"}, "eps = -1 became 0"),
+        ({"eps": "nan"}, "eps = nan became 1e-05"),
+        ({"gain": "11"}, "gain = 11 became 10"),
+        ({"over": "xH"}, "over = xH became H"),
+        ({"over": []}, "over = [] became C"),
+        ({"focus": "9,1,-1,2"}, "focus = 9,1,-1,2 became 3,1,0,2"),
+        ({"view": "x" * 100}, f"view = {'x' * 40} became folded"),
+    ],
+)
+def test_notes_say_what_became_what(raw, note):
+    assert list(clean(lab.PARAMS, raw)[1].values()) == [note]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"n": "4"},
+        {"n": "1e1"},
+        {"eps": "1e-5"},
+        {"eps": "0.000012345678901"},
+        {"gain": "0.12345678"},
+        {"over": ["W", "H"]},
+        {"focus": "1,1,1,1"},
+        {"centre": "0", "apart": "1"},
+        {"other": "anything"},
+        {"scheme": "custom", "a_c": "groups(3)", "b_n": "window(3)"},
+    ],
+)
+def test_valid_links_have_no_notes(raw):
+    assert clean(lab.PARAMS, raw)[1] == {}
+
+
+def test_a_number_keeps_all_its_digits():
+    view, _ = clean(lab.PARAMS, {"gain": "0.12345678", "eps": "1.23456789e-05"})
+    assert (view["gain"], view["eps"]) == (0.12345678, 1.23456789e-05)
+    assert (text_of(view)["gain"], text_of(view)["eps"]) == ("0.12345678", "1.23456789e-05")
+
+
+@pytest.mark.parametrize(
+    ("n", "given", "rule"),
+    [
+        (12, "groups(12)", "own"),
+        (12, "groups(1)", "full"),
+        (12, "groups(5)", "groups(4)"),
+        (5, "groups(2)", "full"),
+        (32, "window(17)", "window(16)"),
+        (12, "window(12)", "full"),
+        (12, "window(0)", "own"),
+        (12, "ful", "full"),
+        (12, "nonsense", "own"),
+        (1, "window(3)", "full"),
+    ],
+)
+def test_a_rule_becomes_the_nearest_that_the_axis_has(n, given, rule):
+    assert clean(lab.PARAMS, {"c": str(n), "a_c": given})[0]["a_c"] == rule
+
+
+@given(n=st.integers(1, 40))
+def test_a_rule_that_fits_keeps_its_boxes(n):
+    groups = [f"groups({g})" for g in divisors(n)]
+    windows = [f"window({radius})" for radius in range(lab.MAX_RADIUS + 1)]
+    for rule in ("own", "full", *groups, *windows):
+        became = clean(lab.PARAMS, {"c": str(n), "a_c": rule})[0]["a_c"]
+        assert Rule.parse(became).canonical(n) == Rule.parse(rule).canonical(n)
+
+
+# --- the scheme that a link asks for ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raw", "summation", "suppression"),
+    [
+        ({"scheme": "batch"}, "full,full,full,own", "full,full,full,own"),
+        ({"scheme": "none"}, None, None),
+        ({"scheme": "rms", "groups": "3", "radius": "5"}, None, "own,own,own,full"),
+        ({"scheme": "group", "groups": "3"}, "own,full,full,groups(3)", "own,full,full,groups(3)"),
+        ({"scheme": "divisive"}, "own,window(1),window(1),window(1)", "own,window(1),window(1),window(1)"),
+        (
+            {"scheme": "divisive", "radius": "2", "radius_a": "3", "over": "HC"},
+            "own,window(3),own,window(3)",
+            "own,window(2),own,window(2)",
+        ),
+        ({"scheme": "custom", "a_n": "own", "a_c": "groups(2)"}, "own,full,own,groups(2)", "own,full,own,groups(2)"),
+        ({"scheme": "custom", "b_n": "own"}, "full,full,own,own", "full,full,own,own"),  # b counts only when apart
+        ({"scheme": "custom", "b_n": "own", "apart": "1"}, "full,full,own,own", "own,full,own,own"),
+        ({"scheme": "custom", "divide": "0"}, "full,full,own,own", None),
+        ({"scheme": "custom", "centre": "0", "apart": "1", "b_n": "own"}, None, "full,full,own,own"),
+        ({"scheme": "custom", "centre": "0", "divide": "0"}, None, None),
+    ],
+)
+def test_the_scheme_that_a_link_asks_for(raw, summation, suppression):
+    scheme = lab.scheme_of(clean(lab.PARAMS, raw)[0])
+    assert scheme.key == raw["scheme"]
+    assert [field and str(field) for field in (scheme.summation, scheme.suppression)] == [summation, suppression]
+
+
+@pytest.mark.parametrize(
+    ("key", "numbers"),
+    [
+        ("batch", (0.5, 3, 2)),
+        ("rms", (0.5, 3, 0)),
+        ("weight", (0, 3, 0)),
+        ("weight-standardization", (0.5, 1, 0)),
+        ("none", (0, 1, 0)),
+    ],
+)
+def test_numbers_that_a_scheme_does_not_have_do_not_count(key, numbers):
+    view, _ = clean(lab.PARAMS, {"scheme": key, "eps": "0.5", "gain": "3", "bias": "2"})
+    scheme = lab.scheme_of(view)
+    assert (lab.eps_of(view, scheme), *lab.affine_of(view, scheme)) == numbers

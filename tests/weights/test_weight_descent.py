@@ -1,0 +1,178 @@
+"""Weight norm under SGD, against torch's autograd and optimizer; and its pictures."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import noise, seeds
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm as torch_weight_norm
+
+from normviz.core.errors import InvalidInput
+from normviz.data.digits import load_digits
+from normviz.ui.palette import THEMES
+from normviz.weights.descent import (
+    INPUTS,
+    LIMITS,
+    PAIR,
+    WAYS,
+    Regression,
+    angles,
+    descend,
+    gradient,
+    growth_gap,
+    loss,
+    regression,
+)
+from normviz.weights.descent_figures import by_step, extent, plane
+
+EVERY_THEME = pytest.mark.parametrize("theme", THEMES)
+
+
+def tensor(array):
+    return torch.tensor(array, dtype=torch.float64, requires_grad=True)
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_the_regression_is_on_two_digits(inputs):
+    x, target = regression(inputs)
+    assert x.shape == (LIMITS["batch"][1], INPUTS[inputs].size)
+    labels = load_digits()[1]
+    assert [int((target == sign).sum()) for sign in (-1, 1)] == [int((labels == digit).sum()) for digit in PAIR]
+    np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-14)
+    assert loss(regression(inputs), np.zeros(x.shape[1])) == pytest.approx(np.log(2))
+
+
+def test_the_components_hold_the_most_variance():
+    (pixels, _), (plane_, _) = regression("pixels"), regression("plane")
+    found = np.linalg.eigvalsh(pixels.T @ pixels)[::-1][:2]
+    np.testing.assert_allclose(plane_.T @ plane_, np.diag(found), atol=1e-9)
+
+
+@given(seeds, st.sampled_from(list(INPUTS)), st.floats(0.1, 100))
+def test_the_gradient_of_the_loss_is_that_of_autograd(seed, inputs, size):
+    problem = regression(inputs)
+    w = noise(seed, problem.x.shape[1]) * size
+    there = tensor(w)
+    margin = torch.from_numpy(problem.target) * (torch.from_numpy(problem.x) @ there)
+    value = nn.functional.softplus(-margin, threshold=1e9).mean()
+    value.backward()
+    assert loss(problem, w) == pytest.approx(value.item(), rel=1e-12)
+    np.testing.assert_allclose(gradient(problem, w), there.grad, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_a_run_is_that_of_torch(way, inputs):
+    rate, start, batch, steps = 2.0, 0.5, 40, 12
+    ours = descend(way, inputs, rate, start, batch, 7, steps)
+    problem = regression(inputs)
+    rng = np.random.default_rng(7)
+    layer = nn.Linear(problem.x.shape[1], 1, bias=False, dtype=torch.float64)
+    first = rng.standard_normal(problem.x.shape[1])
+    first /= np.linalg.norm(first)
+    layer.weight.data = torch.from_numpy(first[None].copy())
+    if way.normalized:
+        layer = torch_weight_norm(layer)
+        layer.parametrizations.weight.original1.data *= start
+        layer.parametrizations.weight.original0.requires_grad_(way.learns_length)
+    optimizer = torch.optim.SGD([p for p in layer.parameters() if p.requires_grad], lr=rate)
+    for step in range(steps + 1):
+        np.testing.assert_allclose(ours.w[step], layer.weight.detach()[0], rtol=1e-9, atol=1e-12)
+        chosen = rng.permutation(len(problem.x))[:batch]
+        optimizer.zero_grad()
+        margin = torch.from_numpy(problem.target[chosen]) * layer(torch.from_numpy(problem.x[chosen]))[:, 0]
+        nn.functional.softplus(-margin).mean().backward()
+        optimizer.step()
+    assert ours.losses[-1] < ours.losses[0]
+
+
+@settings(max_examples=30)
+@given(
+    st.sampled_from([key for key, way in WAYS.items() if way.normalized]),
+    st.sampled_from(list(INPUTS)),
+    st.floats(*LIMITS["rate"]),
+    st.floats(*LIMITS["start"]),
+    st.integers(*LIMITS["batch"]),
+    seeds,
+)
+def test_the_length_of_v_never_shrinks_and_grows_as_it_should(way, inputs, rate, start, batch, seed):
+    run = descend(WAYS[way], inputs, rate, start, batch, seed, 30)
+    lengths = run.lengths
+    assert lengths[0] == pytest.approx(start)
+    assert np.all(lengths[1:] >= lengths[:-1] * (1 - 1e-14))
+    assert growth_gap(run, rate) < 1e-12
+    turned = np.degrees(np.arctan(rate * np.linalg.norm(run.dv, axis=1) / lengths[:-1]))
+    np.testing.assert_allclose(run.turned, turned, rtol=1e-7, atol=1e-9)
+
+
+def test_plain_sgd_does_not_follow_that_law():
+    assert growth_gap(descend(WAYS["plain"], "plane", 3.0, 1.0, 128, 5), 3.0) > 0.1
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_g_is_learned_and_without_it_the_loss_stays_high(inputs):
+    learned, kept = (descend(WAYS[key], inputs, 3.0, 1.0, 128, 5) for key in ("weight", "direction"))
+    assert np.all(kept.g == 1)
+    assert learned.g[-1] > 3
+    assert learned.losses[-1] < 0.5 * kept.losses[-1]
+    assert learned.turned[0] > 5 * learned.turned[-20:].mean()
+
+
+def test_every_way_starts_from_the_same_weights():
+    runs = [descend(way, "pixels", 1.0, 4.0, 32, 2, 1) for way in WAYS.values()]
+    for run in runs:
+        np.testing.assert_allclose(run.w[0], runs[0].w[0])
+        assert np.linalg.norm(run.w[0]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("name", "value"), [("rate", 0.0), ("rate", np.nan), ("start", 1e9), ("batch", 0)])
+def test_a_setting_out_of_its_limits_is_refused(name, value):
+    given_ = {"rate": 1.0, "start": 1.0, "batch": 8} | {name: value}
+    with pytest.raises(InvalidInput, match=f"{name} = "):
+        descend(WAYS["weight"], "plane", **given_, seed=0)
+
+
+@given(st.floats(1e-9, np.pi - 1e-6))
+def test_angles_are_exact_for_small_ones_too(angle):
+    a, b = np.array([3.0, 0.0]), 7 * np.array([np.cos(angle), np.sin(angle)])
+    assert angles(a, b) == pytest.approx(angle, rel=1e-9)
+
+
+def test_a_batch_of_all_digits_is_the_whole_problem():
+    run = descend(WAYS["plain"], "plane", 1.0, 1.0, LIMITS["batch"][1], 0, 1)
+    np.testing.assert_allclose(run.dw[0], gradient(regression("plane"), run.w[0]), rtol=1e-12)
+    half = Regression(*(part[:10] for part in regression("plane")))
+    assert not np.allclose(run.dw[0], gradient(half, run.w[0]))
+
+
+# --- the figures --------------------------------------------------------------------------------------------------
+
+
+@EVERY_THEME
+def test_the_plane(theme):
+    tracks = {name: noise(k, 4, 2) for k, name in enumerate(("v", "w", "plain"))}
+    x, y = extent(list(tracks.values()))
+    points = np.concatenate([*tracks.values(), [[0, 0]]])
+    assert np.all((x[0] < points[:, 0]) & (points[:, 0] < x[-1]) & (y[0] < points[:, 1]) & (points[:, 1] < y[-1]))
+    assert x[-1] - x[0] == pytest.approx(y[-1] - y[0])
+    grid = loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
+    assert grid[3, 7] == pytest.approx(loss(regression("plane"), np.array([x[7], y[3]])))
+    figure = plane(x, y, grid, tracks, {"step": (tracks["v"][-1], np.zeros(2))}, 0.5, theme)
+    traces = {trace.name: trace for trace in figure.data}
+    np.testing.assert_allclose(np.hypot(traces["length g"].x, traces["length g"].y), 0.5)
+    np.testing.assert_array_equal(traces["w"].x, tracks["w"][:, 0])
+    shown = [traces[name] for name in tracks]
+    assert len({trace.line.dash for trace in shown}) == len({trace.marker.symbol for trace in shown}) == 3
+    assert figure.layout.yaxis.scaleanchor == "x"
+
+
+@EVERY_THEME
+def test_curves_by_step(theme):
+    panels = {"a": {"one": np.arange(5.0)}, "b": {"two": np.ones(5), "one": np.ones(4)}}
+    figure = by_step(panels, ("b",), 2, theme)
+    assert [(trace.name, trace.showlegend) for trace in figure.data] == [("one", True), ("one", False), ("two", True)]
+    assert len({(trace.name, trace.line.color, trace.line.dash) for trace in figure.data}) == 2
+    assert (figure.layout.yaxis.type, figure.layout.yaxis2.type) == (None, "log")
+    assert [shape.x0 for shape in figure.layout.shapes] == [2, 2]

@@ -1,0 +1,282 @@
+"""The weights page as a user meets it, run by Streamlit without a browser."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lab_page import latex, numbers, open_lab, plots, said, sound, texts
+
+from normviz.core.schemes import SCHEMES
+from normviz.describe import notation
+from normviz.ui.palette import THEMES
+from normviz.weights import controls as weights_controls
+from normviz.weights.descent import INPUTS, STEPS, WAYS, descend
+from normviz.weights.state import BELONGS, ITERATIONS, PARAMS, PREFIX, SHOWN, has
+from normviz.weights.weights import (
+    LAYERS,
+    WEIGHT_NORM,
+    WEIGHT_SCHEMES,
+    compared,
+    matrix,
+    power_iteration,
+    trained_weights,
+)
+
+SCRIPT = "pages/weights.py"
+FIGURES = {
+    "norm": {"plane", "descent"},
+    "spectral": {"divided", "power", "ratios", "slopes"},
+    "all": {"lengths", "means", "values"},
+}
+LAST = {"step": ("norm", STEPS), "iteration": ("spectral", ITERATIONS)}
+EVERY_PLAYER = pytest.mark.parametrize("name", LAST)
+
+
+def open_page(**link):
+    return open_lab(SCRIPT, **link)
+
+
+def value(at, name):
+    return at.session_state[PREFIX + name]
+
+
+def trace(at, key, name):
+    return next(each for each in json.loads(plots(at)[key]["figure"])["data"] if each.get("name") == name)
+
+
+# --- it opens -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_view(show, layer, theme):
+    at = open_lab(SCRIPT, theme, show=show, layer=layer)
+    assert texts(at.markdown)[0].startswith("# What do weight normalizations do to a weight matrix?")
+    assert set(plots(at)) == FIGURES[show]
+    assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
+    assert json.loads(next(iter(plots(at).values()))["figure"])["layout"]["font"]["color"] == THEMES[theme].ink
+    assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_control_that_means_something_is_offered(show):
+    at = open_page(show=show)
+    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle]
+    expected = {param.name for param in PARAMS if has({"show": show}, param.name)}
+    assert {widget.key.removeprefix(PREFIX) for widget in widgets} == expected
+
+
+def test_every_value_belongs_somewhere():
+    names = {param.name for param in PARAMS}
+    assert set(BELONGS) < names
+    assert all(set(shown) <= set(SHOWN) for shown in BELONGS.values())
+
+
+def test_the_formulas_are_those_of_the_schemes():
+    everything = latex(open_page(show="all"))
+    for scheme in WEIGHT_SCHEMES:
+        for formula in notation.formulas(scheme):
+            assert (formula.latex in everything) == (formula.name not in ("where", "centred"))
+    assert [formula.latex for formula in notation.formulas(SCHEMES["spectral"])] == latex(open_page(show="spectral"))
+    at = open_page()
+    for name, line in WEIGHT_NORM.items():
+        assert (line in said(at)) if name == "growth" else (line in latex(at))
+
+
+# --- weight norm --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_the_numbers_of_weight_norm_are_those_of_the_run(inputs):
+    at = open_page(inputs=inputs, step="20", rate="5", start="0.5", batch="32", seed="3")
+    runs = {key: descend(way, inputs, 5.0, 0.5, 32, 3) for key, way in WAYS.items()}
+    run = runs["weight"]
+    assert f"from 0.5 to {run.lengths[20]:.4g}:" in said(at)
+    assert f"turned it by {run.turned[0]:.2g}°, this one by {run.turned[20]:.2g}°" in said(at)
+    assert re.search(r"here to \de−1[4-6] in every step", said(at))
+    g, kept = f"{run.g[20]:.4g}".replace("-", "−"), runs["direction"]
+    assert f"g went from 1 to {g}, the loss to {run.losses[20]:.3g}" in said(at)
+    assert f"With v alone, g stays 1, and the loss is {kept.losses[20]:.3g}" in said(at)
+    assert set(plots(at)) == {"descent", "plane" if inputs == "plane" else "pictures"}
+    np.testing.assert_allclose(numbers(trace(at, "descent", WAYS["weight"].name)["y"]), run.lengths)
+
+
+def test_the_picture_shows_the_steps_so_far():
+    at = open_page(step="7")
+    run = descend(WAYS["weight"], "plane", 3.0, 1.0, 128, 5)
+    np.testing.assert_allclose(numbers(trace(at, "plane", "v")["x"]), run.v[:8, 0])
+    np.testing.assert_allclose(numbers(trace(at, "plane", "w = g v/‖v‖")["y"]), run.w[:8, 1])
+
+
+def test_a_g_below_zero_is_told():
+    at = open_page(seed="4", step=str(STEPS))
+    assert descend(WAYS["weight"], "plane", 3.0, 1.0, 128, 4).g[-1] < 0
+    assert "g went from 1 to −6." in said(at)
+
+
+# --- spectral norm ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_numbers_of_power_iteration(layer):
+    at = open_page(show="spectral", layer=layer, trained="50", iteration="9", seed="2")
+    run = power_iteration(matrix(trained_weights(LAYERS[layer], 50, 2)), ITERATIONS, 2)
+    assert f"Step 9: the estimate is {run.sigma[9]:.6g}" in said(at)
+    assert f"it becomes **{run.values[0] / run.sigma[9]:.6g}**" in said(at)
+    np.testing.assert_allclose(numbers(trace(at, "divided", "over the estimate")["y"]), run.values / run.sigma[9])
+    assert len(numbers(trace(at, "power", "σ")["y"])) == 10
+
+
+@pytest.mark.parametrize("relu", ["0", "1"])
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(layer, relu):
+    at = open_page(show="spectral", layer=layer, relu=relu)
+    assert ("No pair is stretched" in said(at)) == (layer != "conv")
+    assert ("A convolution may still stretch" in said(at)) == (layer == "conv")
+    assert ("0 of 4,000 pairs have a ratio above 1" in said(at)) == (layer != "conv")
+    assert ("32 of the 64 singular directions of the input are mapped to nothing" in said(at)) == (layer == "dense")
+    assert "The division bounds nothing from below" in said(at)
+    low, high = map(float, re.search(r"lies between ([\d.]+) and ([\d.]+)\.", said(at)).groups())
+    assert low < high < 1
+    assert ("ReLU" in json.loads(plots(at)["ratios"]["figure"])["layout"]["title"]["text"]) == (relu == "1")
+
+
+# --- side by side -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_all_schemes_side_by_side(layer):
+    at = open_page(show="all", layer=layer)
+    made = compared(trained_weights(LAYERS[layer], 200, 5))
+    table = at.table[0].value
+    assert list(table[""]) == ["before", *(scheme.label for scheme in WEIGHT_SCHEMES)]
+    assert list(table["Largest singular value"]) == [f"{row.values[0]:.4g}" for row in made.values()]
+    assert table["Vector lengths"][1] == "1"
+    for scheme in WEIGHT_SCHEMES:
+        np.testing.assert_allclose(numbers(trace(at, "values", scheme.label)["y"]), made[scheme.key].values, atol=1e-12)
+        found = np.sort(numbers(trace(at, "lengths", scheme.label)["y"]))
+        np.testing.assert_allclose(found, np.sort(made[scheme.key].lengths), rtol=1e-9)
+
+
+def test_pytorch_is_asked_when_wanted():
+    assert "PyTorch" not in said(open_page(show="all"))
+    shown = said(open_page(show="all", torch="1"))
+    for scheme in WEIGHT_SCHEMES:
+        if scheme.torch:
+            gap = re.search(re.escape(scheme.torch.format(layer="layer")) + r"`: (0|\de−1\d)", shown)
+            assert gap, shown
+
+
+# --- steps --------------------------------------------------------------------------------------------------------
+
+
+@EVERY_PLAYER
+def test_step_moves_by_one_and_stays_at_the_end(name):
+    show, last = LAST[name]
+    at = open_page(show=show, **{name: str(last - 1)})
+    for _ in range(2):
+        at = sound(at.button(key=f"next {name}").click().run())
+        assert value(at, name) == last
+    defaults = {param.name: param.default for param in PARAMS}
+    held = {"show": show, name: last}
+    assert at.query_params == {key: str(given) for key, given in held.items() if given != defaults[key]}
+
+
+@EVERY_PLAYER
+def test_play_starts_anew_from_the_end_and_pause_keeps_the_place(name):
+    show, _ = LAST[name]
+    at = open_page(show=show, **{name: str(LAST[name][1])})
+    assert at.button(key=f"play {name}").label == "Play"
+    at = sound(at.button(key=f"play {name}").click().run())
+    assert value(at, name) == 0
+    assert at.button(key=f"play {name}").label == "Pause"
+    at.session_state[PREFIX + name] = 9
+    at = sound(at.button(key=f"play {name}").click().run())
+    assert (value(at, name), at.button(key=f"play {name}").label) == (9, "Play")
+    at = sound(at.button(key=f"play {name}").click().run())
+    assert (value(at, name), at.button(key=f"play {name}").label) == (9, "Pause")
+
+
+def test_a_control_keeps_the_step_and_leaving_stops_the_play():
+    at = open_page(step="12")
+    at = sound(at.button(key="play step").click().run())
+    at = sound(at.number_input(key=PREFIX + "seed").set_value(8).run())
+    at.session_state[PREFIX + "inputs"] = "pixels"
+    at = sound(at.run())
+    assert (value(at, "step"), at.button(key="play step").label) == (12, "Pause")
+    at = sound(at.segmented_control(key=PREFIX + "show").set_value("all").run())
+    at = sound(at.segmented_control(key=PREFIX + "show").set_value("norm").run())
+    assert (value(at, "step"), at.button(key="play step").label) == (12, "Play")
+
+
+def test_a_page_that_is_come_back_to_does_not_play():
+    at = open_page(step="12")
+    at = sound(at.button(key="play step").click().run())
+    at.session_state["page"] = "another"
+    at = sound(at.run())
+    assert (value(at, "step"), at.button(key="play step").label) == (12, "Play")
+
+
+class Rerun(Exception):  # noqa: N818
+    """What st.rerun is in these tests."""
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The session of a page that plays, shown at second 0, and a clock to set."""
+
+    def rerun():
+        raise Rerun
+
+    session = {PREFIX + "shown": 0.0, PREFIX + "playing": "step", PREFIX + "step": 0}
+    monkeypatch.setattr(weights_controls.st, "session_state", session)
+    monkeypatch.setattr(weights_controls.st, "rerun", rerun)
+    return session, lambda now: monkeypatch.setattr(weights_controls.time, "monotonic", lambda: now)
+
+
+def test_what_plays_moves_on_by_the_clock_alone_and_ends(clock):
+    session, set_clock = clock
+    tick = weights_controls._next.__wrapped__
+    set_clock(0.01)
+    tick("step", 30)  # the page's own run
+    assert session[PREFIX + "step"] == 0
+    set_clock(weights_controls.PACE)
+    seen = []
+    while session[PREFIX + "playing"]:
+        with pytest.raises(Rerun):
+            tick("step", 30)
+        seen.append(session[PREFIX + "step"])
+    assert seen[:10] == list(range(1, 11))
+    assert seen[-1] == 30
+    assert len(seen) < 30
+
+
+# --- the link -----------------------------------------------------------------------------------------------------
+
+
+def test_the_link_holds_what_matters_and_differs():
+    at = open_page(show="spectral", layer="conv", iteration="3", rate="9")
+    assert at.query_params == {"show": "spectral", "layer": "conv", "iteration": "3"}
+    assert value(at, "rate") == 9.0
+
+
+def test_a_bad_link_is_mended_with_a_note():
+    at = open_page(show="norm", rate="1e9", step="900", inputs="pixel")
+    for part in ("rate = 1e9 became 1000", "step = 900 became 200", "inputs = pixel became pixels"):
+        assert part in at.info[0].value
+
+
+@settings(max_examples=15)
+@given(
+    st.dictionaries(
+        st.sampled_from([param.name for param in PARAMS]),
+        st.sampled_from(["", "nan", "inf", "-1", "0", "1", "x", "all", "spectral", "conv", "pixels", "1e-3"]),
+        max_size=4,
+    )
+)
+def test_no_link_breaks_the_page(link):
+    assert not open_page(**link).error
