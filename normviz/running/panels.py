@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.schemes import SCHEMES
+from normviz.running import effects
 from normviz.running.figures import Curve, Panel, panels_figure, strips
 from normviz.running.state import MOST_DEVICES, PANELS, PREFIX, WRONG, figures, setting_of
 from normviz.running.stream import (
@@ -17,7 +18,6 @@ from normviz.running.stream import (
     affine,
     affine_parameters,
     batch_statistics,
-    effects,
     infer,
     merge,
     stream,
