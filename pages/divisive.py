@@ -3,12 +3,13 @@
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.divisive import state as page
+from normviz.divisive import state
+from normviz.divisive.controls import controls
 from normviz.divisive.panels import panels
 from normviz.ui.link import current_theme, opened
 
-with opened(page.PAGE, page.PARAMS, page.has, page.TITLE) as view:
-    page.controls(view)
+with opened(state.PAGE, state.PARAMS, state.has, state.TITLE) as view:
+    controls(view)
 with st.container():
     try:
         panels(view, current_theme())

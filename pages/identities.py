@@ -4,25 +4,27 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_ELEMENTS, check_shape
-from normviz.identities import panels as page
-from normviz.lab import controls as lab_controls
-from normviz.lab import state as lab
+from normviz.identities import state
+from normviz.identities.controls import controls
+from normviz.identities.panels import panel
 from normviz.ui.link import View, current_theme, opened
+from normviz.ui.tensor import fit, shape_of, tensor
+from normviz.ui.tensor_controls import offer_fit
 
 
 def show(view: View, theme: str) -> None:
     """The claims, and two schemes of one's own."""
     try:
-        check_shape(lab.shape_of(view), limit=MAX_ELEMENTS)
-        x = lab.tensor(view)
+        check_shape(shape_of(view), limit=MAX_ELEMENTS)
+        x = tensor(view)
     except InvalidInput as error:
         st.error(str(error))
-        lab_controls.offer_fit(view)
+        offer_fit(view)
         return
-    page.panel(view, x, theme)
+    panel(view, x, theme)
 
 
-with opened("identities", page.PARAMS, page.has, page.TITLE, lab.fit) as view:
-    page.controls(view)
+with opened(state.PAGE, state.PARAMS, state.has, state.TITLE, fit) as view:
+    controls(view)
 with st.container():
     show(view, current_theme())

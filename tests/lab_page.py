@@ -13,6 +13,8 @@ from normviz.core.statistics import element
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation
 from normviz.lab import state as lab
+from normviz.ui import scheme as chosen
+from normviz.ui import tensor
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
@@ -47,9 +49,9 @@ def view_of(at):
 def computed(at):
     """Scheme, tensor, ε, γ, β and result for what the page is set to, from the core."""
     view, state = view_of(at), at.session_state
-    scheme = lab.scheme_of(view)
+    scheme = chosen.scheme_of(view)
     own = view["data"] == "own" and "own" in state
-    x = state["own"] if own else SAMPLES[view["data"]].make(lab.shape_of(view), view["seed"])
+    x = state["own"] if own else SAMPLES[view["data"]].make(tensor.shape_of(view), view["seed"])
     has = {"eps": scheme.eps is not None, "gain": scheme.gain is not None, "bias": scheme.bias is not None}
     numbers = [view[key] if has[key] else absent for key, absent in (("eps", 0.0), ("gain", 1.0), ("bias", 0.0))]
     return scheme, x, numbers, normalize(x, scheme, *numbers)

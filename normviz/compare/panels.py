@@ -1,6 +1,4 @@
-"""The compare page: which schemes stand side by side, their cubes in one scene, and what tells them apart."""
-
-from typing import Any
+"""What the compare page shows: the schemes' cubes in one scene, and what tells them apart."""
 
 import numpy as np
 import streamlit as st
@@ -8,76 +6,19 @@ import streamlit as st
 from normviz.compare import comparison
 from normviz.core.fields import AXIS, OWN, Field
 from normviz.core.normalize import Normalized
-from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.core.schemes import SCHEMES, Scheme
 from normviz.cube import figure as cube
 from normviz.cube.layout import surface
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
-from normviz.lab import state as lab
-from normviz.lab.controls import data_controls, shape_controls
-from normviz.ui import custom
 from normviz.ui.components.plot import plot
-from normviz.ui.link import KEPT, Param, View, choice, value_slider
-
-PREFIX = "compare "
-FEWEST, MOST = 2, 6
-OPTIONS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
-"""Those that act on the same tensor; the schemes of weights have a page of their own."""
-
-SHARED = (*lab.SIZES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
-"""What the page has in common with the tensor lab: the tensor follows the user."""
-
-
-def _schemes(value: Any, view: View) -> list[str]:
-    given = value.split(",") if isinstance(value, str) else value
-    return list(dict.fromkeys(choice(OPTIONS)(key.strip(), view) for key in given if key.strip()))[:MOST]
-
-
-PARAMS = (*lab.PARAMS, Param(PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join))
-
-
-TITLE = "# Which elements share a statistic?"
-
-
-def has(view: View, name: str) -> bool:
-    """Whether a value belongs into this page's link."""
-    return name in (*SHARED, "schemes")
-
-
-def schemes_of(view: View) -> list[Scheme]:
-    """The schemes with the view's parameters; the custom one as it is set in the tensor lab."""
-    made = {"custom": custom.scheme_of(view)} if "custom" in view["schemes"] else {}
-    return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]
-
-
-def controls(view: View) -> None:
-    """Schemes, their parameters, shape and data, in the sidebar."""
-    with st.sidebar:
-        st.pills(
-            f"Schemes, {FEWEST} to {MOST}",
-            OPTIONS,
-            selection_mode="multi",
-            key=PREFIX + "schemes",
-            **KEPT,
-            format_func=lambda key: SCHEMES[key].label,
-        )
-        kinds = {kind for key in view["schemes"] if key != "custom" for kind in SCHEMES[key].parameters}
-        if "groups" in kinds:
-            st.selectbox("Groups G", lab.group_options(view), key="groups", **KEPT)
-        if "window" in kinds:
-            st.slider("Radius R of the windows", 0, custom.MAX_RADIUS, key="radius", **KEPT)
-        value_slider("eps", "ε (smoothing term)", lab.EPS_STEPS, view["eps"], "{:.3g}".format)
-        st.divider()
-        shape_controls(view, SCHEMES["batch"])
-        st.divider()
-        data_controls(view)
+from normviz.ui.link import KEPT, View
+from normviz.ui.tensor import COLOURS
 
 
 def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized], theme: str) -> None:
     """All cubes in a row, in one scene; the element's field lights in each."""
-    st.segmented_control(
-        "Colour by", list(lab.COLOURS), key="colour", **KEPT, required=True, format_func=lab.COLOURS.get
-    )
+    st.segmented_control("Colour by", list(COLOURS), key="colour", **KEPT, required=True, format_func=COLOURS.get)
     levels, legend = _levels(view["colour"], schemes, x, results)
     layout, _ = surface("folded", x.shape)
     titles = tuple(wording.axis_words(SCHEMES["none"], axes, x.shape) for axes in layout.dimensions[:3])

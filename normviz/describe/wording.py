@@ -63,12 +63,36 @@ def alt_words(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str
     if scheme.field is None:
         return text + "No normalization: no elements share a statistic."
     words = field_words(scheme.field, focus, shape, scheme.axes)
-    return text + f"{scheme.name[0].upper()}{scheme.name[1:]}: lit is the field of the chosen element, {words}."
+    return text + f"{sentence(scheme.name)}: lit is the field of the chosen element, {words}."
 
 
 def plural(number: int, noun: str) -> str:
     """1 element, 96 elements, 4,096 elements."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital, as it begins a sentence or stands alone."""
+    return text[:1].upper() + text[1:]
+
+
+def gap_text(gap: float) -> str:
+    """A gap in a few characters: 0, 2e−16, 0.39, 12, ∞; nothing where there is none."""
+    if gap != gap:
+        return ""
+    if gap == float("inf"):
+        return "∞"
+    if gap == 0:
+        return "0"
+    if 1e-2 <= gap < 1e4:
+        return f"{gap:.2g}" if gap < 100 else f"{gap:.0f}"
+    mantissa, exponent = f"{gap:.0e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", "−")
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """A number to some significant digits, with a minus sign of its width."""
+    return f"{value:.{digits}g}".replace("-", "−")
 
 
 def _done(scheme: Scheme, axis: int, n: int) -> str:
@@ -82,8 +106,3 @@ def _done(scheme: Scheme, axis: int, n: int) -> str:
         "groups": f"in {rule.parameter} groups",
         "window": f"within ±{rule.parameter}",
     }[rule.kind if n > 1 or rule.kind != "window" else "own"]
-
-
-def signed(value: float, digits: int = 4) -> str:
-    """A number to some significant digits, with a minus sign of its width."""
-    return f"{value:.{digits}g}".replace("-", "−")

@@ -10,24 +10,22 @@ from normviz.core.statistics import Saturation, saturation
 from normviz.core.tolerances import RELATIVE
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation
-from normviz.describe.wording import shape_words, signed
+from normviz.describe.wording import gap_text, shape_words, signed
 from normviz.divisive.contrast import contrast_ratio
+from normviz.divisive.controls import focus_controls
 from normviz.divisive.state import (
-    LIMITS,
+    LIMIT_SCHEMES,
     LIMITS_SHAPE,
     RADII,
-    focus_controls,
     focus_of,
-    gaps,
+    limit_gaps,
     normalized,
     scheme_of,
 )
-from normviz.lab.figures import pictures
-from normviz.lab.panels import response_chart
-from normviz.table1.figures import gap_panels
-from normviz.table1.grid import gap_text
 from normviz.ui.components.plot import plot
+from normviz.ui.figures import gap_panels, pictures
 from normviz.ui.link import View
+from normviz.ui.panels import response_chart
 
 HEIGHT = "clamp(16rem, 25vw - 4.6rem, 30rem)"
 """Of a picture in one of three columns beside the sidebar; on a narrow screen these come one below the other."""
@@ -107,10 +105,10 @@ def _response_words(one: Saturation, eps: float) -> str:
 def limits(view: View, theme: str) -> None:
     """Batch, layer, instance norm and layer norm over channels, and how near the windows come."""
     st.markdown("## What if the windows reach across everything?")
-    found = gaps(view["seed"], view["eps"])
-    curves = {LIMITS[key].label: row for key, row in found.items()}
+    found = limit_gaps(view["seed"], view["eps"])
+    curves = {LIMIT_SCHEMES[key].label: row for key, row in found.items()}
     figure = gap_panels(list(RADII), {"max|x̂ − x̂ divisive| / max|x̂|": curves}, "R_A = R_B", None, theme, whole=True)
-    reached = "; ".join(_reached(LIMITS[key], gap) for key, gap in found.items())
+    reached = "; ".join(_reached(LIMIT_SCHEMES[key], gap) for key, gap in found.items())
     alt = f"Curves of the largest difference over the radius, 0 to {RADII[-1]}; rounding is reached so: {reached}."
     plot(figure, "limits", alt, "26rem")
     st.markdown(

@@ -8,14 +8,13 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.fields import AXES, Index, Shape
+from normviz.core.limits import gaps_to_limit, reach
 from normviz.core.normalize import Normalized, normalize
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.data.samples import SAMPLES
 from normviz.divisive.contrast import in_fading_light
-from normviz.divisive.limits import gaps_to_limit, reach
-from normviz.lab import state as lab
-from normviz.lab.controls import window_controls
-from normviz.ui.link import KEPT, Param, View, choice, decimal, real, value_slider, whole
+from normviz.ui import scheme, tensor
+from normviz.ui.link import Param, View, choice, decimal, real, whole
 
 PAGE = "divisive"
 
@@ -31,11 +30,11 @@ LIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 FOCUS = {"row": "H", "column": "W", "channel": "C"}
 """The indices of the chosen element, and their axes."""
 
-LIMITS = {key: SCHEMES[key] for key in ("batch", "layer", "instance", "layer-channels")}
+LIMIT_SCHEMES = {key: SCHEMES[key] for key in ("batch", "layer", "instance", "layer-channels")}
 LIMITS_SHAPE: Shape = (9, 6, 6, 4)
 """Small enough for windows along all axes; of several lengths, which the windows reach across one after the other."""
 
-RADII = range(max(reach(scheme, LIMITS_SHAPE) for scheme in LIMITS.values()) + 2)
+RADII = range(max(reach(scheme, LIMITS_SHAPE) for scheme in LIMIT_SCHEMES.values()) + 2)
 
 SCHEME = SCHEMES["divisive"]
 
@@ -67,17 +66,17 @@ def _index(axis: str) -> Callable[[Any, View], int | None]:
     return nearest
 
 
-_OF_LAB = {param.name: param for param in lab.PARAMS}
+_SHARED = {param.name: param for param in (*tensor.PARAMS, *scheme.PARAMS)}
 
 PARAMS = tuple(
     replace(param, key=PREFIX + param.key)
     for param in (
         Param("data", "photo", choice(list(SHAPES))),
-        _OF_LAB["seed"],
-        replace(_OF_LAB["radius"], default=4),
-        _OF_LAB["radius_a"],
+        _SHARED["seed"],
+        replace(_SHARED["radius"], default=4),
+        _SHARED["radius_a"],
         Param("over", ["H", "W"], _over, "".join),
-        _OF_LAB["eps"],
+        _SHARED["eps"],
         Param("light", 0.03, real(LIGHTS[0], 1.0), decimal),
         *(Param(name, None, _index(axis)) for name, axis in FOCUS.items()),
     )
@@ -91,7 +90,7 @@ def has(view: View, name: str) -> bool:
 
 def scheme_of(view: View) -> Scheme:
     """Divisive norm with the view's windows."""
-    return lab.windowed(SCHEME, view)
+    return scheme.windowed(SCHEME, view)
 
 
 def focus_of(view: View, v: np.ndarray) -> Index:
@@ -110,29 +109,7 @@ def normalized(data: str, seed: int, light: float, scheme: Scheme, eps: float) -
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def gaps(seed: int, eps: float) -> dict[str, np.ndarray]:
+def limit_gaps(seed: int, eps: float) -> dict[str, np.ndarray]:
     """How far divisive norm is from each limit, by the limit's key and the radii."""
     x = SAMPLES["features"].make(LIMITS_SHAPE, seed)
-    return {key: gaps_to_limit(x, scheme, RADII, eps) for key, scheme in LIMITS.items()}
-
-
-def controls(view: View) -> None:
-    """Everything in the sidebar."""
-    with st.sidebar:
-        value_slider(PREFIX + "light", "Light at the right edge", LIGHTS, view["light"])
-        value_slider(PREFIX + "eps", "ε (smoothing term)", lab.EPS_STEPS, view["eps"], "{:.3g}".format)
-        lengths = zip(AXES["activation"], shape_of(view), strict=True)
-        window_controls([axis for axis, n in lengths if n > 1], PREFIX)
-        st.divider()
-        st.selectbox("Data", list(SHAPES), key=PREFIX + "data", **KEPT, format_func=lambda key: SAMPLES[key].name)
-        st.number_input("Seed", 0, 9999, key=PREFIX + "seed", **KEPT)
-
-
-def focus_controls(view: View, focus: Index) -> None:
-    """The indices of the chosen element; an empty one says what it stands for."""
-    numbers = dict(zip(AXES["activation"], zip(focus, shape_of(view), strict=True), strict=True))
-    shown = {name: numbers[axis] for name, axis in FOCUS.items() if has(view, name)}
-    for column, (name, (index, n)) in zip(st.columns(len(FOCUS)), shown.items(), strict=False):
-        column.number_input(
-            name.capitalize(), 0, n - 1, None, key=PREFIX + name, **KEPT, placeholder=f"{index} (the largest v)"
-        )
+    return {key: gaps_to_limit(x, scheme, RADII, eps) for key, scheme in LIMIT_SCHEMES.items()}

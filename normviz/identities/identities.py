@@ -12,9 +12,9 @@ import numpy as np
 
 from normviz.core.equality import difference, general_form
 from normviz.core.fields import AXES, Shape, divisors
+from normviz.core.limits import in_windows
 from normviz.core.normalize import centre, quiet
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
-from normviz.divisive.limits import in_windows
 
 REACH = 16
 """The radius of the windows that stand in for a whole axis: they reach across up to 17 indices."""

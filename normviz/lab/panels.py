@@ -8,21 +8,19 @@ import streamlit as st
 from normviz.core.fields import AXIS, Index
 from normviz.core.normalize import Normalized, quiet
 from normviz.core.schemes import Scheme, same_as
-from normviz.core.statistics import Saturation, element, saturation, statistics_table
+from normviz.core.statistics import element, saturation, statistics_table
 from normviz.describe import notation, snippets, wording
-from normviz.lab.figures import histograms, pictures, responses, statistics_map
+from normviz.lab.figures import histograms
 from normviz.ui.components.plot import plot
+from normviz.ui.figures import pictures, statistics_map
 from normviz.ui.link import View
-
-CONTRASTS = np.geomspace(1e-3, 1e3, 49)
-RESPONSE_EPS = (0.0, 1e-2, 1.0, 100.0)
-"""Beside the page's own ε, whose curve is the thick one."""
+from normviz.ui.panels import response_chart
 
 
 def headline(scheme: Scheme, x: np.ndarray, focus: Index) -> None:
     """The scheme, the locked element's field and the statistics, in words."""
     source = f"[{scheme.reference.text}]({scheme.reference.url})" if scheme.reference.url else scheme.reference.text
-    st.markdown(f"# {scheme.name[0].upper()}{scheme.name[1:]}\n{scheme.about} :small[{source}]")
+    st.markdown(f"# {wording.sentence(scheme.name)}\n{scheme.about} :small[{source}]")
     if scheme.field is None:
         st.markdown("**Nothing is shared:** every element stays as it is.")
         return
@@ -116,13 +114,6 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
         "Where c² times the variance is small beside ε, x̂ grows with the contrast; beyond, it is saturated, and the "
         "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
     )
-
-
-def response_chart(one: Saturation, eps: float, theme: str) -> None:
-    """The curves of one element, that of ε first."""
-    curves = {f"ε = {e:.3g}": one.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
-    alt = f"x̂ of the chosen element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
-    plot(responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")
 
 
 def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:

@@ -11,10 +11,10 @@ from normviz.cube.layout import surface
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
 from normviz.lab.controls import focus_from_cube
-from normviz.lab.state import COLOURS
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.palette import NOT_FINITE, THEMES
+from normviz.ui.tensor import COLOURS
 
 ROLES = {"weight": (2, 0, 1, 3)}
 """Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where cases do."""

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.schemes import SCHEMES
+from normviz.describe.wording import sentence
 from normviz.running import effects
 from normviz.running.figures import Curve, Panel, panels_figure, strips
 from normviz.running.state import MOST_DEVICES, PANELS, PREFIX, WRONG, figures, setting_of
@@ -22,7 +23,6 @@ from normviz.running.stream import (
     merge,
     stream,
 )
-from normviz.table1.grid import sentence
 from normviz.ui.components.plot import plot
 from normviz.ui.link import KEPT, View
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.describe.wording import gap_text, sentence
 from normviz.networks.setting import Setting
 from normviz.table1.table import Cell
 from normviz.ui.palette import THEMES
@@ -103,25 +104,6 @@ def trained_answer(cell: Cell) -> str:
 def trained_gap(cell: Cell) -> float:
     """The training gap that is judged."""
     return cell.training_gap_equal_lr if cell.parted_by_rate else cell.training_gap
-
-
-def gap_text(gap: float) -> str:
-    """A gap in a few characters: 0, 2e−16, 0.39, 12, ∞; nothing where there is none."""
-    if gap != gap:
-        return ""
-    if gap == float("inf"):
-        return "∞"
-    if gap == 0:
-        return "0"
-    if 1e-2 <= gap < 1e4:
-        return f"{gap:.2g}" if gap < 100 else f"{gap:.0f}"
-    mantissa, exponent = f"{gap:.0e}".split("e")
-    return f"{mantissa}e{int(exponent)}".replace("-", "−")
-
-
-def sentence(text: str) -> str:
-    """With a capital."""
-    return text[:1].upper() + text[1:]
 
 
 def _note(scheme: Scheme, setting: Setting) -> str:

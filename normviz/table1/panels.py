@@ -10,16 +10,18 @@ from normviz.core.schemes import BA, Scheme
 from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
+from normviz.describe.wording import gap_text, sentence
 from normviz.networks.problem import NETWORKS, ORIGINAL, before_and_after, position
 from normviz.networks.setting import DTYPES, Setting
 from normviz.table1 import sweeps
-from normviz.table1.figures import Twin, before_after, gap_panels, training_curves
-from normviz.table1.grid import WORDS, gap_text, key_of, sentence, word_of
+from normviz.table1.figures import Twin, training_curves
+from normviz.table1.grid import WORDS, key_of, word_of
 from normviz.table1.script import cell_script
 from normviz.table1.state import ONE_CELL, PANELS, PREFIX
 from normviz.table1.table import Cell, gaps
 from normviz.table1.training import results
 from normviz.ui.components.plot import plot
+from normviz.ui.figures import before_after, gap_panels
 from normviz.ui.link import KEPT
 
 Votes = dict[str, bool | None]

@@ -9,9 +9,10 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, divisors
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.ui.link import KEPT, Param, View, choice, switch
+from normviz.ui.tensor import SIZES
 
 MAX_RADIUS = 16
-SIZES = ("n", "h", "w", "c")
+
 RULE_NAMES = {"own": "own", "full": "all"}
 Lengths = Callable[[View], dict[str, int]]
 """The lengths of the axes n, h, w and c in a view."""

@@ -9,10 +9,9 @@ from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.data.digits import SIDE
 from normviz.describe import notation
-from normviz.describe.wording import signed
-from normviz.table1.figures import before_after
-from normviz.table1.grid import gap_text
+from normviz.describe.wording import gap_text, signed
 from normviz.ui.components.plot import plot
+from normviz.ui.figures import before_after
 from normviz.ui.link import View
 from normviz.weights.controls import player
 from normviz.weights.descent import PAIR, STEPS, WAYS, Path, growth_gap, loss, regression

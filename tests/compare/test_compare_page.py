@@ -5,12 +5,12 @@ import pytest
 from lab_page import open_lab, plots, sound, texts
 
 from normviz.compare.comparison import table
-from normviz.compare.panels import OPTIONS, PREFIX
+from normviz.compare.state import KEYS, PREFIX
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.data.samples import SAMPLES
 from normviz.describe import wording
-from normviz.lab import state as lab
+from normviz.ui import tensor
 
 SHAPE = {"n": "3", "h": "2", "w": "2", "c": "4"}
 
@@ -26,8 +26,8 @@ def shown(at):
     return {name.strip("*"): cells for name, *cells in zip(names, *columns, strict=True)}
 
 
-@pytest.mark.parametrize("pair", [OPTIONS[k : k + 3] for k in range(0, len(OPTIONS) - 2, 2)], ids="-".join)
-@pytest.mark.parametrize("colour", lab.COLOURS)
+@pytest.mark.parametrize("pair", [KEYS[k : k + 3] for k in range(0, len(KEYS) - 2, 2)], ids="-".join)
+@pytest.mark.parametrize("colour", tensor.COLOURS)
 def test_every_scheme_in_every_colour(pair, colour):
     at = open_compare(schemes=",".join(pair), colour=colour, focus="1,1,0,2", eps="0.01", **SHAPE)
     schemes = [get_scheme(key, 2, 1) for key in pair]
@@ -71,7 +71,7 @@ def test_too_few_schemes_are_told(schemes, count):
 
 
 def test_no_more_than_six_fit():
-    at = open_compare(schemes=",".join(OPTIONS), **SHAPE)
+    at = open_compare(schemes=",".join(KEYS), **SHAPE)
     assert len(plots(at)["cubes"]["labels"]) == 6
 
 

@@ -11,16 +11,16 @@ from lab_page import latex, numbers, open_lab, plots, said, sound, texts, traces
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
+from normviz.core.limits import gaps_to_limit, reach
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation
 from normviz.divisive import panels as divisive_panels
 from normviz.divisive.contrast import contrast_ratio, in_fading_light
-from normviz.divisive.limits import gaps_to_limit, reach
-from normviz.divisive.state import LIMITS, LIMITS_SHAPE, PARAMS, PREFIX, RADII, SHAPES, has
-from normviz.lab.panels import CONTRASTS
+from normviz.divisive.state import LIMIT_SCHEMES, LIMITS_SHAPE, PARAMS, PREFIX, RADII, SHAPES, has
 from normviz.ui.palette import THEMES
+from normviz.ui.panels import CONTRASTS
 
 SCRIPT = "pages/divisive.py"
 FIGURES = {"before", "divisor", "after", "response", "limits"}
@@ -169,8 +169,8 @@ def test_each_curve_reaches_rounding_where_its_windows_reach(seed, eps):
     at = open_page(seed=str(seed), eps=eps, data="digits")
     x = SAMPLES["features"].make(LIMITS_SHAPE, seed)
     curves = {trace["name"]: numbers(trace["y"]) for trace in traces(at, "limits")}
-    assert list(curves) == [scheme.label for scheme in LIMITS.values()]
-    for scheme in LIMITS.values():
+    assert list(curves) == [scheme.label for scheme in LIMIT_SCHEMES.values()]
+    for scheme in LIMIT_SCHEMES.values():
         exact = gaps_to_limit(x, scheme, RADII, float(eps))
         np.testing.assert_allclose(curves[scheme.label], np.maximum(exact, 1e-17))
         first = reach(scheme, LIMITS_SHAPE)

@@ -11,10 +11,11 @@ from normviz.core.equality import compare, difference, is_rounding
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES
 from normviz.data.samples import SAMPLES
-from normviz.identities import panels as page
+from normviz.describe.wording import gap_text, sentence
+from normviz.identities import state
 from normviz.identities.identities import IDENTITIES, both, residual
+from normviz.identities.panels import result_words, use_words
 from normviz.lab import state as lab
-from normviz.table1.grid import gap_text, sentence
 from normviz.ui.custom import SIZES
 
 SCRIPT = "pages/identities.py"
@@ -39,13 +40,13 @@ def row_of(at, identity):
 def expected(identity, x, eps):
     """The row's text, from the core."""
     found = residual(identity, x, eps)
-    words = page.result_words(identity, identity.condition.met(x.shape), is_rounding(found, x.dtype))
+    words = result_words(identity, identity.condition.met(x.shape), is_rounding(found, x.dtype))
     return f"{words}  \nresidual {gap_text(found)}"
 
 
 def type_in(at, **fields):
     for name, text in fields.items():
-        at.text_input(key=page.PREFIX + name).set_value(text)
+        at.text_input(key=state.PREFIX + name).set_value(text)
     return sound(at.run())
 
 
@@ -96,7 +97,7 @@ def test_a_shape_where_it_is_so_is_one_click_away(key):
     if always:
         return
     mended = identity.condition.mend(shape_of(at))
-    assert buttons[0].label == f"Use {page.use_words(shape_of(at), mended)}"
+    assert buttons[0].label == f"Use {use_words(shape_of(at), mended)}"
     at = sound(buttons[0].click().run())
     assert shape_of(at) == mended
     assert ("**equal** to rounding" in row_of(at, identity)) == identity.holds
@@ -147,7 +148,7 @@ def test_what_else_differs_is_said():
 )
 def test_the_words_of_a_result(met, equal, holds, word):
     identity = IDENTITIES["one-channel" if holds else "layer-is-over-positions"]
-    assert page.result_words(identity, met, equal) == word
+    assert result_words(identity, met, equal) == word
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_the_words_of_a_result(met, equal, holds, word):
     ],
 )
 def test_the_words_of_another_shape(before, after, words):
-    assert page.use_words(before, after) == words
+    assert use_words(before, after) == words
 
 
 # --- the tensor ---------------------------------------------------------------------------------------------------
@@ -167,8 +168,8 @@ def test_the_words_of_another_shape(before, after, words):
 
 def test_the_tensor_is_the_one_of_the_tensor_lab():
     lab_params = {param.key: param for param in lab.PARAMS}
-    assert {param.key: param for param in page.PARAMS if param.key in lab_params} == {
-        key: lab_params[key] for key in page.SHARED
+    assert {param.key: param for param in state.PARAMS if param.key in lab_params} == {
+        key: lab_params[key] for key in state.SHARED
     }
 
 
@@ -243,12 +244,12 @@ def test_two_schemes_that_are_the_same():
     assert "own map" not in plots(at)
 
 
-@pytest.mark.parametrize("key", page.KNOWN)
+@pytest.mark.parametrize("key", state.KNOWN)
 def test_every_known_scheme_fills_the_fields_and_is_named(key):
     at = open_page(panel="own")
     at = sound(at.selectbox(key="identities left known").set_value(key).run())
-    scheme = page.scheme_of(
-        {f"left_{step}": at.session_state[f"identities left_{step}"] for step in page.STEPS}, "left"
+    scheme = state.scheme_of(
+        {f"left_{step}": at.session_state[f"identities left_{step}"] for step in state.FIELD_LABELS}, "left"
     )
     assert (scheme.summation, scheme.suppression) == (SCHEMES[key].summation, SCHEMES[key].suppression)
     assert at.selectbox(key="identities left known").value == key
@@ -290,14 +291,14 @@ def test_windows_that_are_too_much_are_told():
 )
 def test_a_field_as_one_types_it(field, text):
     parsed = None if field is None else Field.parse(field)
-    assert page.field_text(parsed) == text
+    assert state.field_text(parsed) == text
     assert parsed is None or Field.parse(text) == parsed
 
 
 @settings(max_examples=25)
 @given(
     st.dictionaries(
-        st.sampled_from([param.name for param in page.PARAMS if param.name not in SIZES]),
+        st.sampled_from([param.name for param in state.PARAMS if param.name not in SIZES]),
         st.sampled_from(["", "nan", "-1", "x", "own", "belief", "N=full", "C=groups(0)", "=", "N=window(999999)"]),
         max_size=4,
     )

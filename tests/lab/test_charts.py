@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from normviz.lab.figures import BINS, LABELS_UP_TO, histograms, statistics_map
+from normviz.lab.figures import BINS, histograms
+from normviz.ui.figures import LABELS_UP_TO, statistics_map
 from normviz.ui.palette import THEMES
 
 NORMAL = np.random.default_rng(0).standard_normal(200)

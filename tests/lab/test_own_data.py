@@ -12,7 +12,7 @@ from strategies import uneven_array
 
 from normviz.core.fields import MAX_ELEMENTS
 from normviz.describe import wording
-from normviz.lab import state as lab
+from normviz.ui import tensor
 
 
 def npy(array, **options):
@@ -47,10 +47,10 @@ def upload(at, name, content):
 )
 def test_a_good_file_is_shown(name, content, shape):
     at = upload(open_lab(data="own", scheme="group", eps="0.1"), name, content)
-    assert (lab.shape_of(view_of(at)), at.session_state["own"].shape) == (shape, shape)
+    assert (tensor.shape_of(view_of(at)), at.session_state["own"].shape) == (shape, shape)
     assert (len(at.error), at.session_state["eps"]) == (0, 0.1)
     assert any(text.startswith(name) for text in texts(at.caption))
-    assert all(at.number_input(key=size).disabled for size in lab.SIZES)
+    assert all(at.number_input(key=size).disabled for size in tensor.SIZES)
     assert plots(at)["cube"]["hover"]["shape"] == list(shape)
     assert latex(at) == live(at)
 
@@ -74,12 +74,12 @@ def test_a_bad_file_is_one_error_and_everything_else_stays(name):
     assert at.error[0].value.count("\n") == 0
     assert (view_of(at), plots(at)["cube"]) == (before, picture)
     upload(at, "better.csv", b"1,2\n")
-    assert (len(at.error), lab.shape_of(view_of(at))) == (0, (1, 1, 1, 2))
+    assert (len(at.error), tensor.shape_of(view_of(at))) == (0, (1, 1, 1, 2))
 
 
 def test_the_error_goes_with_its_file():
     at = upload(open_lab(data="own"), "text.npy", BAD["text.npy"])
-    for data in ("uneven", lab.OWN_DATA):
+    for data in ("uneven", tensor.OWN_DATA):
         sound(at.selectbox(key="data").select(data).run())
     assert len(at.error) == 0
 
@@ -89,7 +89,7 @@ def test_a_shape_in_the_address_does_not_change_ones_own_data():
     at.query_params["n"] = "9"  # as when the browser goes back to an earlier upload
     at.query_params["focus"] = "8,0,0,0"
     sound(at.run())
-    assert (lab.shape_of(view_of(at)), at.session_state["focus"]) == ((2, 1, 1, 4), (1, 0, 0, 0))
+    assert (tensor.shape_of(view_of(at)), at.session_state["focus"]) == ((2, 1, 1, 4), (1, 0, 0, 0))
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from normviz.cube.layout import VIEWS
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation, wording
 from normviz.lab import state as lab
+from normviz.ui import tensor
 from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
 
@@ -24,7 +25,7 @@ EVERY_SCHEME = pytest.mark.parametrize("key", SCHEMES)
 
 WORDS = st.sampled_from(["", "nan", "-inf", "1e999", "-1", "0", "true", "own", "groups(7)", "window(3)", "0,1,2", "HW"])
 TEXTS = (
-    st.text(max_size=12) | WORDS | st.integers(-9, 99).map(str) | st.sampled_from([*SCHEMES, *lab.COLOURS, *SAMPLES])
+    st.text(max_size=12) | WORDS | st.integers(-9, 99).map(str) | st.sampled_from([*SCHEMES, *tensor.COLOURS, *SAMPLES])
 )
 COMMON = {"scheme", "n", "h", "w", "c", "data", "seed", "view", "colour"}
 AFFINE = {"eps", "gain", "bias"}
@@ -66,13 +67,13 @@ def test_the_page_opens(script):
 def test_every_scheme_in_every_view_and_colour(key):
     at = open_lab(scheme=key)
     name, first = SCHEMES[key].name, list(SCHEMES).index(key) % 2
-    for number, colour in enumerate(lab.COLOURS):
+    for number, colour in enumerate(tensor.COLOURS):
         view = list(VIEWS)[(number + first) % 2]
         at.segmented_control(key="view").set_value(view)
         sound(at.segmented_control(key="colour").set_value(colour).run())
         assert texts(at.markdown)[0].startswith(f"# {name[0].upper()}{name[1:]}\n")
         alt = plots(at)["cube"]["alt"]
-        assert f"drawn as cells in 3-D, {view}, coloured by {lab.COLOURS[colour].lower()}." in alt
+        assert f"drawn as cells in 3-D, {view}, coloured by {tensor.COLOURS[colour].lower()}." in alt
 
 
 @EVERY_SCHEME
@@ -97,12 +98,12 @@ def test_every_tab(key):
     assert len(shown["Parameters and state"].table) == bool(scheme.gain or scheme.bias or scheme.keeps or scheme.weight)
 
 
-@pytest.mark.parametrize("preset", lab.PRESETS)
+@pytest.mark.parametrize("preset", tensor.PRESETS)
 @pytest.mark.parametrize("scheme", ["group", "weight"])
 def test_every_preset(preset, scheme):
     at = open_lab(scheme=scheme, n="9")
     sound(at.selectbox(key="preset").select(preset).run())
-    assert lab.PRESETS[preset].items() <= view_of(at).items()
+    assert tensor.PRESETS[preset].items() <= view_of(at).items()
     assert (SCHEMES[at.session_state["scheme"]].acts_on == "weight") == (preset == "Conv weights")
     assert at.selectbox(key="preset").value == preset
     sound(at.number_input(key="h").set_value(7).run())
@@ -112,7 +113,7 @@ def test_every_preset(preset, scheme):
 @pytest.mark.parametrize("data", SAMPLES)
 @pytest.mark.parametrize("shape", [(4, 4, 4, 6), (1, 1, 1, 1)])
 def test_every_kind_of_data(data, shape):
-    at = open_lab(data=data, seed="3", **dict(zip(lab.SIZES, map(str, shape), strict=True)))
+    at = open_lab(data=data, seed="3", **dict(zip(tensor.SIZES, map(str, shape), strict=True)))
     assert latex(at) == live(at)
     assert plots(at)["cube"]["hover"]["shape"] == list(shape)
 
@@ -152,7 +153,7 @@ def test_groups_are_divisors_of_the_channels(channels):
 )
 def test_the_custom_scheme_says_what_it_equals(key):
     scheme = SCHEMES[key]
-    rules = {f"a_{size}": str(rule) for size, rule in zip(lab.SIZES, scheme.field.rules, strict=True)}
+    rules = {f"a_{size}": str(rule) for size, rule in zip(tensor.SIZES, scheme.field.rules, strict=True)}
     at = open_lab(scheme="custom", centre=str(int(scheme.summation is not None)), **rules)
     (info,) = texts(at.info)
     assert info.startswith("This is ")
@@ -167,7 +168,7 @@ def test_schemes_that_compute_the_same_are_named():
 @pytest.mark.parametrize("key", [key for key in SCHEMES if key not in ACTIVATION])
 def test_weights_have_axes_of_their_own(key):
     at = open_lab(scheme=key, n="3", h="2", w="4", c="5")
-    labels = [at.number_input(key=size).label for size in lab.SIZES]
+    labels = [at.number_input(key=size).label for size in tensor.SIZES]
     assert labels == ["kh (kernel rows)", "kw (kernel columns)", "Cin (input channels)", "Cout (units)"]
     assert [at.number_input(key=f"focus {axis}").label for axis in range(4)] == ["r", "s", "i", "o"]
     cube = plots(at)["cube"]

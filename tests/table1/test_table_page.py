@@ -12,10 +12,11 @@ from lab_page import numbers, open_lab, plots, sound, texts
 
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.describe.wording import gap_text
 from normviz.networks import twins
 from normviz.networks.setting import Setting
 from normviz.table1 import training
-from normviz.table1.grid import WORDS, cell_data, gap_text, key_of
+from normviz.table1.grid import WORDS, cell_data, key_of
 from normviz.table1.state import ONE_CELL, PANELS, PARAMS, PREFIX
 from normviz.table1.table import measure
 from normviz.table1.training import POLL

@@ -10,7 +10,8 @@ from normviz.core.fields import MAX_ELEMENTS, Rule, check_shape, divisors, large
 from normviz.core.schemes import SCHEMES
 from normviz.data.samples import SAMPLES
 from normviz.lab import state as lab
-from normviz.ui import custom
+from normviz.ui import custom, tensor
+from normviz.ui import scheme as chosen
 from normviz.ui.link import choice, clean, decimal, flag, real, whole
 
 KEYS = [param.key for param in lab.PARAMS]
@@ -30,8 +31,10 @@ def text_of(view):
 def shape_and_scheme(raw):
     """The scheme and the shape that a link leads to, as the page makes them fit."""
     view, _ = clean(lab.PARAMS, raw)
-    view, _ = clean(lab.PARAMS, view | dict(zip(lab.SIZES, largest_fit(lab.shape_of(view), MAX_ELEMENTS), strict=True)))
-    return view, lab.scheme_of(view), lab.shape_of(view)
+    view, _ = clean(
+        lab.PARAMS, view | dict(zip(tensor.SIZES, largest_fit(tensor.shape_of(view), MAX_ELEMENTS), strict=True))
+    )
+    return view, chosen.scheme_of(view), tensor.shape_of(view)
 
 
 def is_number(text):
@@ -130,19 +133,19 @@ def test_a_decimal_is_short(number, text):
 def test_any_text_gives_a_valid_view(raw):
     view, _ = clean(lab.PARAMS, raw)
     assert list(view) == KEYS
-    shape = lab.shape_of(view)
+    shape = tensor.shape_of(view)
     assert all(type(n) is int and 1 <= n <= MAX_ELEMENTS for n in shape)
     assert view["scheme"] in SCHEMES
     assert view["groups"] in divisors(view["c"])
     assert all(view[key] in custom.rule_options(view[size]) for key, (size, _) in custom.RULES.items())
-    assert 0 <= view["radius"] <= lab.MAX_RADIUS
-    assert view["radius_a"] in ("same", *map(str, range(lab.MAX_RADIUS + 1)))
+    assert 0 <= view["radius"] <= chosen.MAX_RADIUS
+    assert view["radius_a"] in ("same", *map(str, range(chosen.MAX_RADIUS + 1)))
     assert view["over"] == [axis for axis in "HWC" if axis in view["over"]] != []
     assert 0 <= view["eps"] <= 1e3
     assert all(-10 <= view[key] <= 10 for key in ("gain", "bias"))
-    assert view["data"] in (*SAMPLES, lab.OWN_DATA)
+    assert view["data"] in (*SAMPLES, tensor.OWN_DATA)
     assert 0 <= view["seed"] <= 9999
-    assert view["colour"] in lab.COLOURS
+    assert view["colour"] in tensor.COLOURS
     assert all(0 <= i < n for i, n in zip(view["focus"], shape, strict=True))
 
 
@@ -257,7 +260,7 @@ def test_a_rule_becomes_the_nearest_that_the_axis_has(n, given, rule):
 @given(n=st.integers(1, 40))
 def test_a_rule_that_fits_keeps_its_boxes(n):
     groups = [f"groups({g})" for g in divisors(n)]
-    windows = [f"window({radius})" for radius in range(lab.MAX_RADIUS + 1)]
+    windows = [f"window({radius})" for radius in range(chosen.MAX_RADIUS + 1)]
     for rule in ("own", "full", *groups, *windows):
         became = clean(lab.PARAMS, {"c": str(n), "a_c": rule})[0]["a_c"]
         assert Rule.parse(became).canonical(n) == Rule.parse(rule).canonical(n)
@@ -288,7 +291,7 @@ def test_a_rule_that_fits_keeps_its_boxes(n):
     ],
 )
 def test_the_scheme_that_a_link_asks_for(raw, summation, suppression):
-    scheme = lab.scheme_of(clean(lab.PARAMS, raw)[0])
+    scheme = chosen.scheme_of(clean(lab.PARAMS, raw)[0])
     assert scheme.key == raw["scheme"]
     assert [field and str(field) for field in (scheme.summation, scheme.suppression)] == [summation, suppression]
 
@@ -305,5 +308,5 @@ def test_the_scheme_that_a_link_asks_for(raw, summation, suppression):
 )
 def test_numbers_that_a_scheme_does_not_have_do_not_count(key, numbers):
     view, _ = clean(lab.PARAMS, {"scheme": key, "eps": "0.5", "gain": "3", "bias": "2"})
-    scheme = lab.scheme_of(view)
-    assert (lab.eps_of(view, scheme), *lab.affine_of(view, scheme)) == numbers
+    scheme = chosen.scheme_of(view)
+    assert (chosen.eps_of(view, scheme), *lab.affine_of(view, scheme)) == numbers

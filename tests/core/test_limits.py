@@ -9,10 +9,10 @@ from strategies import eps as epsilons
 from strategies import seeds, shapes, uneven_array
 
 from normviz.core.fields import FULL, OWN
+from normviz.core.limits import gaps_to_limit, in_windows, reach
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.divisive.contrast import contrast_ratio, in_fading_light
-from normviz.divisive.limits import gaps_to_limit, in_windows, reach
 
 KEYS = ("batch", "layer", "instance", "layer-channels")
 EVERY = pytest.mark.parametrize("key", KEYS)

@@ -1,0 +1,147 @@
+"""Charts that several topics show: pictures, statistics, responses to contrast, gaps over a setting, two matrices."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from normviz.ui.palette import THEMES
+from normviz.ui.style import COLOUR_BAR, FLOOR, finish, here, line, marker, rule
+
+LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
+
+
+def pictures(
+    images: Mapping[str, np.ndarray], theme: str = "light", marked: tuple[int, int] | None = None
+) -> go.Figure:
+    """Grey pictures (height, width) by title, side by side, each from its own least number, black, to its largest.
+
+    `marked`: row and column of a pixel with a ring around it.
+    """
+    colours = THEMES[theme]
+    figure = make_subplots(1, len(images), subplot_titles=list(images), horizontal_spacing=0.04)
+    for column, image in enumerate(images.values(), 1):
+        shown = {"colorscale": [[0, "#000000"], [1, "#ffffff"]], "showscale": False}
+        figure.add_heatmap(z=image, hovertemplate="%{z:.4g}<extra></extra>", **shown, row=1, col=column)
+        if marked:
+            ring = {"symbol": "circle-open", "size": 18, "color": colours.element, "line": {"width": 3}}
+            point = {"x": [marked[1]], "y": [marked[0]], "mode": "markers", "hoverinfo": "skip", "showlegend": False}
+            figure.add_scatter(**point, marker=ring, cliponaxis=False, row=1, col=column)
+        height, width = image.shape  # told, or a ring at the edge would widen the axes
+        figure.update_xaxes(range=[-0.5, width - 0.5], row=1, col=column)
+        anchor = f"x{column if column > 1 else ''}"
+        figure.update_yaxes(range=[height - 0.5, -0.5], scaleanchor=anchor, row=1, col=column)
+    figure.update_xaxes(visible=False, constrain="domain")
+    figure.update_yaxes(visible=False, constrain="domain")
+    return finish(figure, colours, {"t": 34, "l": 10, "b": 10})
+
+
+def statistics_map(
+    values: np.ndarray, axes: Sequence[str], focus: Sequence[int], name: str, theme: str = "light"
+) -> go.Figure:
+    """Statistics of shape (n, h, w, c) as a heat map: n and h down, w and c across; the focused one is framed."""
+    colours = THEMES[theme]
+    n, h, w, c = values.shape
+    flat = values.reshape(n * h, w * c)
+    row, column = focus[0] * h + focus[1], focus[2] * c + focus[3]
+    finite = np.abs(flat[np.isfinite(flat)])
+    largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    scale = [[0, colours.middle], [1, colours.high]]
+    if (flat < 0).any():
+        scale = colours.diverging
+    figure = go.Figure(
+        go.Heatmap(
+            z=flat,
+            zmin=-largest if len(scale) == 3 else 0,
+            zmax=largest,
+            colorscale=scale,
+            xgap=1,
+            ygap=1,
+            texttemplate="%{z:.3g}" if flat.size <= LABELS_UP_TO else None,
+            textfont={"size": 14},
+            hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
+            colorbar=COLOUR_BAR,
+        )
+    )
+    frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    figure.add_shape(type="rect", line={"color": colours.ink, "width": 4}, **frame)
+    for update, (first, second), (outer, inner) in (
+        (figure.update_xaxes, axes[2:], (w, c)),
+        (figure.update_yaxes, axes[:2], (n, h)),
+    ):
+        names = [label for label, size in ((first, outer), (second, inner)) if size > 1]
+        ticks = list(range(outer * inner)) if outer * inner <= 16 else []
+        text = [
+            str(t % inner) if outer == 1 else str(t // inner) if inner == 1 else f"{t // inner},{t % inner}"
+            for t in ticks
+        ]
+        update(title=", ".join(names), tickvals=ticks, ticktext=text, showgrid=False)
+    figure.update_yaxes(autorange="reversed")
+    return finish(figure, colours)
+
+
+def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> go.Figure:
+    """x̂ over the contrast, which is logarithmic: a line per name, each in its colour and dash; the first is thick."""
+    colours = THEMES[theme]
+    figure = go.Figure()
+    for k, (name, values) in enumerate(curves.items()):
+        figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=line(k, colours, 3 if k else 6))
+    figure.add_vline(1, line=here(colours))
+    figure.update_layout(showlegend=True)
+    figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1)
+    figure.update_yaxes(title="x̂")
+    return finish(figure, colours, {"l": 60}, {"y": -0.24}, zero="xy")
+
+
+def gap_panels(
+    x: Sequence[float],
+    panels: Mapping[str, Mapping[str, np.ndarray]],
+    axis: str,
+    marked: float | None = None,
+    theme: str = "light",
+    whole: bool = False,
+) -> go.Figure:
+    """For each title, curves of gaps by name over x, both logarithmic, one panel beside the other.
+
+    `axis`: what x is; `marked`: the x that the page is set to, a line; `whole`: x are whole numbers, on a linear axis.
+    """
+    colours, columns = THEMES[theme], min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = make_subplots(
+        rows, columns, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03,
+        vertical_spacing=0.14, subplot_titles=list(panels),
+    )  # fmt: skip
+    for number, curves in enumerate(panels.values()):
+        place = {"row": number // columns + 1, "col": number % columns + 1}
+        for k, (name, gaps) in enumerate(curves.items()):
+            shown = np.where(np.isnan(gaps), np.nan, np.clip(gaps, FLOOR, 1e4))
+            figure.add_scatter(
+                x=list(x), y=shown, name=name, legendgroup=name, showlegend=number == 0, line=line(k, colours, 2.5),
+                marker=marker(k, colours), mode="lines+markers", **place,
+            )  # fmt: skip
+        if marked:
+            figure.add_vline(marked, line=rule(colours), **place)
+    scale = {"type": "linear", "dtick": 1} if whole else {"type": "log", "dtick": 4 if max(x) / min(x) > 1e8 else 1}
+    figure.update_xaxes(tickangle=0, exponentformat="power", **scale)
+    figure.update_yaxes(type="log", range=[-17.5, 4.2], dtick=4, exponentformat="power")
+    for column in range(1, columns + 1):
+        figure.update_xaxes(title=axis, row=rows, col=column)
+    return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})
+
+
+def before_after(before: np.ndarray, after: np.ndarray, titles: Sequence[str], theme: str = "light") -> go.Figure:
+    """Two matrices side by side in one scale of colours, which ends at four times the first one's largest number."""
+    colours = THEMES[theme]
+    largest = min(float(np.abs(after).max()), 4 * float(np.abs(before).max()))
+    largest = max(largest, float(np.abs(before).max())) or 1.0
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
+    for column, matrix in enumerate((before, after), 1):
+        figure.add_heatmap(z=matrix, coloraxis="coloraxis", hovertemplate="%{z:.4g}<extra></extra>", row=1, col=column)
+    scale = {"colorscale": colours.diverging, "cmin": -largest, "cmax": largest, "colorbar": COLOUR_BAR}
+    figure.update_layout(coloraxis=scale)
+    figure.update_xaxes(visible=False, constrain="domain")
+    for column in (1, 2):
+        anchor = "x" if column == 1 else "x2"
+        figure.update_yaxes(visible=False, autorange="reversed", scaleanchor=anchor, col=column)
+    return finish(figure, colours, {"t": 34, "l": 10, "b": 10})

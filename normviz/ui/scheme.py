@@ -1,0 +1,92 @@
+"""A scheme with its parameters, on any page: what a link holds of it, the scheme that it makes, and ε."""
+
+from math import gcd
+from typing import Any
+
+from normviz.core.fields import AXES, OWN, Field, Rule, divisors
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.ui import custom
+from normviz.ui.custom import MAX_RADIUS, closest
+from normviz.ui.link import Param, View, choice, decimal, real, whole
+from normviz.ui.tensor import lengths, shape_of
+
+EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
+
+
+def grouped(view: View) -> dict[str, int]:
+    """The axes that the scheme cuts into groups, with their length; C where it cuts none."""
+    scheme = SCHEMES[view["scheme"]]
+    lengths = zip(scheme.axes, shape_of(view), strict=True)
+    cut = (any(field.rules[axis].kind == "groups" for field in scheme.fields) for axis in range(4))
+    return {axis: n for (axis, n), is_cut in zip(lengths, cut, strict=True) if is_cut} or {"C": view["c"]}
+
+
+def group_options(view: View) -> list[int]:
+    """The numbers of groups that every such axis can be cut into."""
+    return divisors(gcd(*grouped(view).values()))
+
+
+def _divisor(value: Any, view: View) -> int:
+    return closest(group_options(view), float(value))
+
+
+def _radius_a(value: Any, view: View) -> str:
+    return "same" if value in ("", "same") else str(whole(0, MAX_RADIUS)(value, view))
+
+
+def _over(value: Any, view: View) -> list[str]:
+    return [axis for axis in "HWC" if axis in value] or ["C"]
+
+
+PARAMS = (
+    Param("scheme", "batch", choice(list(SCHEMES))),
+    Param("groups", 2, _divisor),
+    Param("radius", 1, whole(0, MAX_RADIUS)),
+    Param("radius_a", "same", _radius_a),
+    Param("over", ["H", "W", "C"], _over, "".join),
+    *custom.params(lengths),
+    Param("eps", DEFAULT_EPS, real(0.0, 1e3), decimal),
+)
+"""The values of the scheme; those of the tensor come before them, since groups and rules depend on its shape."""
+
+
+def has(scheme: Scheme, key: str) -> bool:
+    """Whether a parameter means anything to a scheme: a link and the controls leave out what does not."""
+    if key in custom.KEYS:
+        return scheme.key == "custom"
+    kinds = SCHEMES[scheme.key].parameters if scheme.key != "custom" else {}
+    answers = {
+        "groups": "groups" in kinds,
+        "radius": "window" in kinds,
+        "radius_a": "window" in kinds,
+        "over": "window" in kinds,
+        "eps": scheme.eps is not None and scheme.suppression is not None,
+    }
+    return answers.get(key, True)
+
+
+def scheme_of(view: View) -> Scheme:
+    """The scheme with everything that the view says of it filled in."""
+    scheme = get_scheme(view["scheme"], groups=view["groups"])
+    if scheme.key == "custom":
+        return custom.scheme_of(view)
+    return windowed(scheme, view) if has(scheme, "radius") else scheme
+
+
+def windowed(scheme: Scheme, view: View) -> Scheme:
+    """The scheme with the view's radii, along those axes of the view that it has windows on."""
+    summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
+    radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
+    return scheme.with_fields(*(_windows(field, radius, view["over"]) for field, radius in radii))
+
+
+def _windows(field: Field, radius: int, over: list[str]) -> Field:
+    """Windows of this radius, over some of the axes that the field has windows on."""
+    window = Rule("window", radius)
+    rules = zip(field.rules, AXES["activation"], strict=True)
+    return Field(tuple(r if r.kind != "window" else window if axis in over else OWN for r, axis in rules))
+
+
+def eps_of(view: View, scheme: Scheme) -> float:
+    """ε as the scheme takes it: 0 where it has none."""
+    return view["eps"] if has(scheme, "eps") else 0.0
