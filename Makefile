@@ -19,6 +19,7 @@ test-browser: .venv/dev.stamp chromium
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .

@@ -1,4 +1,4 @@
-"""The direction of imports: what a module may bring along, looked at in a fresh interpreter."""
+"""What a module brings along when it is imported, looked at in fresh interpreters; who may import whom is linted."""
 
 import subprocess
 import sys
@@ -8,50 +8,53 @@ import pytest
 
 import normviz
 
-PACKAGE = Path(normviz.__file__).parent
-HEAVY = ("torch", "plotly", "streamlit", "keras", "sklearn")
-DRAWS, SHOWS = ("torch", "streamlit"), ("torch",)
-FOLDERS = {"cube": DRAWS, "ui": SHOWS}
-MODULES = dict.fromkeys(("figures", "descent_figures"), DRAWS)
-MODULES |= dict.fromkeys(("state", "controls", "panels", "picture", "player", "grid", "training"), SHOWS)
-"""What the modules of a folder, and those of a name, must not import; all others, none of the heavy ones."""
-TRAINING = {"gradient": ("streamlit", "plotly"), "stack": ("streamlit", "plotly"), "twins": ("streamlit", "plotly")}
-"""The modules that train, and so import torch: predictions and forward measurements do without."""
+ROOT = Path(normviz.__file__).parents[1]
+HEAVY = ("torch", "plotly", "streamlit", "keras", "sklearn", "PIL", "pandas")
 
 
-def modules():
-    """Every module of the package by its dotted name, with the libraries that it must leave alone."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
-        name = ".".join(("normviz", *parts)).removesuffix(".__init__")
-        trains = TRAINING.get(parts[-1]) if parts[0] == "networks" else None
-        forbidden = trains or FOLDERS.get(parts[0]) or MODULES.get(parts[-1], HEAVY)
-        yield pytest.param(name, forbidden, id=name)
+def modules(*folders, named="*"):
+    """The modules of some folders of the package by their dotted names."""
+    paths = (path for folder in folders for path in Path(ROOT, "normviz", folder).rglob(f"{named}.py"))
+    return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in sorted(paths)]
 
 
-def imported(name, libraries, path=PACKAGE.parent):
-    """Which of the libraries are there once a fresh interpreter has imported the module."""
-    code = f"import sys; sys.path.insert(0, {str(path)!r}); import {name}; print(*set({libraries}) & set(sys.modules))"
+TOPICS = sorted(path.parent.name for path in Path(ROOT, "normviz").glob("*/panels.py"))
+
+
+def imported(names, libraries, path=ROOT):
+    """Which of the libraries are there once a fresh interpreter has imported the modules."""
+    code = f"import sys; sys.path.insert(0, {str(path)!r})\n"
+    code += "".join(f"import {name}\n" for name in names) + f"print(*set({libraries}) & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
 
-@pytest.mark.parametrize(("name", "forbidden"), modules())
-def test_a_module_imports_nothing_heavy(name, forbidden):
-    assert imported(name, forbidden) == []
+@pytest.mark.parametrize(
+    ("names", "forbidden"),
+    [
+        pytest.param(modules("core", "describe", "data", "jobs"), HEAVY, id="what computes without a page"),
+        pytest.param(["normviz", "normviz.__main__"], HEAVY, id="the library and its command"),
+        pytest.param(modules("networks"), ("plotly", "streamlit", "keras", "sklearn"), id="what trains"),
+        pytest.param(
+            modules("cube", *TOPICS, named="*figures"), ("torch", "streamlit", "keras", "sklearn"), id="figures"
+        ),
+        pytest.param(modules("ui", *TOPICS), ("torch", "keras", "sklearn"), id="what pages import first"),
+    ],
+)
+def test_no_import_brings_along_what_only_others_need(names, forbidden):
+    assert imported(names, forbidden) == []
 
 
 def test_the_modules_are_found():
-    names = {param.id for param in modules()}
-    some = ("core.fields", "core.normalize", "data.samples", "lab.panels", "table1.figures", "__main__")
-    assert {"normviz", *(f"normviz.{name}" for name in some)} <= names
+    assert {"normviz.core.fields", "normviz.data.samples"} <= set(modules("core", "data"))
+    assert {"normviz.lab.figures", "normviz.weights.descent_figures"} <= set(modules(*TOPICS, named="*figures"))
+    assert {"lab", "compare", "identities", "table1", "running", "weights", "divisive"} <= set(TOPICS)
 
 
 def test_a_module_that_imports_torch_is_caught(tmp_path):
-    (tmp_path / "heavy.py").write_text("from normviz.core import fields\nimport torch\n")
-    (tmp_path / "behind.py").write_text("import heavy\n")
+    (tmp_path / "behind.py").write_text("from normviz.core import fields\nimport heavy\n")
+    (tmp_path / "heavy.py").write_text("import torch\n")
     (tmp_path / "light.py").write_text("def later():\n    import torch\n")
-    assert imported("heavy", HEAVY, tmp_path) == ["torch"]
-    assert imported("behind", HEAVY, tmp_path) == ["torch"]
-    assert imported("light", HEAVY, tmp_path) == []
+    assert imported(["light"], HEAVY, tmp_path) == []
+    assert imported(["light", "behind"], HEAVY, tmp_path) == ["torch"]

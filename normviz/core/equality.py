@@ -35,7 +35,7 @@ class Difference(NamedTuple):
 
 
 @quiet
-def gaps(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """|left - right|; NaN and Inf are equal to themselves, and infinitely far from others."""
     alike = (left == right) | (np.isnan(left) & np.isnan(right))
     apart = np.where(alike, 0, np.abs(left - right))
@@ -43,8 +43,8 @@ def gaps(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def difference(left: np.ndarray, right: np.ndarray) -> Difference:
-    """The largest of `gaps` over the largest finite |left| or |right|; 0 for two arrays of zeros."""
-    apart = gaps(left, right)
+    """The largest of `distances` over the largest finite |left| or |right|; 0 for two arrays of zeros."""
+    apart = distances(left, right)
     index = tuple(int(i) for i in np.unravel_index(np.argmax(apart), apart.shape))
     magnitudes = np.maximum(np.abs(left), np.abs(right))
     scale = np.max(magnitudes, where=np.isfinite(magnitudes), initial=0)

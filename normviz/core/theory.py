@@ -18,7 +18,8 @@ from normviz.core.transformations import Transformation
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the rule says of a cell, and why, in a sentence; `fades`: it is lost to ε > 0 alone, little by little."""
+    """What the rule says of a cell, and why, in a sentence without its capital; `fades`: ε > 0 alone loses it, little
+    by little."""
 
     invariant: bool
     reason: str
@@ -49,29 +50,29 @@ def predict(
         if own.invariant:
             return Verdict(
                 True,
-                f"{_sentence(weights.name)} absorbs it before anything is summed: {own.reason}",
+                f"{weights.name} absorbs it before anything is summed: {own.reason}",
             )
         if weights is scheme:
-            return Verdict(False, f"{_sentence(name)} does not absorb it: {own.reason}")
+            return Verdict(False, f"{name} does not absorb it: {own.reason}")
         if transformation.weight_shift is not None and weights.suppression is not None:
             reason = "it divides each changed vector by its new length, so that no common shift is left to take off"
-            return Verdict(False, f"{_sentence(weights.name)} stands in front: {reason}.")
+            return Verdict(False, f"{weights.name} stands in front: {reason}.")
     if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
         return Verdict(
             True,
-            f"{_sentence(weights.name)} centres each filter, so that a constant input sums to nothing.",
+            f"{weights.name} centres each filter, so that a constant input sums to nothing.",
         )
     if scheme.acts_on == "weight":
         return Verdict(
             False,
-            f"{_sentence(name)} does not see the data, so the summed inputs change with them.",
+            f"{name} does not see the data, so the summed inputs change with them.",
         )
     shift = transformation.shift.get(layer)
     verdict = _absorbs(scheme, transformation.factor, shift, shape, transformation.varies)
     if verdict.invariant and transformation.factor is not None and eps > 0:
         reason = f"{transformation.name}: constant inside every field, but ε = {eps:g} under the root is not re-scaled."
-        return Verdict(False, _sentence(reason), fades=True)
-    return Verdict(verdict.invariant, _sentence(f"{transformation.name}: {verdict.reason}"))
+        return Verdict(False, reason, fades=True)
+    return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 
 def degenerate(scheme: Scheme, shape: Shape) -> str | None:
@@ -149,7 +150,3 @@ def _same_boxes(a: Field, b: Field, shape: Shape) -> np.ndarray:
     """For every element, whether its box is the same in both fields."""
     same = (np.all(x == y, axis=1).astype(int) for x, y in zip(a.bounds(shape), b.bounds(shape), strict=True))
     return prod(np.ix_(*same)) == 1
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -9,6 +9,9 @@ import numpy as np
 SIDE = 8
 """Height and width of the pictures."""
 
+CLASSES = 10
+"""The digits 0 to 9."""
+
 
 def sklearn_data() -> Path:
     """The folder of the data sets that come with scikit-learn."""
@@ -22,3 +25,9 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
     images, labels = table[:, :-1].reshape(-1, SIDE, SIDE) / 16, table[:, -1].astype(int)
     images.flags.writeable = labels.flags.writeable = False
     return images, labels
+
+
+def cut_patches(images: np.ndarray, kernel: int) -> np.ndarray:
+    """(digits, side, side) -> (digits, positions, kernel²): a convolution without padding as a dense layer."""
+    windows = np.lib.stride_tricks.sliding_window_view(images, (kernel, kernel), axis=(1, 2))
+    return windows.reshape(len(images), -1, kernel * kernel)

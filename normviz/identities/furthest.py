@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from normviz.core.equality import gaps
+from normviz.core.equality import distances
 from normviz.core.fields import AXIS, Index, Shape
 from normviz.core.schemes import Scheme
 from normviz.describe.wording import field_words, gap_text, shared_words
@@ -27,7 +27,7 @@ def shares(scheme: Scheme, index: Index, shape: Shape) -> str:
 
 def difference_map(left: np.ndarray, right: np.ndarray, index: Index, scheme: Scheme, key: str, theme: str) -> None:
     """Where two results differ, the furthest element framed."""
-    apart = gaps(left, right)
+    apart = distances(left, right)
     figure = statistics_map(apart, scheme.axes, index, "difference", theme)
     figure.update_traces(texttemplate=None, colorbar_title_text="|difference|")
     figure.update_yaxes(automargin=True)

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
-from normviz.data.digits import SIDE, load_digits
+from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 from normviz.networks.setting import Setting
 
-CLASSES = 10
 SHIFT = 0.5
 """Size of γ in the re-centrings, beside data in 0..1 and weights of that order."""
 
@@ -164,9 +163,3 @@ def _rates(weight: np.ndarray, network: Network, setting: Setting) -> np.ndarray
 def firing_unit(weight: np.ndarray) -> int:
     """The unit whose vector is re-scaled: that with the largest sum of weights, which inputs from 0 up make fire."""
     return int(weight.sum((0, 1, 2)).argmax())
-
-
-def cut_patches(images: np.ndarray, kernel: int) -> np.ndarray:
-    """(digits, side, side) -> (digits, positions, kernel²): a convolution without padding as a dense layer."""
-    windows = np.lib.stride_tricks.sliding_window_view(images, (kernel, kernel), axis=(1, 2))
-    return windows.reshape(len(images), -1, kernel * kernel)

@@ -12,8 +12,8 @@ import torch
 
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
+from normviz.data.digits import CLASSES
 from normviz.networks.gradient import Average, General, Spectral
-from normviz.networks.problem import CLASSES
 from normviz.networks.setting import BETAS, FIRST_BIAS, MOMENTUM, NOISE, Setting
 
 

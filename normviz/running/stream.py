@@ -16,8 +16,7 @@ from normviz.core.fields import FULL, Field
 from normviz.core.normalize import centre, normalize, root_mean_square
 from normviz.core.schemes import SCHEMES
 from normviz.core.transformations import LAYERS
-from normviz.data.digits import SIDE, load_digits
-from normviz.networks.problem import cut_patches
+from normviz.data.digits import SIDE, cut_patches, load_digits
 
 BATCH = SCHEMES["batch"]
 PER_DIGIT = SCHEMES["instance"].field

@@ -15,8 +15,8 @@ from normviz.core.schemes import Scheme
 from normviz.core.theory import degenerate
 from normviz.core.tolerances import CHAOTIC, INVARIANT, MARGIN
 from normviz.core.transformations import Transformation
-from normviz.data.digits import SIDE
-from normviz.networks.problem import CLASSES, SHIFT
+from normviz.data.digits import CLASSES, SIDE
+from normviz.networks.problem import SHIFT
 from normviz.networks.setting import BETAS, FIRST_BIAS, HALF, MOMENTUM, NOISE, Setting
 from normviz.table1.table import DIVERGED
 

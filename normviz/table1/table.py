@@ -9,6 +9,7 @@ from normviz.core.schemes import Scheme
 from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import CHAOTIC, INVARIANT, MARGIN
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
+from normviz.describe.wording import sentence
 from normviz.networks.problem import CONTROL, NETWORKS, ORIGINAL, position
 from normviz.networks.setting import Setting
 from normviz.table1.forward import forward_gaps
@@ -149,7 +150,7 @@ def _cell(
         transformation=change.key,
         predicted=verdict.invariant and hollow is None,
         fades=verdict.fades,
-        reason=verdict.reason,
+        reason=sentence(verdict.reason),
         degenerate=hollow,
         forward_gap=float(forward_gap),
         training_gap=float(largest[position(change)]),

@@ -16,8 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.data.digits import SIDE, load_digits
-from normviz.networks.problem import CLASSES, cut_patches
+from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 
 BATCH = 64
 RATE = 0.3

@@ -13,8 +13,7 @@ from torch.nn.utils.parametrizations import weight_norm as torch_weight_norm
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
-from normviz.data.digits import load_digits
-from normviz.networks.problem import cut_patches
+from normviz.data.digits import cut_patches, load_digits
 from normviz.ui.palette import THEMES
 from normviz.weights import weights as core
 from normviz.weights.figures import LEAST, by_place, divided_values, falling_errors, ratio_histograms
