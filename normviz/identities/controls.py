@@ -21,7 +21,7 @@ def controls(view: View) -> None:
         for number, (size, axis) in enumerate(zip(SIZES, AXES["activation"], strict=True)):
             label = f"{axis} ({AXIS[axis].many})"
             columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=own)
-        st.selectbox("Data", list(names), key="data", **KEPT, format_func=names.get, on_change=_take_shape)
+        st.selectbox("Data", list(names), key="data", **KEPT, format_func=names.__getitem__, on_change=_take_shape)
         if own:
             st.caption(st.session_state.get("own name", "Uneven noise, until a file is in the tensor lab."))
         else:

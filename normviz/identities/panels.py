@@ -48,7 +48,7 @@ def panel(view: View, x: np.ndarray, theme: str) -> None:
         key=f"{PREFIX}panel",
         **KEPT,
         required=True,
-        format_func=PANELS.get,
+        format_func=PANELS.__getitem__,
         label_visibility="collapsed",
     )
     with st.container():

@@ -36,7 +36,7 @@ companions = st.cache_data(max_entries=16, show_spinner=False)(lambda setting: e
 def choose() -> str:
     """What is shown below the stream."""
     return st.segmented_control(
-        "Below", PANELS, key=PREFIX + "panel", **KEPT, required=True, format_func=PANELS.get,
+        "Below", PANELS, key=PREFIX + "panel", **KEPT, required=True, format_func=PANELS.__getitem__,
         label_visibility="collapsed",
     )  # fmt: skip
 
@@ -202,7 +202,7 @@ def shards(view: View) -> None:
 def wrong(view: View, seen: Trace, averages: Callable[[], Averages], theme: str) -> None:
     """One of four ways in which batch norm fails."""
     st.segmented_control(
-        "Failure", WRONG, key=PREFIX + "wrong", **KEPT, required=True, format_func=WRONG.get,
+        "Failure", WRONG, key=PREFIX + "wrong", **KEPT, required=True, format_func=WRONG.__getitem__,
         label_visibility="collapsed",
     )  # fmt: skip
     {

@@ -116,7 +116,7 @@ def controls(view: View) -> None:
         st.divider()
         names = {key: row.name for key, row in CONVENTIONS.items()}
         st.segmented_control(
-            "Convention", names, key=PREFIX + "framework", **KEPT, required=True, format_func=names.get
+            "Convention", names, key=PREFIX + "framework", **KEPT, required=True, format_func=names.__getitem__
         )
         # Labels that changed with the convention would lose the slider's place.
         value_slider(PREFIX + "share", f"Momentum: {' / '.join(names.values())}", SHARES, view["share"], _momenta)

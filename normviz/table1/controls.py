@@ -42,7 +42,7 @@ def controls(view: View) -> DeltaGenerator:
             key=PREFIX + "optimizer",
             **KEPT,
             required=True,
-            format_func=OPTIMIZER_NAMES.get,
+            format_func=OPTIMIZER_NAMES.__getitem__,
             on_change=_rate,
         )
         value_slider(PREFIX + "rate", "Learning rate", RATE_STEPS, view["rate"])
@@ -53,7 +53,7 @@ def controls(view: View) -> DeltaGenerator:
         value_slider(PREFIX + "width", "Units" if view["layer"] == "dense" else "Channels", WIDTH_STEPS, view["width"])
         st.slider("Normalized layers", *LIMITS["depth"], key=PREFIX + "depth", **KEPT)
         st.number_input("Seed", *LIMITS["seed"], key=PREFIX + "seed", **KEPT)
-        st.selectbox("Train on", DEVICES, key=PREFIX + "device", **KEPT, format_func=DEVICE_NAMES.get)
+        st.selectbox("Train on", DEVICES, key=PREFIX + "device", **KEPT, format_func=DEVICE_NAMES.__getitem__)
     return place
 
 

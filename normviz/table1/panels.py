@@ -76,7 +76,7 @@ def choose_panel(cover: bool) -> str:
     if state[key] not in options:
         state[key] = options[0]
     return st.segmented_control(
-        "Below", options, key=key, **KEPT, required=True, format_func=PANELS.get, label_visibility="collapsed"
+        "Below", options, key=key, **KEPT, required=True, format_func=PANELS.__getitem__, label_visibility="collapsed"
     )
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import streamlit as st
 
@@ -17,7 +17,14 @@ View = dict[str, Any]
 Notes = dict[str, str]
 """By the name of a value: what was given and what it became."""
 
-KEPT = {"persist_state": "session"}  # a widget's value, also while it is not shown
+
+class Kept(TypedDict):
+    """What a widget is told, so that its value is kept also while it is not shown."""
+
+    persist_state: Literal["session"]
+
+
+KEPT: Kept = {"persist_state": "session"}
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def _apply_preset() -> None:
 def data_controls(view: View) -> None:
     """What is in the tensor: a sample and its seed, or one's own file."""
     names = {key: sample.name for key, sample in SAMPLES.items()} | {OWN_DATA: "Your own file"}
-    st.selectbox("Data", list(names), key="data", **KEPT, format_func=names.get, on_change=_use_own_shape)
+    st.selectbox("Data", list(names), key="data", **KEPT, format_func=names.__getitem__, on_change=_use_own_shape)
     if view["data"] == OWN_DATA:
         st.file_uploader(
             ".npy, .csv, .png or .jpg, up to 5 MB",

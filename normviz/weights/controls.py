@@ -26,7 +26,7 @@ def pause() -> None:
 def choose() -> None:
     """Which scheme the page is about."""
     st.segmented_control(
-        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.get, on_change=pause,
+        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.__getitem__, on_change=pause,
         label_visibility="collapsed",
     )  # fmt: skip
 
