@@ -18,7 +18,9 @@ from normviz.ui.tensor import COLOURS
 
 def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized], theme: str) -> None:
     """All cubes in a row, in one scene; the element's field lights in each."""
-    st.segmented_control("Colour by", list(COLOURS), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__)
+    st.segmented_control(
+        "Colour by", list(COLOURS), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
+    )
     levels, legend = _levels(view["colour"], schemes, x, results)
     layout, _ = surface("folded", x.shape)
     titles = tuple(wording.axis_words(SCHEMES["none"], axes, x.shape) for axes in layout.dimensions[:3])

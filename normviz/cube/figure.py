@@ -6,6 +6,7 @@ browser fills them for the element under the pointer, from `hover_data`); the na
 
 import base64
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import numpy as np
 import plotly.graph_objects as go
@@ -34,7 +35,7 @@ def statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
     weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
     counts = field.statistics_shape(shape)
     ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
-    return (sum(np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * BAND, {"kind": "hues"}
+    return (reduce(np.add, np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * BAND, {"kind": "hues"}
 
 
 def value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
@@ -51,7 +52,7 @@ def cube_figure(
     view: str,
     levels: np.ndarray,
     legend: dict,
-    titles: tuple[str, str, str],
+    titles: Sequence[str],
     theme: str = "light",
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     block_name: str = "case",
@@ -193,16 +194,16 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
         return [[0, NOT_FINITE], *steps, [1, HUES[-1]]], None
     largest = f"{legend['largest']:.3g}"
     middle = (BAND + 255) / 2
-    ticks = {"tickvals": [BAND, middle, 255], "ticktext": [f"−{largest}", "0", largest]}
+    levels, names = [BAND, middle, 255], [f"−{largest}", "0", largest]
     scale = colours.diverging
     if legend["gaps"]:
         edge = BAND / 2 / 255
         scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, colours.low], [2 * edge, colours.low]]
         scale += [[middle / 255, colours.middle], [1, colours.high]]
-        ticks = {"tickvals": [0, *ticks["tickvals"]], "ticktext": ["NaN, Inf", *ticks["ticktext"]]}
+        levels, names = [0, *levels], ["NaN, Inf", *names]
     font = {"size": 15, "color": colours.ink}
     bar = {"thickness": 14, "len": 0.6, "x": 1, "xanchor": "right", "outlinewidth": 0, "tickfont": font}
-    return scale, bar | ticks | {"ticklabelposition": "outside left"}
+    return scale, bar | {"tickvals": levels, "ticktext": names, "ticklabelposition": "outside left"}
 
 
 def _grid(lines: np.ndarray, colours: Theme) -> go.Scatter3d:
@@ -228,9 +229,7 @@ def _block_names(layout: Layout, colours: Theme, names: Sequence[str], height: f
     return go.Scatter3d(name="blocks", mode="text", textfont=font, hoverinfo="skip", **at)
 
 
-def _frame(
-    layout: Layout, shape: Shape, titles: tuple[str, str, str], colours: Theme, name_at: float, row: bool
-) -> go.Layout:
+def _frame(layout: Layout, shape: Shape, titles: Sequence[str], colours: Theme, name_at: float, row: bool) -> go.Layout:
     extent = layout.extent
     eye, ratio = (ROW_EYE, ROW_RATIO) if row else (EYE, FRAME_RATIO)
 
@@ -272,9 +271,8 @@ def _frame(
 def _proportions(extent: np.ndarray, eye: tuple[float, float, float], ratio: float) -> np.ndarray:
     """Lengths of the sides on the screen: long ones shortened, and all so that the first view fits the frame."""
     sides = np.maximum((extent / extent.max()) ** 0.6, 0.15)
-    eye = np.array(eye)
     right = np.array([-eye[1], eye[0], 0]) / np.hypot(*eye[:2])
-    up = np.cross(eye / np.linalg.norm(eye), right)
+    up = np.cross(np.array(eye) / np.linalg.norm(eye), right)
     width, height = np.abs(right) @ sides, np.abs(up) @ sides
     return sides * FRAME / max(width / ratio, height)
 

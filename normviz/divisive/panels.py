@@ -63,13 +63,13 @@ def contrast(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, focu
 
 def _light_words(view: View, scheme: Scheme, x: np.ndarray, result: Normalized) -> str:
     """How much contrast the dim half has before and after, and what ε has to do with it."""
-    if not result.v.any():
+    if result.deviation is None or not result.v.any():
         return "Every element is its own mean here: v = 0, and nothing is left. Take a radius R_A from 1."
     eps = view["eps"]
     _, even = normalized(view["data"], view["seed"], 1.0, scheme, eps)
-    divisor = result.deviation[:, :, x.shape[2] // 2 :]
-    columns = int(np.diff(scheme.suppression.bounds(x.shape)[2]).max())
-    share = eps / float(np.median(divisor)) ** 2 if eps else 0.0
+    dim = result.deviation[:, :, x.shape[2] // 2 :]
+    columns = int(np.diff(scheme.fields[-1].bounds(x.shape)[2]).max())
+    share = eps / float(np.median(dim)) ** 2 if eps else 0.0
     before, after, best = (f"{contrast_ratio(values):.2g}" for values in (x, result.xhat, even.xhat))
     return (
         f"The right half's standard deviation is **{before}** of the left half's in x and **{after}** in x̂; with even "
@@ -120,7 +120,7 @@ def limits(view: View, theme: str) -> None:
 
 def _reached(scheme: Scheme, gap: np.ndarray) -> str:
     """The first radius at which a gap is rounding, as measured, and the one before."""
-    over = ", ".join(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule == FULL)
+    over = ", ".join(axis for axis, rule in zip(scheme.axes, scheme.fields[-1].rules, strict=True) if rule == FULL)
     first = int(np.argmax(gap <= RELATIVE["float64"]))
     return (
         f"**{scheme.label}** ({over}) at R = {first}, where the gap falls from {gap_text(gap[first - 1])} to "

@@ -32,7 +32,9 @@ def controls(view: View) -> None:
 def _take_shape() -> None:
     """One's own data bring their shape along."""
     if st.session_state["data"] == OWN_DATA:
-        st.session_state.update(fit(st.session_state))
+        st.session_state.update(
+            zip(SIZES, fit({key: st.session_state[key] for key in (*SIZES, "data")}).values(), strict=True)
+        )
 
 
 def use_shape(shape: Shape) -> None:

@@ -82,7 +82,7 @@ Compute = Callable[[np.ndarray, Scheme, float], np.ndarray]
 @quiet
 def of_centred(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     """x̂ of the input with its mean over the scheme's suppression field taken off: x - E_B[x]."""
-    return general_form(centre(x, scheme.suppression)[0], scheme, eps)
+    return general_form(centre(x, scheme.fields[-1])[0], scheme, eps)
 
 
 @quiet

@@ -19,19 +19,18 @@ def own_two(view: View, shape: Shape, theme: str) -> None:
     st.markdown(
         f"Two schemes, and whether they are one on {shape_words(shape)}: by their fields, and on random tensors."
     )
-    schemes = [
-        _chosen(view, side, shape, column) for side, column in zip(SIDES, st.columns(2, gap="large"), strict=True)
-    ]
+    columns = st.columns(len(SIDES), gap="large")
+    left, right = (_chosen(view, side, shape, column) for side, column in zip(SIDES, columns, strict=True))
     with st.container():
-        if None not in schemes:
-            _verdict(*schemes, shape, view, theme)
+        if left is not None and right is not None:
+            _verdict(left, right, shape, view, theme)
 
 
 def _chosen(view: View, side: str, shape: Shape, column: DeltaGenerator) -> Scheme | None:
     """The controls of one side, and what they say; None where that is no scheme on this shape."""
     with column:
         try:
-            scheme, error = scheme_of(view, side), None
+            scheme, error = scheme_of(view, side), ""
             scheme.check(shape, WORK)
         except InvalidInput as wrong:
             scheme, error = None, str(wrong)
@@ -51,7 +50,7 @@ def _chosen(view: View, side: str, shape: Shape, column: DeltaGenerator) -> Sche
         for name, label in FIELD_LABELS.items():
             st.text_input(label, key=f"{PREFIX}{side}_{name}", **KEPT, placeholder="no such step", help=HOW)
         with st.container():
-            if error:
+            if scheme is None:
                 st.error(sentence(error))
                 return None
             same = [row.name for row in same_as(scheme, shape)]

@@ -30,8 +30,12 @@ def controls(view: View, scheme: Scheme) -> None:
 def picture_controls() -> None:
     """How the cube is drawn; above it."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control("Colour by", list(COLOURS), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__)
-        st.segmented_control("View", list(VIEW_NAMES), key="view", **KEPT, required=True, format_func=VIEW_NAMES.__getitem__)
+        st.segmented_control(
+            "Colour by", list(COLOURS), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
+        )
+        st.segmented_control(
+            "View", list(VIEW_NAMES), key="view", **KEPT, required=True, format_func=VIEW_NAMES.__getitem__
+        )
 
 
 def focus_controls(view: View, scheme: Scheme) -> None:

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import streamlit as st
 
-from normviz.core.fields import AXIS, Index
+from normviz.core.fields import AXIS, Field, Index
 from normviz.core.normalize import Normalized, quiet
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.statistics import element, saturation, statistics_table
@@ -68,10 +68,10 @@ def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, 
         st.write("No statistics: the tensor passes unchanged.")
         return
     table = statistics_table(x, scheme, result)
-    kinds = {}
-    if scheme.summation is not None:
+    kinds: dict[str, tuple[np.ndarray, Field]] = {}
+    if scheme.summation is not None and result.mean is not None:
         kinds["mean"] = result.mean, scheme.summation
-    if scheme.suppression is not None:
+    if scheme.suppression is not None and result.deviation is not None:
         kinds["divisor"] = result.deviation / scheme.scale(x.shape), scheme.suppression
     left, right = st.columns(2)
     with left:

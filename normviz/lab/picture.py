@@ -50,11 +50,11 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
 
 
 def _levels(colour: str, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
-    if colour == "field" or (colour == "statistic" and scheme.field is None):
+    if colour in ("value", "normalized"):
+        return cube.value_levels(x if colour == "value" else result.xhat)
+    if colour == "field" or scheme.field is None:
         return cube.plain_levels(x.shape)
-    if colour == "statistic":
-        return cube.statistic_levels(x.shape, scheme.field)
-    return cube.value_levels(x if colour == "value" else result.xhat)
+    return cube.statistic_levels(x.shape, scheme.field)
 
 
 def _legend(colour: str, scheme: Scheme, theme: str, gaps: bool) -> None:

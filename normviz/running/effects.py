@@ -1,4 +1,4 @@
-"""What follows from batch norm's statistics being a mini-batch's: bias, noise, companions, shards, and what goes wrong.
+"""What follows from batch norm's statistics being a mini-batch's: bias, noise, shards, and what goes wrong.
 
 `frozen` are the statistics of evaluation: running averages after the last step, whose weights evaluation uses.
 """
@@ -37,14 +37,14 @@ from normviz.running.stream import (
 SIZES = (2, 3, 4, 6, 8, 16, 32, 64, 128)
 """Batch sizes over which bias and noise are measured."""
 
-CASES = 2**18
-"""Digits that are drawn for each of them."""
+DRAWN = 2**18
+"""Digits that are drawn for each of these sizes."""
 
 DRAWS = 64
 """Mini-batches in which one example is looked at."""
 
-COMPANIONS = tuple(key for key, row in SCHEMES.items() if row.acts_on == "activation" and key != "custom")
-"""The schemes that may make an example depend on its companions."""
+COMPARED = tuple(row for key, row in SCHEMES.items() if row.acts_on == "activation" and key != "custom")
+"""The schemes of which it is asked whether an example's output depends on the other examples in the batch."""
 
 
 class Sampled(NamedTuple):
@@ -88,7 +88,7 @@ def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
     rng = np.random.default_rng([setting.seed, 4])
     rows = []
     for size in sizes:
-        chosen = rng.integers(0, len(own.mean), (size, CASES // size))
+        chosen = rng.integers(0, len(own.mean), (size, DRAWN // size))
         batch = merge(np.ones(size), own.mean[chosen], own.variance[chosen])
         rows.append((batch.variance.mean(0), batch.mean.std(0), np.sqrt(batch.variance).std(0)))
     variance, mean_error, deviation_error = map(np.stack, zip(*rows, strict=True))
@@ -104,12 +104,10 @@ def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
     )
 
 
-def companions(
-    setting: Setting, schemes: Sequence[Scheme] = tuple(map(SCHEMES.get, COMPANIONS)), example: int = 0
-) -> dict[str, np.ndarray]:
-    """The output x̂ of one test digit beside others, at the middle of the picture: key -> (DRAWS, C).
+def among_others(setting: Setting, schemes: Sequence[Scheme] = COMPARED, example: int = 0) -> dict[str, np.ndarray]:
+    """The output x̂ of one test digit in many mini-batches, at the middle of the picture: key -> (DRAWS, C).
 
-    Each draw is another mini-batch of the setting's size: the example and companions from the training digits.
+    Each draw is another mini-batch of the setting's size: the example, and others from the training digits.
     """
     others = summed(digits()[0], setting)
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAWS, setting.batch))
@@ -158,7 +156,7 @@ def in_batches_of(setting: Setting, size: int, eps: float = DEFAULT_EPS) -> tupl
 def one_class_at_a_time(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> Mapping[str, np.ndarray]:
     """The mean output of each class's test digits, (10, C), by the mode that a batch of nothing else goes through."""
     pictures, labels = digits(test=True)
-    found = {"eval": [], "train": []}
+    found: dict[str, list[np.ndarray]] = {"eval": [], "train": []}
     for label in np.unique(labels):
         z = summed(pictures[labels == label], setting, STEPS - 1)
         found["eval"].append(batch_statistics(infer(z, *frozen, eps)).mean)

@@ -26,13 +26,16 @@ class Followed:
     population: np.ndarray
 
 
+Values = Sequence[float] | np.ndarray
+
+
 @dataclass(frozen=True)
 class Curve:
     """Values over x: a line, or markers where each point was measured."""
 
     name: str
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Values
+    y: Values
     measured: bool = False
 
 

@@ -30,12 +30,12 @@ SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 OFFSETS = tuple(float(offset) for offset in np.linspace(-1, 1, 9))
 
 sampled = st.cache_data(max_entries=16, show_spinner=False)(effects.sampled)
-companions = st.cache_data(max_entries=16, show_spinner=False)(lambda setting: effects.companions(setting))
+among_others = st.cache_data(max_entries=16, show_spinner=False)(lambda setting: effects.among_others(setting))
 
 
-def choose() -> str:
+def choose() -> None:
     """What is shown below the stream."""
-    return st.segmented_control(
+    st.segmented_control(
         "Below", PANELS, key=PREFIX + "panel", **KEPT, required=True, format_func=PANELS.__getitem__,
         label_visibility="collapsed",
     )  # fmt: skip
@@ -75,7 +75,7 @@ def bias(view: View, theme: str) -> None:
     plot(panels_figure([panel], 1, theme), "effect", f"{title}: {small} at a batch of 2, towards 1 for large.", "25rem")
     text = (
         f"At N = {effects.SIZES[0]} a batch sees **{small}** of the variance on average, and times m/(m−1) "
-        f"**{figures(found.corrected[0, unit] / whole)}** (measured over {effects.CASES:,} draws)."
+        f"**{figures(found.corrected[0, unit] / whole)}** (measured over {effects.DRAWN:,} draws)."
     )
     if setting.side > 1:
         m = float(found.elements[0, 0])
@@ -149,18 +149,16 @@ def folding(view: View, statistics: Moments) -> None:
 def beside_others(view: View, theme: str) -> None:
     """The output of one example in many mini-batches, by scheme."""
     setting, unit = setting_of(view), view["unit"] - 1
-    found = {key: outputs[:, unit] for key, outputs in companions(_still(setting)).items()}
+    found = {key: outputs[:, unit] for key, outputs in among_others(_still(setting)).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
     rows = {f"{SCHEMES[key].label}  <b>{figures(spread[key])}</b>": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
-    alt = (
-        f"Output of one test digit beside {effects.DRAWS} random draws of companions, by scheme: only {varying} spread."
-    )
+    alt = f"Output of one test digit in {effects.DRAWS} random mini-batches, by scheme: only {varying} spread."
     axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAWS} batches of {setting.batch}"
     plot(strips(rows, axis, theme), "effect", alt, "27rem")
     st.markdown(
         f"Beside each name: largest minus smallest x̂. {sentence(' and '.join(varying)) or 'No scheme'} lets it depend "
-        "on the companions, a noise that regularizes; the others look at the example alone."
+        "on the other examples in the batch, a noise that regularizes; the other schemes look at the example alone."
     )
 
 

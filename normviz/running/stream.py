@@ -19,7 +19,7 @@ from normviz.core.transformations import LAYERS
 from normviz.data.digits import SIDE, cut_patches, load_digits
 
 BATCH = SCHEMES["batch"]
-PER_DIGIT = SCHEMES["instance"].field
+PER_DIGIT = SCHEMES["instance"].fields[-1]
 """The field of one digit's own statistics: all its positions, a unit at a time."""
 
 STEPS, UNITS = 200, 4

@@ -20,7 +20,7 @@ Lengths = Callable[[View], dict[str, int]]
 _CUSTOM = SCHEMES["custom"]
 RULES = {
     f"{side}_{size}": (size, str(rule))
-    for side, field in (("a", _CUSTOM.summation), ("b", _CUSTOM.suppression))
+    for side, field in zip("ab", _CUSTOM.fields, strict=True)
     for size, rule in zip(SIZES, field.rules, strict=True)
 }
 """Keys of the custom scheme's rules, with their axis and default: a_n … a_c summation, b_n … b_c suppression."""
@@ -86,10 +86,9 @@ def _rule(size: str, lengths: Lengths) -> Callable[[Any, View], str]:
             rule = Rule.parse(value)
         except InvalidInput:
             return choice(options)(value, view)
-        if rule.kind == "groups":
-            rule = Rule("groups", closest(divisors(n), rule.parameter))
-        elif rule.kind == "window":
-            rule = Rule("window", min(rule.parameter, MAX_RADIUS))
+        if rule.parameter is not None:
+            nearest_one = closest(divisors(n) if rule.kind == "groups" else range(MAX_RADIUS + 1), rule.parameter)
+            rule = Rule(rule.kind, nearest_one)
         return str(rule.canonical(n))
 
     return nearest

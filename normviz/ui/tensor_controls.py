@@ -65,7 +65,7 @@ def offer_fit(view: View, limit: int = MAX_ELEMENTS) -> None:
     fitting = fit(view, limit)
     if fitting.items() <= view.items():
         return
-    st.button(f"Use {shape_words(fitting.values())}", on_click=lambda: st.session_state.update(fitting))
+    st.button(f"Use {shape_words(list(fitting.values()))}", on_click=lambda: st.session_state.update(fitting))
 
 
 def window_controls(axes: Sequence[str], prefix: str = "") -> None:

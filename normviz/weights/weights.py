@@ -197,7 +197,7 @@ def power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
     """
     if m.ndim != 2 or not np.all(np.isfinite(m)) or not m.any():
         raise InvalidInput(f"power iteration needs a matrix of finite numbers that are not all 0; this is {m.shape}.")
-    v = _unit(np.random.default_rng(seed).standard_normal(len(m)))
+    v = _unit(np.random.default_rng(seed).standard_normal((len(m),)))
     left, values, _ = np.linalg.svd(m, full_matrices=False)
     start = left.T @ v
     u = _unit(m.T @ v)
@@ -208,15 +208,17 @@ def power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
         us.append(u)
         vs.append(v)
         sigma.append(u @ m.T @ v)
-    sigma, us, vs = np.array(sigma), np.array(us), np.array(vs)
-    along = np.abs(vs @ left[:, 0])
-    turn = np.linalg.norm(vs - np.outer(vs @ left[:, 0], left[:, 0]), axis=1) / np.maximum(along, np.finfo(float).tiny)
+    estimates, u_by_step, v_by_step = np.array(sigma), np.array(us), np.array(vs)
+    along = v_by_step @ left[:, 0]
+    across = np.linalg.norm(v_by_step - np.outer(along, left[:, 0]), axis=1)
+    turn = across / np.maximum(np.abs(along), np.finfo(float).tiny)
     second, part = np.nan, np.nan
     if len(values) > 1 and start[0] != 0:
         second, part = values[1] / values[0], abs(start[1] / start[0])
     falls = second ** (2 * np.arange(steps + 1))
     error_law = part**2 / 2 * (1 - second**2) * falls**2
-    return PowerIteration(sigma, us, vs, 1 - sigma / values[0], turn, error_law, part * falls, values)
+    error = 1 - estimates / values[0]
+    return PowerIteration(estimates, u_by_step, v_by_step, error, turn, error_law, part * falls, values)
 
 
 def _unit(v: np.ndarray) -> np.ndarray:
@@ -269,7 +271,7 @@ def slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
 
     The random a is spectrally normalized too, ‖a‖ = 1; ReLU lets a number through or makes it 0.
     """
-    a = _unit(np.random.default_rng([seed, 3]).standard_normal(k.shape[1]))
+    a = _unit(np.random.default_rng([seed, 3]).standard_normal((k.shape[1],)))
     return np.linalg.norm(((x @ k > 0) * a) @ k.T, axis=1)
 
 
@@ -289,13 +291,15 @@ def differences_from_torch(w: np.ndarray) -> dict[str, float]:
     for scheme in WEIGHT_SCHEMES:
         if scheme.torch is None:
             continue
-        layer = nn.Linear(*m.shape, bias=False, dtype=torch.float64)
+        inputs, units = m.shape
+        layer = nn.Linear(inputs, units, bias=False, dtype=torch.float64)
         layer.weight.data = torch.from_numpy(m.T.copy())
         torch.manual_seed(0)
         # The very text that the page shows of the scheme, so that what is shown is what is compared.
         call = ast.parse(scheme.torch.format(layer="layer"), mode="eval").body
+        assert isinstance(call, ast.Call), call
         parametrize = attrgetter(ast.unparse(call.func).removeprefix("nn."))(nn)
-        made = parametrize(layer, **{option.arg: ast.literal_eval(option.value) for option in call.keywords})
+        made = parametrize(layer, **{str(option.arg): ast.literal_eval(option.value) for option in call.keywords})
         if scheme.gain is not None:
             made.parametrizations.weight.original0.data.fill_(1.0)
         theirs = made.weight.detach().numpy().T

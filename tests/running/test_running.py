@@ -218,19 +218,18 @@ def test_the_bias_is_that_of_batches_that_are_normalized(layer):
     np.testing.assert_allclose(measured, running_effects.sampled(setting, (2,)).expected[0], rtol=0.06)
 
 
-@pytest.mark.parametrize("key", running_effects.COMPANIONS)
+@pytest.mark.parametrize("scheme", running_effects.COMPARED, ids=lambda scheme: scheme.key)
 @pytest.mark.parametrize("layer", running.LAYERS)
-def test_companions_matter_where_the_field_spans_the_batch(key, layer):
-    scheme = SCHEMES[key]
-    (outputs,) = running_effects.companions(Setting(layer, 4), [scheme]).values()
+def test_other_examples_matter_where_the_field_spans_the_batch(scheme, layer):
+    (outputs,) = running_effects.among_others(Setting(layer, 4), [scheme]).values()
     assert outputs.shape == (running_effects.DRAWS, UNITS)
     spans = any(field.rules[0].kind != "own" for field in scheme.fields)
     assert (np.ptp(outputs, axis=0) > 0.1).any() == spans
     assert spans or (np.ptp(outputs, axis=0) == 0).all()
 
 
-def test_companions_matter_less_in_large_batches():
-    spread = [running_effects.companions(Setting(batch=n), [SCHEMES["batch"]])["batch"].std(0) for n in (4, 16, 64)]
+def test_other_examples_matter_less_in_large_batches():
+    spread = [running_effects.among_others(Setting(batch=n), [SCHEMES["batch"]])["batch"].std(0) for n in (4, 16, 64)]
     assert (spread[0] > spread[1]).all()
     assert (spread[1] > spread[2]).all()
 

@@ -159,7 +159,7 @@ def test_only_the_open_panel_is_computed(monkeypatch):
     def refuse(*_):
         raise AssertionError("computed")
 
-    for name in ("sampled", "companions", "shards", "in_batches_of", "too_early", "one_class_at_a_time", "shifted"):
+    for name in ("sampled", "among_others", "shards", "in_batches_of", "too_early", "one_class_at_a_time", "shifted"):
         monkeypatch.setattr(running_effects, name, refuse)
     open_page(panel="folding", seed="91")
 
@@ -175,7 +175,7 @@ def test_the_panels_numbers_are_the_cores():
     shown = {
         trace["name"].split("  ")[0]: numbers(trace["x"]) for trace in traces(open_page(panel="companions"), "effect")
     }
-    for key, outputs in running_effects.companions(setting).items():
+    for key, outputs in running_effects.among_others(setting).items():
         np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
 
 
