@@ -1,4 +1,4 @@
-"""Schemes side by side: for each what it shares, learns, keeps and depends on, derived from its fields."""
+"""Schemes side by side: for each what it shares and learns, its state, and what it depends on, derived from its fields."""
 
 from collections.abc import Callable
 
@@ -34,18 +34,18 @@ def learned(scheme: Scheme, shape: Shape) -> str:
     return ", ".join(f"{row.name} {row.here}" for row in rows) or "nothing"
 
 
-def kept(scheme: Scheme, shape: Shape) -> str:
-    """The state that is kept beside the parameters, for inference."""
+def state(scheme: Scheme, shape: Shape) -> str:
+    """The state that a layer updates in training and uses for inference."""
     return ", ".join(scheme.keeps) or "nothing"
 
 
 def on_batch(scheme: Scheme, shape: Shape) -> str:
-    """Whether one case's result depends on the other cases."""
-    return "yes: statistics span the cases" if spans(scheme, "N") else "no"
+    """Whether the output of one example depends on the others in the batch."""
+    return "yes: statistics span the examples" if spans(scheme, "N") else "no"
 
 
-def single_case(scheme: Scheme, shape: Shape) -> str:
-    """What is left with one case."""
+def single_example(scheme: Scheme, shape: Shape) -> str:
+    """What is left with a single example."""
     one = (1, *shape[1:])
     hollow = degenerate(scheme, one)
     if hollow:
@@ -57,7 +57,7 @@ def single_case(scheme: Scheme, shape: Shape) -> str:
 def sequences(scheme: Scheme, shape: Shape) -> str:
     """Whether sequences of different lengths, with time along H, leave a step's result alone."""
     if spans(scheme, "N"):
-        return "no: a late step has fewer cases"
+        return "no: a late step has fewer examples"
     return "no: padding would count" if spans(scheme, "H") else "yes"
 
 
@@ -66,9 +66,9 @@ PROPERTIES: dict[str, Callable[[Scheme, Shape], str]] = {
     "Shared": lambda scheme, shape: shared_words(scheme),
     "Statistics": statistics,
     "Learned": learned,
-    "Kept for inference": kept,
+    "State for inference": state,
     "Depends on the batch": on_batch,
-    "Works with N = 1": single_case,
+    "Works with N = 1": single_example,
     "Sequences of different lengths, time along H": sequences,
 }
 """What the schemes are compared in, in words by scheme and shape."""

@@ -31,7 +31,7 @@ class Axis:
 
 
 AXIS = {
-    "N": Axis("n", "N", "case", "cases"),
+    "N": Axis("n", "N", "example", "examples"),
     "H": Axis("h", "H", "row", "rows"),
     "W": Axis("w", "W", "column", "columns"),
     "C": Axis("c", "C", "channel", "channels"),

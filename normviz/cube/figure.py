@@ -55,7 +55,7 @@ def cube_figure(
     titles: Sequence[str],
     theme: str = "light",
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
-    block_name: str = "case",
+    block_name: str = "example",
     copies: Sequence[str] = (),
 ) -> go.Figure:
     """The figure of a tensor of this shape, once or several times in a row.

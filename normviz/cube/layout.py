@@ -47,7 +47,7 @@ def folded(shape: Shape) -> Layout:
 
 
 def unfolded(shape: Shape) -> Layout:
-    """N blocks of W × C × H, in rows, cases in reading order."""
+    """N blocks of W × C × H, in rows, examples in reading order."""
     n, h, w, c = shape
     aside = max(GAP, min(c // 2, w))  # so that a block's depth does not hide its neighbour
     wanted = min(n, ceil(sqrt(n * 2 * (h + GAP) / (w + aside))))  # about twice as wide as high
@@ -76,7 +76,7 @@ def surface(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2
     """The layout of a view and its outer faces. Their number grows with the surface, not with the volume.
 
     `roles` says which axis of the tensor takes the place of N, H, W and C: (2, 0, 1, 3) for conv weights, whose
-    input channels are drawn as cases are.
+    input channels are drawn as examples are.
     """
     drawn = VIEWS[view](tuple(shape[axis] for axis in roles))
     ids = np.arange(prod(shape)).reshape(shape).transpose(roles).reshape(-1)

@@ -8,7 +8,7 @@ from normviz.core.schemes import Scheme
 
 
 def field_words(field: Field, index: Index, shape: Shape, axes: Sequence[str]) -> str:
-    """The box of an element: "96 elements: all h, w, c of case 2"."""
+    """The box of an element: "96 elements: all h, w, c of example 2"."""
     full, rest = [], []
     for rule, (lo, hi), n, name in zip(field.rules, field.box(index, shape), shape, axes, strict=True):
         axis = AXIS[name]

@@ -11,7 +11,7 @@ from normviz.ui.figures import statistics_map
 
 
 def place(scheme: Scheme, index: Index) -> str:
-    """Where an element is: "case 2, row 2, column 0, channel 4"."""
+    """Where an element is: "example 2, row 2, column 0, channel 4"."""
     return ", ".join(f"{AXIS[axis].one} {i}" for axis, i in zip(scheme.axes, index, strict=True))
 
 

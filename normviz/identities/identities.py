@@ -81,7 +81,7 @@ Compute = Callable[[np.ndarray, Scheme, float], np.ndarray]
 
 @quiet
 def of_centred(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """x̂ of the input with its mean over the scheme's suppression field taken off: x - E_B[x]."""
+    """x̂ of the input minus its mean over the scheme's suppression field: x - E_B[x]."""
     return general_form(centre(x, scheme.fields[-1])[0], scheme, eps)
 
 
@@ -172,7 +172,7 @@ _ROWS = (
         "Group norm with one group is layer norm.",
         _groups(lambda shape: 1),
         _plain("layer"),
-        "One group holds all channels of a case.",
+        "One group holds all channels of an example.",
         sources=("G01",),
     ),
     Identity(
@@ -180,7 +180,7 @@ _ROWS = (
         "Group norm with C groups is instance norm.",
         _groups(lambda shape: shape[-1]),
         _plain("instance"),
-        "Each group holds one channel of a case.",
+        "Each group holds one channel of an example.",
         sources=("G02",),
     ),
     Identity(
@@ -188,16 +188,16 @@ _ROWS = (
         "With one channel, layer norm is instance norm.",
         _plain("layer"),
         _plain("instance"),
-        "The only channel of a case is its whole layer.",
+        "The only channel of an example is its whole layer.",
         one("C"),
         sources=("I03",),
     ),
     Identity(
         "one-case",
-        "With one case, batch norm is instance norm.",
+        "With one example, batch norm is instance norm.",
         _plain("batch"),
         _plain("instance"),
-        "The only case is the whole mini-batch.",
+        "The only example is the whole mini-batch.",
         one("N"),
         sources=("I02",),
     ),
@@ -211,7 +211,7 @@ _ROWS = (
     ),
     Identity(
         "over-positions-one-case",
-        "… and so, with one case, it is batch norm.",
+        "… and so, with one example, it is batch norm.",
         _plain("layer-spatial"),
         _plain("batch"),
         "It holds for that reading of layer norm only.",
@@ -223,7 +223,7 @@ _ROWS = (
         "Behind a dense layer (N, C), both readings of layer norm are one.",
         _plain("layer"),
         _plain("layer-channels"),
-        "Without positions, the channels of a case are its whole layer.",
+        "Without positions, the channels of an example are its whole layer.",
         one("HW"),
     ),
     Identity(
@@ -247,7 +247,7 @@ _ROWS = (
     ),
     Identity(
         "layer-is-batch-at-one-case",
-        "“With one case, layer norm is batch norm.”",
+        "“With one example, layer norm is batch norm.”",
         _plain("layer"),
         _plain("batch"),
         "Layer norm mixes the channels, and batch norm never does.",
@@ -270,7 +270,7 @@ _ROWS = (
         "“Layer norm takes its statistics across the batch, not across channels.”",
         _plain("layer"),
         _plain("batch"),
-        "It is the other way round: a case's statistics come from that case alone, over all its channels.",
+        "It is the other way round: an example's statistics come from that example alone, over all its channels.",
         several("NC"),
         holds=False,
         sources=("L06",),
@@ -300,7 +300,7 @@ _ROWS = (
         "“RMS norm is layer norm.”",
         _plain("rms"),
         _plain("layer-channels"),
-        "Nothing takes the mean off; only where that is 0 already, the two agree.",
+        "Nothing subtracts the mean; the two agree only where it is 0 already.",
         holds=False,
         sources=("R01",),
     ),

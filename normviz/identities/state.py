@@ -19,7 +19,7 @@ TITLE = (
 PANELS = {"same": "The same", "belief": "Refuted", "own": "Two of your own"}
 SHARED = (*SIZES, "data", "seed", "eps")
 SIDES = ("left", "right")
-FIELD_LABELS = {"mean": "Mean taken off over", "divide": "Divided by the root mean square over"}
+FIELD_LABELS = {"mean": "Mean subtracted over", "divide": "Divided by the root mean square over"}
 """The two fields of a scheme of one's own, by the last part of their names in the link."""
 
 HOW = (

@@ -107,7 +107,9 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
 def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
     """x̂ of the locked element over the contrast of the whole tensor, for several ε: linear, then saturated."""
     if scheme.suppression is None or scheme.eps is None:
-        st.write("Nothing is divided here, or without ε: x̂ follows the contrast, or does not see it at all.")
+        st.write(
+            "Nothing divides here, or it divides without ε: x̂ is proportional to the contrast, or does not depend on it."
+        )
         return
     response_chart(saturation(x, scheme, focus), eps, theme)
     st.caption(
@@ -117,13 +119,13 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
 
 
 def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:
-    """The locked element's case and channel as a picture, before and after."""
+    """The locked element's example and channel as a picture, before and after."""
     n, _, _, c = focus
     if scheme.acts_on == "weight" or min(x.shape[1:3]) == 1:
-        st.write("No picture: it takes cases with rows and columns, as “One image” or “Photograph” has them.")
+        st.write("No picture: it takes examples with rows and columns, as “One image” or “Photograph” has them.")
         return
-    images = {f"before: x of case {n}, channel {c}": x[n, :, :, c], "after: x̂": result.xhat[n, :, :, c]}
-    alt = f"The channel {c} of case {n} as a grey picture before and after {scheme.name}."
+    images = {f"before: x of example {n}, channel {c}": x[n, :, :, c], "after: x̂": result.xhat[n, :, :, c]}
+    alt = f"The channel {c} of example {n} as a grey picture before and after {scheme.name}."
     plot(pictures(images, theme), "picture", alt, "26rem")
     st.caption("Each picture is drawn from its own least number, black, to its largest, white.")
 
@@ -143,7 +145,7 @@ def parameters(scheme: Scheme, x: np.ndarray) -> None:
     """What is learned and what is kept, with the shapes here, in PyTorch and in Keras."""
     rows = snippets.parameter_shapes(scheme, x.shape)
     if not rows:
-        st.write("Nothing is learned and nothing is kept.")
+        st.write("Nothing is learned, and there is no state.")
     else:
         titles = ("Name", "What it is", "Shape here", "In PyTorch", "In Keras")
         st.table([dict(zip(titles, row, strict=True)) for row in rows])

@@ -17,7 +17,7 @@ from normviz.ui.palette import NOT_FINITE, THEMES
 from normviz.ui.tensor import COLOURS
 
 ROLES = {"weight": (2, 0, 1, 3)}
-"""Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where cases do."""
+"""Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where examples do."""
 
 
 def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, theme: str) -> None:

@@ -69,7 +69,7 @@ def bias(view: View, theme: str) -> None:
         Curve("m/(m−1) · E[σ²]", effects.SIZES, found.corrected[:, unit] / whole, measured=True),
     ]
     title = f"Variance of unit {view['unit']} over the population's"
-    here = setting.batch if setting.batch >= effects.SIZES[0] else None  # a single case is not in the picture
+    here = setting.batch if setting.batch >= effects.SIZES[0] else None  # a single example is not in the picture
     panel = Panel(title, curves, "batch size N", level=1.0, log="x", marked=here)
     small = figures(found.variance[0, unit] / whole)
     plot(panels_figure([panel], 1, theme), "effect", f"{title}: {small} at a batch of 2, towards 1 for large.", "25rem")
@@ -198,7 +198,7 @@ def shards(view: View) -> None:
 
 
 def wrong(view: View, seen: Trace, averages: Callable[[], Averages], theme: str) -> None:
-    """One of four ways in which batch norm fails."""
+    """One of the four failures of batch norm."""
     st.segmented_control(
         "Failure", WRONG, key=PREFIX + "wrong", **KEPT, required=True, format_func=WRONG.__getitem__,
         label_visibility="collapsed",

@@ -46,7 +46,7 @@ def scheme_of(view: View) -> Scheme:
 
 def controls(view: View, lengths: Lengths, prefix: str = "") -> None:
     """A rule per axis for the mean and, where it differs, for what divides."""
-    if st.toggle("Take off a mean", key=f"{prefix}centre", **KEPT):
+    if st.toggle("Subtract a mean", key=f"{prefix}centre", **KEPT):
         _rules(lengths(view), prefix, "a")
     if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **KEPT):
         if not view["centre"]:

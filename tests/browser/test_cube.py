@@ -58,7 +58,7 @@ CONTROLS = {
     "epsilon": lambda lab: lab.slide("ε"),
     "gain": lambda lab: lab.number("γ (gain)", "2"),
     "channels": lambda lab: lab.number("C (channels)", "8"),
-    "cases": lambda lab: lab.number("N (cases)", "3"),
+    "cases": lambda lab: lab.number("N (examples)", "3"),
     "data": lambda lab: lab.open_select("Data", "Normal noise"),
     "seed": lambda lab: lab.number("Seed", "3"),
     "colour": lambda lab: lab.pick("Value x"),

@@ -14,13 +14,13 @@ def test_a_link_restores_the_whole_view(lab):
     lab.open(link)
     page = lab.page
     expect(page.locator("h1")).to_have_text("Group normalization")
-    assert [page.get_by_label(label).input_value() for label in ("N (cases)", "H (rows)", "W (columns)")] == [
+    assert [page.get_by_label(label).input_value() for label in ("N (examples)", "H (rows)", "W (columns)")] == [
         "3",
         "5",
         "2",
     ]
     lab.soon(lambda: "n = 2  h = 4  w = 1  c = 5" in lab.readout)
-    expect(page.locator(".stMain")).to_contain_text("20 elements: all h, w of case 2, channels 4 to 5")
+    expect(page.locator(".stMain")).to_contain_text("20 elements: all h, w of example 2, channels 4 to 5")
     lab.page.reload()
     lab.settle()
     lab.soon(lambda: "n = 2  h = 4  w = 1  c = 5" in lab.readout)
@@ -76,12 +76,12 @@ def test_the_figure_follows_when_the_theme_changes(lab):
 
 def test_too_large_a_shape_is_refused_with_one_that_fits(lab):
     lab.open("?scheme=group&groups=3")
-    lab.page.get_by_label("N (cases)").fill("60000")
+    lab.page.get_by_label("N (examples)").fill("60000")
     lab.page.keyboard.press("Enter")
     alert = lab.page.get_by_test_id("stAlert").first
     expect(alert).to_contain_text("60000 × 4 × 4 × 6")
     lab.do(lambda page: page.get_by_role("button", name="Use 682 × 4 × 4 × 6").click())
-    expect(lab.page.get_by_label("N (cases)")).to_have_value("682")
+    expect(lab.page.get_by_label("N (examples)")).to_have_value("682")
     lab.page.wait_for_url("**n=682**")
     assert "scheme=group&groups=3" in lab.page.url  # the other choices stayed
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from strategies import shapes
 
-from normviz.compare.comparison import PROPERTIES, on_batch, reduction, sequences, single_case, spans, table
+from normviz.compare.comparison import PROPERTIES, on_batch, reduction, sequences, single_example, spans, table
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
 
@@ -35,7 +35,7 @@ def test_padding_a_sequence_matters_where_it_is_said_to(key):
 
 @pytest.mark.parametrize("key", OPTIONS)
 def test_one_case(key):
-    words = single_case(SCHEMES[key], SHAPE)
+    words = single_example(SCHEMES[key], SHAPE)
     if words.startswith("only as"):
         (twin,) = (scheme for scheme in SCHEMES.values() if scheme.label == words.removeprefix("only as "))
         x = tensor((1, *SHAPE[1:]))
@@ -56,8 +56,8 @@ def test_the_facts_that_are_known():
     assert rows["Depends on the batch"][1:] == ["no"] * 3
     assert rows["Works with N = 1"][0] == "only as Instance"
     assert rows["Learned"] == ["γ (6,), β (6,)", "γ (3, 2, 6), β (3, 2, 6)", "γ (6,), β (6,)", "nothing"]
-    assert rows["Kept for inference"][0] == "running mean, running variance"
-    assert single_case(SCHEMES["batch"], (4, 1, 1, 6)).startswith("no: a field of one element")
+    assert rows["State for inference"][0] == "running mean, running variance"
+    assert single_example(SCHEMES["batch"], (4, 1, 1, 6)).startswith("no: a field of one element")
 
 
 @given(shapes)

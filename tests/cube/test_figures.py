@@ -292,7 +292,7 @@ def test_titles_and_names_of_blocks_stand_at_their_places():
     scene = figure.layout.scene
     assert [scene[f"{d}axis"].title.text for d in "xyz"] == ["x title", "y title", "z title"]
     (names,) = (trace for trace in figure.data if trace.name == "blocks")
-    assert list(names.text) == ["case 0", "case 1", "case 2", "case 3"]
+    assert list(names.text) == ["example 0", "example 1", "example 2", "example 3"]
     assert len(figure_of((3, 3, 4, 8), "folded").data[-1].text) == 0
 
 

@@ -16,11 +16,11 @@ SHAPE, WEIGHTS = (4, 4, 4, 6), (3, 3, 4, 8)
     ("key", "index", "words"),
     [
         ("batch", (0, 1, 2, 3), "64 elements: all n, h, w of channel 3"),
-        ("layer", (2, 0, 0, 0), "96 elements: all h, w, c of case 2"),
-        ("layer-channels", (2, 1, 3, 0), "6 elements: all c of case 2, row 1, column 3"),
-        ("instance", (3, 0, 0, 5), "16 elements: all h, w of case 3, channel 5"),
-        ("group", (1, 0, 0, 4), "48 elements: all h, w of case 1, channels 3 to 5"),
-        ("divisive", (0, 0, 1, 5), "12 elements: case 0, rows 0 to 1, columns 0 to 2, channels 4 to 5"),
+        ("layer", (2, 0, 0, 0), "96 elements: all h, w, c of example 2"),
+        ("layer-channels", (2, 1, 3, 0), "6 elements: all c of example 2, row 1, column 3"),
+        ("instance", (3, 0, 0, 5), "16 elements: all h, w of example 3, channel 5"),
+        ("group", (1, 0, 0, 4), "48 elements: all h, w of example 1, channels 3 to 5"),
+        ("divisive", (0, 0, 1, 5), "12 elements: example 0, rows 0 to 1, columns 0 to 2, channels 4 to 5"),
     ],
 )
 def test_a_field_in_words(key, index, words):
@@ -38,11 +38,11 @@ def test_a_field_of_weights_in_words(key, words):
 @pytest.mark.parametrize(
     ("rules", "shape", "words"),
     [
-        ("own, own, own, own", SHAPE, "1 element: case 1, row 1, column 0, channel 0"),
+        ("own, own, own, own", SHAPE, "1 element: example 1, row 1, column 0, channel 0"),
         ("full, full, full, full", SHAPE, "384 elements: all n, h, w, c"),
-        ("own, full, full, groups(1)", SHAPE, "96 elements: all h, w, c of case 1"),
-        ("own, full, full, groups(6)", SHAPE, "16 elements: all h, w of case 1, channel 0"),
-        ("own, window(9), own, own", SHAPE, "4 elements: all h of case 1, column 0, channel 0"),
+        ("own, full, full, groups(1)", SHAPE, "96 elements: all h, w, c of example 1"),
+        ("own, full, full, groups(6)", SHAPE, "16 elements: all h, w of example 1, channel 0"),
+        ("own, window(9), own, own", SHAPE, "4 elements: all h of example 1, column 0, channel 0"),
         ("full, full, full, own", (64, 8, 8, 32), "4,096 elements: all n, h, w of channel 0"),
     ],
 )
@@ -52,7 +52,7 @@ def test_any_field_in_words(rules, shape, words):
 
 def test_an_axis_that_is_kept_is_named_even_where_it_has_a_single_index():
     words = wording.field_words(Field.parse("own, full, full, own"), (0, 1, 0, 2), (1, 4, 1, 6), AXES["activation"])
-    assert words == "4 elements: all h, w of case 0, channel 2"
+    assert words == "4 elements: all h, w of example 0, channel 2"
 
 
 @given(shape_fields=shapes_with_fields(1), data=st.data())
@@ -127,11 +127,11 @@ def test_a_window_on_a_single_index_keeps_it():
     [
         (
             "layer",
-            "Layer normalization: lit is the field of the chosen element, 96 elements: all h, w, c of case 2.",
+            "Layer normalization: lit is the field of the chosen element, 96 elements: all h, w, c of example 2.",
         ),
         (
             "rms",
-            "RMS normalization: lit is the field of the chosen element, 6 elements: all c of case 2, row 0, column 0.",
+            "RMS normalization: lit is the field of the chosen element, 6 elements: all c of example 2, row 0, column 0.",
         ),
         ("none", "No normalization: no elements share a statistic."),
     ],

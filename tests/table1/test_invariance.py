@@ -43,7 +43,7 @@ def test_the_papers_cells_in_all_three_answers(paper_cells):
 
 def test_the_reasons_name_what_is_crossed(paper_cells):
     reasons = {(cell.scheme, cell.transformation): cell.reason for cell in paper_cells}
-    assert "spans the cases" in reasons["batch", "weight-matrix-recentering"]
+    assert "spans the examples" in reasons["batch", "weight-matrix-recentering"]
     assert "spans the channels" in reasons["layer", "weight-vector-rescaling"]
     assert "does not see the data" in reasons["weight", "dataset-rescaling"]
 
