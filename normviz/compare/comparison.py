@@ -1,4 +1,4 @@
-"""Schemes side by side: for each what it shares and learns, its state, and what it depends on, derived from its fields."""
+"""Schemes side by side: what each shares and learns, its state, and what it depends on, derived from its fields."""
 
 from collections.abc import Callable
 

@@ -108,7 +108,7 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
     """x̂ of the locked element over the contrast of the whole tensor, for several ε: linear, then saturated."""
     if scheme.suppression is None or scheme.eps is None:
         st.write(
-            "Nothing divides here, or it divides without ε: x̂ is proportional to the contrast, or does not depend on it."
+            "Nothing divides here, or it does without ε: x̂ is proportional to the contrast, or does not depend on it."
         )
         return
     response_chart(saturation(x, scheme, focus), eps, theme)

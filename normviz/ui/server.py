@@ -67,7 +67,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 ROUTES = [Route(PLOTLY_PATH, plotly_js)]
 MIDDLEWARE = [Middleware(GZipMiddleware, minimum_size=1024, compresslevel=3)]
-# Streamlit does not compress its own bundle. At a higher level, compressing would take longer than it saves in transfer.
+# Streamlit does not compress its own bundle. A higher level would cost more time than it saves on the network.
 
 # Until `st.navigation` has run once, Streamlit serves a `pages` folder by itself, without app.py: a server whose first
 # visitor follows a link to another page than the default one would show that page bare.

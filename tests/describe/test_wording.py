@@ -131,7 +131,8 @@ def test_a_window_on_a_single_index_keeps_it():
         ),
         (
             "rms",
-            "RMS normalization: lit is the field of the chosen element, 6 elements: all c of example 2, row 0, column 0.",
+            "RMS normalization: lit is the field of the chosen element, "
+            "6 elements: all c of example 2, row 0, column 0.",
         ),
         ("none", "No normalization: no elements share a statistic."),
     ],
