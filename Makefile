@@ -39,6 +39,6 @@ bench: .venv/dev.stamp chromium
 
 .PHONY: chromium
 chromium:
-	@command -v chromium >/dev/null || { \
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
 	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
 	  $$root apt-get update -qq && $$root apt-get install -y -qq chromium fonts-dejavu-core; }

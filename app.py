@@ -1,18 +1,14 @@
 """The app, a Streamlit script and an ASGI application in one: `streamlit run app.py` serves it."""
 
-from pathlib import Path
-
 import streamlit as st
 
-from normviz.ui.server import MIDDLEWARE, ROUTES, lifespan
+from normviz.ui.server import ICON, MIDDLEWARE, ROUTES, STYLE, lifespan
 
 app = st.App(__file__, lifespan=lifespan, routes=ROUTES, middleware=MIDDLEWARE)
 
 if __name__ == "__main__":
-    shipped = Path(__file__).parent / "normviz" / "ui"
-    # An icon by name, ":material/…:", would make every visitor's browser ask a font server on the internet for it.
-    st.set_page_config(page_title="normviz", page_icon=str(shipped / "icon.png"), layout="wide")
-    st.html(shipped / "style.css")
+    st.set_page_config(page_title="normviz", page_icon=str(ICON), layout="wide")
+    st.html(STYLE)
     pages = [
         st.Page("pages/tensor_lab.py", title="Tensor lab", default=True),
         st.Page("pages/compare.py", title="Compare"),

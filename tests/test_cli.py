@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from strategies import uneven_array
 
-from normviz.__main__ import main
+from normviz.cli import main
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme

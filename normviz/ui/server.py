@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from pkgutil import walk_packages
 
 import plotly
@@ -18,6 +19,10 @@ from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
 import normviz
+
+SHIPPED = Path(__file__).parent
+ICON, STYLE = SHIPPED / "icon.png", SHIPPED / "style.css"
+"""Of the page; an icon by name, ":material/…:", would make every visitor's browser ask a server on the internet."""
 
 PLOTLY_PATH = f"/vendor/plotly-{plotly.__version__}.min.js"
 """The version is in the name, so that a browser may keep it for good."""
@@ -54,7 +59,7 @@ def bring_up() -> None:
     """
     import_module("pandas")
     for module in walk_packages(normviz.__path__, "normviz."):
-        if not module.name.startswith(("normviz.networks", "normviz.__main__")):  # torch comes with the first training
+        if not module.name.startswith("normviz.networks"):  # torch comes with the first training
             import_module(module.name)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from normviz.__main__ import main
+from normviz.cli import main
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, Field
 from normviz.core.schemes import SCHEMES, get_scheme

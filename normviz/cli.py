@@ -1,0 +1,247 @@
+"""The command `normviz`, also `python -m normviz`: the schemes, a tensor normalized, Table 1, and the app served."""
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import normviz
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Field
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.data.samples import as_tensor, read_npy
+
+if TYPE_CHECKING:
+    from normviz.table1.table import Cell
+
+
+def scheme_record(scheme: Scheme) -> dict:
+    """A scheme as plain data: what `normviz schemes --json` prints of it."""
+    named = {
+        name: None if field is None else field.named(scheme.axes)
+        for name, field in (
+            ("summation", scheme.summation),
+            ("suppression", scheme.suppression),
+        )
+    }
+    return {
+        "key": scheme.key,
+        "name": scheme.name,
+        "acts_on": scheme.acts_on,
+        **named,
+        "eps": scheme.eps,
+        "gain": scheme.gain,
+        "bias": scheme.bias,
+        "keeps": scheme.keeps,
+        "weight": scheme.weight,
+        "about": scheme.about,
+        "reference": scheme.reference.text,
+        "url": scheme.reference.url,
+    }
+
+
+def list_schemes(arguments: argparse.Namespace) -> None:
+    """Print every scheme, as JSON or as a table."""
+    records = [scheme_record(scheme) for scheme in SCHEMES.values()]
+    if arguments.json:
+        print(json.dumps(records, ensure_ascii=False, indent=2))
+        return
+    for record in records:
+        named = {name: record[name] for name in ("summation", "suppression") if record[name]}
+        fields = [f"{name} {','.join(rules.values())}" for name, rules in named.items()]
+        print(f"{record['key']:24}{record['acts_on']:12}{'; '.join(fields) or '–'}\n{'':24}{record['reference']}")
+
+
+def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
+    """The scheme of that key with the parameters, and for the custom one the rules, that were given."""
+    scheme = get_scheme(key, arguments.groups, arguments.radius)
+    if arguments.field is None or scheme.key != "custom":
+        return scheme
+    field = Field.parse(arguments.field, scheme.axes)
+    return scheme.with_fields(field, field)
+
+
+def normalize_file(arguments: argparse.Namespace) -> None:
+    """Normalize a .npy file into another; the output appears whole or not at all."""
+    scheme = chosen_scheme(arguments.scheme, arguments)
+    if arguments.field is not None and scheme.key != "custom":
+        raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")
+    try:
+        content = arguments.input.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{arguments.input} cannot be read: {error.strerror}.") from error
+    array = read_npy(content)
+    x = as_tensor(array, str(arguments.input))
+    if array.ndim != 4:
+        raise InvalidInput(f"{arguments.input} has {array.ndim} axes; {', '.join(scheme.axes)} are needed.")
+    if not np.isfinite(x).all():
+        raise InvalidInput(
+            f"{arguments.input} holds {np.sum(~np.isfinite(x)):,} NaN or infinite values; finite ones are needed."
+        )
+    y = normalize(x, scheme, arguments.eps).y
+    if not np.isfinite(y).all():
+        raise InvalidInput(f"{arguments.input} holds numbers that are too large: their statistics overflow {x.dtype}.")
+    write_npy(arguments.output, y)
+
+
+def write_npy(path: Path, array: np.ndarray) -> None:
+    """Write a .npy file at exactly this path, replacing it only once it is complete."""
+    temporary = path.parent / f".{path.name}.{os.getpid()}"
+    try:
+        with open(temporary, "xb") as stream:
+            np.save(stream, array, allow_pickle=False)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def print_table1(arguments: argparse.Namespace) -> int:
+    """Predict, measure and train the cells of Table 1 (Ba et al. 2016), and print them; 1 where answers disagree."""
+    need("train", "torch", "sklearn")
+    from normviz.networks.setting import Setting
+    from normviz.table1.table import measure
+
+    keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
+    if arguments.field is not None and "custom" not in keys:
+        keys.append("custom")
+    names = {field.name for field in dataclasses.fields(Setting)}
+    given = {name: value for name, value in vars(arguments).items() if name in names and value is not None}
+    cells = measure([chosen_scheme(key, arguments) for key in keys], Setting(**given))
+    if arguments.json:
+        print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
+        return tell_disagreements(cells)
+    words = {True: "invariant", False: "not", None: "–"}
+    print(f"{'':48}{'paper':>10}{'predicted':>11}{'forward gap':>13}{'training gap':>14}{'at equal rate':>15}")
+    for cell in cells:
+        predicted = "degenerate" if cell.degenerate else words[cell.predicted]
+        gaps = f"{cell.forward_gap:13.0e}{cell.training_gap:14.0e}{cell.training_gap_equal_lr:15.0e}"
+        mark = "" if cell.agrees else "  disagree"
+        mark += f"  {cell.unanswered}" if cell.unanswered else ""
+        print(f"{cell.scheme:24}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
+    return tell_disagreements(cells)
+
+
+def tell_disagreements(cells: Sequence["Cell"]) -> int:
+    """Say on stderr which cells' answers disagree; 1 where there are any, else 0."""
+    wrong = [cell for cell in cells if not cell.agrees]
+    for cell in wrong:
+        print(f"normviz: the answers on {cell.scheme} × {cell.transformation} disagree.", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def serve(arguments: argparse.Namespace) -> None:
+    """Serve the app, from whatever folder, until it is interrupted."""
+    need("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
+    os.chdir(app_folder())  # where Streamlit looks for its settings, .streamlit/config.toml
+    # In place of this process, so that whoever ends it ends the server.
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(arguments.port)])
+
+
+def app_folder() -> Path:
+    """The folder with app.py, pages/ and .streamlit/: in an installation inside of the package, else the checkout."""
+    package = Path(normviz.__file__).parent
+    return next(folder for folder in (package / "app", package.parent) if (folder / "app.py").exists())
+
+
+def need(extra: str, *libraries: str) -> None:
+    """Raise InvalidInput, with what to install, where a library that a command needs is missing."""
+    missing = [name for name in libraries if find_spec(name) is None]
+    if missing:
+        raise InvalidInput(f"this needs {', '.join(missing)}; pip install 'normviz[{extra}]' brings all that it needs.")
+
+
+class Parser(argparse.ArgumentParser):
+    """Usage errors in one line, as all bad input is told."""
+
+    def error(self, message: str) -> None:
+        """Raise what argparse would have printed with the usage."""
+        raise InvalidInput(f"{message} (see normviz --help)")
+
+
+def build_parser() -> Parser:
+    """The command line."""
+    parser = Parser(
+        prog="normviz",
+        description="See and test normalization in deep learning.",
+    )
+    parser.add_argument("--version", action="version", version=f"normviz {normviz.__version__}")
+    jobs = parser.add_subparsers(required=True, metavar="schemes | normalize | table1 | serve", parser_class=Parser)
+    job = jobs.add_parser("schemes", help="list the schemes with their fields and papers")
+    job.add_argument("--json", action="store_true")
+    job.set_defaults(run=list_schemes)
+    job = jobs.add_parser("normalize", help="normalize a .npy tensor (N, H, W, C)")
+    job.add_argument("--scheme", required=True, metavar="KEY", help=", ".join(SCHEMES))
+    job.add_argument("--groups", type=int, metavar="G", help="number of groups")
+    job.add_argument("--radius", type=int, metavar="R", help="radius of the windows")
+    job.add_argument("--eps", type=float, metavar="E", help="ε, from 0; the scheme's own by default")
+    job.add_argument(
+        "--field",
+        metavar="N=full,H=own,…",
+        help="rules of the custom scheme: own, full, groups(G), window(R)",
+    )
+    job.add_argument("input", type=Path, metavar="IN.npy")
+    job.add_argument("output", type=Path, metavar="OUT.npy")
+    job.set_defaults(run=normalize_file)
+    add_table1(jobs)
+    job = jobs.add_parser("serve", help="serve the app")
+    job.add_argument("--port", type=int, default=8501, metavar="P", help="8501 by default")
+    job.set_defaults(run=serve)
+    return parser
+
+
+def add_table1(jobs: argparse._SubParsersAction) -> None:
+    """The options of `table1`; what is not given is left to `Setting`."""
+    job = jobs.add_parser(
+        "table1",
+        help="Table 1 of Ba et al. 2016: predicted, measured forward, and trained",
+    )
+    job.add_argument(
+        "--schemes",
+        default="batch,weight,layer",
+        metavar="K,K",
+        help=", ".join(SCHEMES),
+    )
+    job.add_argument("--layer", help="dense or conv")
+    job.add_argument("--delta", type=float, metavar="D", help="δ > 0 of the re-scalings")
+    job.add_argument("--eps", type=float, metavar="E", help="ε of every scheme, from 0")
+    job.add_argument("--dtype", help="float64, float32, bfloat16 or float16")
+    job.add_argument("--optimizer", help="sgd, momentum or adam")
+    job.add_argument("--rate", type=float, help="learning rate")
+    for name, text in (
+        ("steps", "of training"),
+        ("batch", "cases in a mini-batch"),
+        ("width", "units or channels"),
+    ):
+        job.add_argument(f"--{name}", type=int, help=text)
+    job.add_argument("--depth", type=int, help="normalized layers, 1 to 4")
+    job.add_argument("--groups", type=int, metavar="G", help="number of groups")
+    job.add_argument("--radius", type=int, metavar="R", default=2, help="radius of the windows")
+    job.add_argument(
+        "--field",
+        metavar="N=full,…",
+        help="rules of the custom scheme, which this adds",
+    )
+    job.add_argument("--device", help="auto, cpu, cuda or mps")
+    job.add_argument("--seed", type=int)
+    job.add_argument("--json", action="store_true")
+    job.set_defaults(run=print_table1)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; 0, 1 where answers disagree, or 2 with one line on stderr for bad input."""
+    try:
+        arguments = build_parser().parse_args(argv)
+        return arguments.run(arguments) or 0
+    except InvalidInput as error:
+        print(f"normviz: {error}", file=sys.stderr)
+        return 2
