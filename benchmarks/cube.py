@@ -15,10 +15,10 @@ from math import prod
 from statistics import median
 from time import perf_counter
 
-from browsing import ROOT, Visit, browser, served
+import paths  # noqa: F401  (normviz and the helpers of the tests)
+from browsing import browser, served
 from playwright.sync_api import Browser
-
-sys.path.insert(0, str(ROOT))
+from visit import Visit
 
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize

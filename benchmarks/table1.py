@@ -14,19 +14,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import numpy as np
+import paths  # noqa: F401  (normviz and the helpers of the tests)
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, stack_module_state, vmap
 from torch.nn.utils.parametrizations import weight_norm
 from torch.nn.utils.parametrize import register_parametrization
 from torch.overrides import TorchFunctionMode
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme

@@ -9,6 +9,7 @@ trained. For the server's first visitor, who waits for torch to be imported, and
 import argparse
 from statistics import median
 
+import paths  # noqa: F401  (normviz and the helpers of the tests)
 from browsing import browser, served
 from playwright.sync_api import Browser, Page
 

@@ -1,64 +1,13 @@
-"""What the benchmarks do in a browser: serve a page, open it, press keys, move the pointer, and take the times."""
+"""One visit to a page that shows the cube: open it, press keys, move the pointer, and take the times."""
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import urlopen
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-CHROMIUM_ARGS = [
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-]
+PROBE = Path(__file__).with_name("probe.js")
 PATIENCE = 60_000  # ms
 POINTS = [(0.40, 0.40), (0.60, 0.60), (0.45, 0.62), (0.55, 0.38)]
 """Where the pointer goes, as fractions of the cube's width and height."""
-
-
-@contextmanager
-def served(script: str) -> Iterator[str]:
-    """Serve a Streamlit script; gives its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(240):
-            try:
-                urlopen(f"{url}/_stcore/health", timeout=5).close()
-                break
-            except OSError:
-                if process.poll() is not None:
-                    raise RuntimeError(f"{script} ended while starting") from None
-                time.sleep(0.25)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-@contextmanager
-def browser() -> Iterator[Browser]:
-    """Chromium, headless, drawing in software."""
-    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGS)
-        yield chromium
-        chromium.close()
 
 
 class Visit:
@@ -69,7 +18,7 @@ class Visit:
         self.context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE)
-        self.page.add_init_script(path=HERE / "probe.js")
+        self.page.add_init_script(path=PROBE)
         self.http = 0
         network = self.context.new_cdp_session(self.page)
         network.send("Network.enable")

@@ -1,0 +1,78 @@
+"""A served app and a Chromium, for the tests in a browser and for the benchmarks."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+]
+STARTUP = 60
+"""Seconds within which a server answers."""
+
+
+@contextmanager
+def served(script: str) -> Iterator[str]:
+    """Serve a Streamlit script until the block ends; gives the server's address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
+    url = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+        try:
+            if not _answers(process, f"{url}/_stcore/health"):
+                log.seek(0)
+                raise RuntimeError(f"{script} was not served within {STARTUP} s:\n{log.read()}")
+            yield url
+        finally:
+            _end(process)
+
+
+def _answers(process: subprocess.Popen, url: str) -> bool:
+    """Whether the address answers before the process ends and the time for its start is over."""
+    end = time.monotonic() + STARTUP
+    while process.poll() is None and time.monotonic() < end:
+        try:
+            urlopen(url, timeout=5).close()
+            return True
+        except OSError:
+            time.sleep(0.1)
+    return False
+
+
+def _end(process: subprocess.Popen) -> None:
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Chromium without a window, drawing WebGL in software: the one on the PATH, or that of the variable CHROMIUM."""
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGS)
+        try:
+            yield chromium
+        finally:
+            chromium.close()
