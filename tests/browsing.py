@@ -7,8 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -26,20 +26,24 @@ STARTUP = 60
 """Seconds within which a server answers."""
 
 
-@contextmanager
-def served(script: str) -> Iterator[str]:
+def served(script: str) -> AbstractContextManager[str]:
     """Serve a Streamlit script until the block ends; gives the server's address."""
+    return serving([sys.executable, "-m", "streamlit", "run", script, "--server.port"])
+
+
+@contextmanager
+def serving(command: Sequence[str | Path], folder: Path = ROOT) -> Iterator[str]:
+    """Run a command that serves, in a folder, until the block ends; the port comes behind it. Gives the address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
     url = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+        process = subprocess.Popen([*command, str(port)], cwd=folder, stdout=log, stderr=log)
         try:
             if not _answers(process, f"{url}/_stcore/health"):
                 log.seek(0)
-                raise RuntimeError(f"{script} was not served within {STARTUP} s:\n{log.read()}")
+                raise RuntimeError(f"{command} has not served within {STARTUP} s:\n{log.read()}")
             yield url
         finally:
             _end(process)

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import stat
@@ -8,10 +9,13 @@ import numpy as np
 import pytest
 from strategies import uneven_array
 
+import normviz
+from normviz import cli
 from normviz.cli import main
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.transformations import TRANSFORMATIONS
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (3, 4, 5, 6)
@@ -222,7 +226,7 @@ def test_a_full_disk_leaves_nothing_behind(files, capsys, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [[], ["denormalize"], ["normalize"], ["schemes", "extra"], ["--loud"]])
 def test_usage_errors_are_told_in_one_line_too(arguments, capsys):
-    assert "python -m normviz --help" in refused(capsys, *arguments)
+    assert "normviz --help" in refused(capsys, *arguments)
 
 
 def test_help_is_no_error(capsys):
@@ -263,3 +267,43 @@ def test_the_command_lists_the_schemes():
     done = command("schemes", "--json")
     assert done.returncode == 0
     assert [record["key"] for record in json.loads(done.stdout)] == list(SCHEMES)
+
+
+def test_a_disagreement_is_named_on_stderr_and_ends_with_1(capsys, monkeypatch):
+    from normviz.table1 import table
+
+    measured = table.measure
+
+    def contradicted(*arguments):
+        first, *others = measured(*arguments)
+        return [dataclasses.replace(first, forward=not first.forward), *others]
+
+    asked = ("table1", "--schemes", "batch", "--steps", "2", "--json")
+    assert run(*asked) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(table, "measure", contradicted)
+    assert run(*asked) == 1
+    printed = capsys.readouterr()
+    assert len(json.loads(printed.out)) == len(TRANSFORMATIONS)
+    assert printed.err == "normviz: the answers on batch × weight-matrix-rescaling disagree.\n"
+
+
+def test_serve_starts_streamlit_where_the_app_and_its_settings_lie(tmp_path, monkeypatch):
+    started = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "execv", lambda program, command: started.append((os.getcwd(), command)))
+    assert run("serve", "--port", 8600) == 0
+    [(folder, command)] = started
+    assert command[1:] == ["-m", "streamlit", "run", "app.py", "--server.port", "8600"]
+    assert os.path.exists(os.path.join(folder, ".streamlit", "config.toml"))
+
+
+def test_a_missing_library_is_named_with_what_to_install(capsys, monkeypatch):
+    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "streamlit" else object())
+    assert "streamlit; pip install 'normviz[app]'" in refused(capsys, "serve")
+
+
+def test_the_version_is_the_packages(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        run("--version")
+    assert capsys.readouterr().out == f"normviz {normviz.__version__}\n"

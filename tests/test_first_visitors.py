@@ -1,14 +1,12 @@
 """A class opens its link on a server that has just started: thirty at once, and nobody sees an error."""
 
 from itertools import cycle, islice
-from pathlib import Path
 
 import pytest
-from browsing import ROOT, served
-from visitors import all_at_once
+from browsing import served
+from visitors import PAGES, all_at_once
 
 CLASS = 30
-PAGES = sorted("" if path.stem == "tensor_lab" else path.stem for path in Path(ROOT, "pages").glob("*.py"))
 
 
 @pytest.mark.parametrize("pages", [[""], PAGES], ids=["one page", "every page"])

@@ -1,4 +1,4 @@
-"""What is installed where: extras and pins agree, and the wheel computes, and serves the app, away from the checkout."""
+"""What is installed where: extras and pins agree, and the wheel computes and serves the app far from the checkout."""
 
 import os
 import re
@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browsing import answering, free_port
+from browsing import ROOT, serving
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from visitors import all_at_once, page_names
+from visitors import PAGES, all_at_once
 
 import normviz
 
-ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["project"]
 
 
@@ -123,13 +122,7 @@ def test_the_wheel_serves_every_page_from_an_empty_folder(wheel, tmp_path):
     (tmp_path / "empty").mkdir()
     where = run(python, tmp_path / "empty", "-c", "import normviz; print(normviz.__file__)").stdout
     assert where.startswith(str(own))
-    port = free_port()
-    command = [python.with_name("normviz"), "serve", "--port", str(port)]
-    with subprocess.Popen(command, cwd=tmp_path / "empty", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        try:
-            url = answering(port, server)
-            visits = all_at_once(url, page_names())
-        finally:
-            server.terminate()
+    with serving([python.with_name("normviz"), "serve", "--port"], tmp_path / "empty") as url:
+        visits = all_at_once(url, PAGES)
     assert [error for visit in visits for error in visit.errors] == []
     assert all(visit.elements > 10 for visit in visits)

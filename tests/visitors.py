@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import websockets
+from browsing import ROOT
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+PAGES = sorted("" if path.stem == "tensor_lab" else path.stem for path in (ROOT / "pages").glob("*.py"))
+"""The addresses of all pages; the tensor lab is the default one."""
 
 
 class Visit(NamedTuple):
