@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.core.errors import InvalidInput
+from normviz.core.text import spoken
 
 AXES = {"activation": ("N", "H", "W", "C"), "weight": ("kh", "kw", "Cin", "Cout")}
 """Names of the four axes, in memory order, of the two kinds of tensor that schemes act on."""
@@ -107,7 +108,7 @@ class Rule:
     def check(self, n: int, axis: str) -> None:
         """Raise InvalidInput when the rule does not fit an axis of length n, naming what would."""
         if self.kind == "groups" and n % self.parameter:
-            raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {_spoken(divisors(n))} do.")
+            raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {spoken(divisors(n))} do.")
 
     def canonical(self, n: int) -> "Rule":
         """The plainest rule with the same effect on an axis of length n; on a single index all are `full`."""
@@ -252,9 +253,3 @@ def largest_fit(shape: Shape, limit: int) -> Shape:
     for axis, n in enumerate(shape):
         fit[axis] = min(n, limit // (prod(fit) // fit[axis]))
     return tuple(fit)
-
-
-def _spoken(numbers: Sequence[int]) -> str:
-    """1, 2, 3 or 6."""
-    *head, last = map(str, numbers)
-    return f"{', '.join(head)} or {last}" if head else last

@@ -1,6 +1,6 @@
 """A scheme of one's own, on any page: the rules in its link, the scheme that they make, and their controls."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -8,6 +8,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, divisors
 from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.settings import closest
 from normviz.ui.link import KEPT, Param, View, choice, switch
 from normviz.ui.tensor import SIZES
 
@@ -59,11 +60,6 @@ def rule_options(n: int) -> list[str]:
     """Every rule that means something on an axis of length n, as text."""
     groups = [f"groups({g})" for g in divisors(n) if 1 < g < n]
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
-
-
-def closest(numbers: Sequence[int], number: float) -> int:
-    """The number in a list that is nearest, the smaller of two."""
-    return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
 
 
 def _rules(lengths: dict[str, int], prefix: str, side: str) -> None:

@@ -1,17 +1,19 @@
-"""The state of a page, once: what a link may set, and the nearest valid value of what it sets.
+"""The values of a page, in its link and in the session: what a link may set, and the nearest valid value of that.
 
-The URL and the widgets hold the same values, `st.session_state[key]`. A link is read when a session starts, or
-when the address changes by itself (back and forward); it is written after every run.
+The link and the widgets hold the same values, `st.session_state[key]`. A link is read when a session starts, and when
+the address changes by itself (back and forward); it is written after every run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, Literal, TypedDict
 
 import streamlit as st
+
+from normviz.core.settings import Choice, Real, Switch, Whole, declarations
+from normviz.core.text import decimal as decimal
 
 View = dict[str, Any]
 Notes = dict[str, str]
@@ -34,7 +36,7 @@ class Param:
     Attributes:
         key: in the session; its last word is the name in the link and in the view, so that two pages may have values
             of one name.
-        default: the value that a link leaves out.
+        default: the value that a link leaves out; None where `nearest` knows it.
         nearest: (text or value, the values before it) -> a valid value; raises ValueError where none is near.
         text: the value as a link has it.
     """
@@ -83,7 +85,7 @@ def arriving(page: str) -> bool:
 
 
 def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) -> tuple[View, Notes]:
-    """Fill the session from the link or from itself, every value valid; and notes on what had to be replaced.
+    """Fill the session with valid values, from the link or from the session itself; and notes on those replaced.
 
     `repair` mends what is wrong between the values of a link; between those of widgets it is for the page to say.
     """
@@ -107,8 +109,11 @@ def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) 
 
 
 def tell(notes: Notes, relevant: Callable[[str], bool]) -> None:
-    """What of the link had to be replaced, in a container that is there even when it is empty: what moves in the page
-    is mounted anew, and a camera lost."""
+    """Say what of the link had to be replaced.
+
+    In a container that is there even when nothing is said: what stands below it must not move, or it would be mounted
+    anew, and the cube lose its camera.
+    """
     with st.container():
         told = [note for name, note in notes.items() if relevant(name)]
         if told:
@@ -117,7 +122,7 @@ def tell(notes: Notes, relevant: Callable[[str], bool]) -> None:
 
 def clean(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, Notes]:
     """Every value made valid, in the order of the params; and a note for each that had to be replaced."""
-    view = {}
+    view: View = {}
     for param in params:
         try:
             view[param.name] = param.nearest(raw.get(param.name, param.default), view)
@@ -145,61 +150,45 @@ def value_slider(
     st.select_slider(label, sorted({*options, value}), key=key, **KEPT, format_func=shown)
 
 
+def params(kind: type, prefix: str = "") -> tuple[Param, ...]:
+    """The declared values of a dataclass as those of a page; `prefix`: of their keys in the session."""
+    return tuple(Param(prefix + name, None, each.nearest, each.text) for name, each in declarations(kind).items())
+
+
 def whole(lo: int, hi: int) -> Callable[[Any, View], int]:
     """Whole numbers from lo to hi."""
-    return lambda value, view: min(max(round(float(value)), lo), hi)
+    return Whole(lo, lo, hi).fit
 
 
 def real(lo: float, hi: float) -> Callable[[Any, View], float]:
     """Numbers from lo to hi."""
-
-    def nearest(value: Any, view: View) -> float:
-        number = float(value)
-        if number != number:
-            raise ValueError("NaN is near nothing")
-        return min(max(number, lo), hi)
-
-    return nearest
+    return Real(lo, lo, hi).fit
 
 
-def choice(options: Sequence[str] | Callable[[View], Sequence[str]]) -> Callable[[Any, View], str]:
+def choice(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:
     """One of some words; a misspelt one becomes the most alike."""
-
-    def nearest(value: Any, view: View) -> str:
-        words = options(view) if callable(options) else options
-        if value in words:
-            return value
-        close = get_close_matches(str(value).lower()[:80], words, n=1)
-        if not close:
-            raise ValueError(f"{value} is like none of {words}")
-        return close[0]
-
-    return nearest
-
-
-def decimal(number: float) -> str:
-    """The shortest text that reads back as this very number: 2, 0.1, 1e-05."""
-    return str(number).removesuffix(".0")
+    return Choice("", options).fit
 
 
 def switch(key: str, on: bool) -> Param:
     """A value that is on or off; in a link 1 or 0."""
-    return Param(key, on, flag, lambda on: str(int(on)))
+    declared = Switch(on)
+    return Param(key, on, declared.fit, declared.text)
 
 
 def flag(value: Any, view: View) -> bool:
     """On or off; in a link 1 or 0."""
-    return value is True or str(value).lower() in ("1", "true", "yes", "on")
+    return Switch(False).fit(value, view)
 
 
 def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> Notes:
-    """What of the given had to be replaced."""
+    """A note for each given value that had to be replaced."""
     replaced = (p for p in params if p.name in raw and not _same(raw[p.name], view[p.name], p))
     return {p.name: f"{p.name} = {str(raw[p.name])[:40]} became {p.text(view[p.name])}" for p in replaced}
 
 
 def _same(given: Any, value: Any, param: Param) -> bool:
-    """Whether a value is what was given, be it as text, in another order or as another spelling of the number."""
+    """Whether a value is what was given: also as text, in another order, or as a number that is spelt otherwise."""
     if given in (value, param.text(value)):
         return True
     try:

@@ -1,0 +1,410 @@
+"""A setting, declared once: its default, what it may be, what it is called, and how it is written.
+
+A declaration stands in a frozen dataclass where its value will be:
+
+    @dataclass(frozen=True)
+    class Setting:
+        layer: str = choice("dense", {"dense": "Dense", "conv": "Conv"}, label="Layer")
+        width: int = whole(By("layer", {"dense": 32, "conv": 8}), 2, 128, label="Width")
+
+A dataclass hands it every value, and itself for one that is not given (it is a descriptor): so `Setting(layer="conv")`
+is complete, and checked, when it is there. None, too, stands for the default. From the same declaration follow the
+option on a command line (`add_options`), the value in a page's link (`normviz.ui.link.params`) and the control on the
+page (`normviz.ui.settings`).
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from difflib import get_close_matches
+from numbers import Integral
+from numbers import Real as RealNumber
+from typing import Any, ClassVar, TypeVar
+
+from normviz.core.errors import InvalidInput
+from normviz.core.text import decimal, spoken, typeset
+
+T = TypeVar("T")
+
+Given = Mapping[str, Any]
+"""Values by name: of a declaration, those that are declared before it."""
+
+FEW = 3
+"""So many choices at most stand side by side on a page; more are in a menu."""
+
+
+@dataclass(frozen=True)
+class By:
+    """What depends on another value: `By("optimizer", RATES)` is `RATES[optimizer]`."""
+
+    name: str
+    table: Mapping[Any, Any]
+
+    def of(self, given: Given) -> Any:
+        """What it is, given the other value."""
+        return self.table[given[self.name]]
+
+
+@dataclass(eq=False)
+class Declaration:
+    """What is known of a value before anybody gives one.
+
+    Attributes:
+        default: the value, or `By` for one that depends on another; None for a value that may be left open.
+        label: of its control, in a word or two; a value without one has no control of its own.
+        help: what the label does not say, in a sentence.
+        symbol: its name in messages, where that is another than in the code.
+        control: its widget, a key of `normviz.ui.settings.WIDGETS`; by default the usual one for such a value.
+        shown: (value) -> how a page writes it.
+        name: of the dataclass's field; also in the link and, after "--", on the command line.
+    """
+
+    default: Any
+    _: KW_ONLY
+    label: str | By = ""
+    help: str = ""
+    symbol: str = ""
+    control: str = ""
+    shown: Callable[[Any], str] | None = None
+    name: str = field(default="", init=False)
+
+    USUAL: ClassVar[str] = ""
+    OPTION: ClassVar[dict[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        self.control = self.control or self.usual()
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> Any:
+        return self if instance is None else vars(instance)[self.name]
+
+    def __set__(self, instance: object, value: Any) -> None:
+        values = vars(instance)
+        value = self.preset(values) if value is None or value is self else value
+        if value is not None:
+            self.check(value, values)
+        values[self.name] = tuple(value) if isinstance(value, list) else value
+
+    def usual(self) -> str:
+        """The usual widget for such a value."""
+        return self.USUAL
+
+    def preset(self, given: Given) -> Any:
+        """The default, or the nearest to it that is valid beside the values before it."""
+        default = self.default.of(given) if isinstance(self.default, By) else self.default
+        return None if default is None else self.fit(default, given)
+
+    def title(self, given: Given) -> str:
+        """The label, beside these values."""
+        return self.label.of(given) if isinstance(self.label, By) else self.label
+
+    def check(self, value: Any, given: Given) -> None:
+        """Raise InvalidInput, in one line, for a value that is not valid beside those before it."""
+        raise NotImplementedError
+
+    def fit(self, value: Any, given: Given) -> Any:
+        """The valid value nearest to a value or to the text of one; raises ValueError where none is near."""
+        raise NotImplementedError
+
+    def nearest(self, value: Any, given: Given) -> Any:
+        """The same, with None for the default."""
+        return self.preset(given) if value is None else self.fit(value, given)
+
+    def text(self, value: Any) -> str:
+        """The value as a link and the command line write it."""
+        return str(value)
+
+    def words(self, value: Any) -> str:
+        """The value as a page writes it."""
+        return self.shown(value) if self.shown else self.text(value)
+
+    def option(self) -> dict[str, Any]:
+        """The arguments of argparse's `add_argument`, but for the name, the help and the default."""
+        return self.OPTION
+
+    def about(self) -> str:
+        """The help on the command line: label and help, limits, default."""
+        label = spoken(self.label.table.values()) if isinstance(self.label, By) else self.label
+        said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
+        return "; ".join(part for part in (said, self.limits_words(), self._default_words()) if part)
+
+    def limits_words(self) -> str:
+        """The limits, where there are any: "1 to 50"."""
+        return ""
+
+    def _default_words(self) -> str:
+        if isinstance(self.default, By):
+            return "by default " + ", ".join(f"{self.text(v)} for {key}" for key, v in self.default.table.items())
+        return "" if self.default is None else f"by default {self.text(self.default)}"
+
+    def _refused(self, value: Any, wanted: str, because: str = "") -> InvalidInput:
+        came = self.text(value) if isinstance(value, RealNumber) else repr(value)
+        reason = f": {because}" if because else ""
+        return InvalidInput(f"{self.symbol or self.name} = {came}; {wanted} would do{reason}.")
+
+
+@dataclass(eq=False)
+class Real(Declaration):
+    """A number from `least` to `most`, which may depend on the values before it.
+
+    Attributes:
+        stops: what its slider offers.
+        entered: the limits of what a link and the page take, where these are wider than `least` and `most`: the page
+            then says why it refuses a value.
+        because: why a value is too small, as the end of a sentence.
+    """
+
+    least: float
+    most: float | Callable[[Given], float]
+    _: KW_ONLY
+    stops: Sequence[float] = ()
+    entered: tuple[float, float] | None = None
+    because: str = ""
+
+    OPTION: ClassVar[dict[str, Any]] = {"type": float, "metavar": "X"}
+    NOUN: ClassVar[str] = "a number"
+    KIND: ClassVar[Any] = RealNumber
+
+    def usual(self) -> str:
+        """A slider over its stops, or a field for a number."""
+        return "stops" if self.stops else "number"
+
+    def limits(self, given: Given) -> tuple[float, float]:
+        """The smallest and the largest valid value."""
+        return self.least, self.most(given) if callable(self.most) else self.most
+
+    def check(self, value: Any, given: Given) -> None:
+        """Raise InvalidInput for another kind of value, and for a number beyond the limits."""
+        least, most = self.limits(given)
+        number = isinstance(value, self.KIND)
+        if not number or not least <= value <= most:
+            because = self.because if number and not value > most else ""
+            raise self._refused(value, f"{self.NOUN} from {least:g} to {most:g}", because)
+
+    def fit(self, value: Any, given: Given) -> float:
+        """The number, or the limit that it is beyond."""
+        least, most = self.entered or self.limits(given)
+        return min(max(_number(value), least), most)
+
+    def text(self, value: Any) -> str:
+        """All its digits."""
+        return decimal(value)
+
+    def words(self, value: Any) -> str:
+        """With powers of ten."""
+        return self.shown(value) if self.shown else typeset(value)
+
+    def limits_words(self) -> str:
+        """From the smallest to the largest value."""
+        return "" if callable(self.most) else f"{self.least:g} to {self.most:g}"
+
+
+@dataclass(eq=False)
+class Whole(Real):
+    """A whole number from `least` to `most`."""
+
+    OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
+    NOUN: ClassVar[str] = "a whole number"
+    KIND: ClassVar[Any] = Integral
+
+    def fit(self, value: Any, given: Given) -> int:
+        """The number, rounded, or the limit that it is beyond."""
+        least, most = self.entered or self.limits(given)
+        return int(min(max(round(float(value)), least), most))
+
+    def text(self, value: Any) -> str:
+        """In digits."""
+        return str(value)
+
+
+@dataclass(eq=False)
+class Among(Declaration):
+    """One of some whole numbers, which may depend on the values before it."""
+
+    numbers: Sequence[int] | Callable[[Given], Sequence[int]]
+
+    USUAL: ClassVar[str] = "menu"
+    OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
+
+    def options(self, given: Given) -> Sequence[int]:
+        """The numbers."""
+        return self.numbers(given) if callable(self.numbers) else self.numbers
+
+    def check(self, value: Any, given: Given) -> None:
+        """Raise InvalidInput for another number."""
+        if value not in self.options(given):
+            raise self._refused(value, spoken(self.options(given)))
+
+    def fit(self, value: Any, given: Given) -> int:
+        """The nearest of the numbers."""
+        return closest(self.options(given), _number(value))
+
+
+@dataclass(eq=False)
+class Choice(Declaration):
+    """One of some keys.
+
+    Attributes:
+        of: the keys, or how a page writes each of them; may depend on the values before it.
+    """
+
+    of: Sequence[str] | Mapping[str, str] | Callable[[Given], Sequence[str]]
+
+    def usual(self) -> str:
+        """Side by side where they are few, else a menu."""
+        return "menu" if callable(self.of) or len(self.of) > FEW else "segments"
+
+    def options(self, given: Given) -> list[str]:
+        """The keys."""
+        return list(self.of(given) if callable(self.of) else self.of)
+
+    def check(self, value: Any, given: Given) -> None:
+        """Raise InvalidInput for an unknown key."""
+        options = self.options(given)
+        if value not in options:
+            raise self._refused(value, spoken(options))
+
+    def fit(self, value: Any, given: Given) -> Any:
+        """The key that is spelt most alike."""
+        options = self.options(given)
+        if value in options:
+            return value
+        alike = get_close_matches(str(value).lower()[:80], options, n=1)
+        if not alike:
+            raise ValueError(f"{value} is like none of {options}")
+        return alike[0]
+
+    def words(self, value: Any) -> str:
+        """As `of` or `shown` write the key."""
+        if self.shown or not isinstance(self.of, Mapping):
+            return super().words(value)
+        return self.of[value]
+
+    def option(self) -> dict[str, Any]:
+        """The keys as what to give."""
+        return {} if callable(self.of) else {"metavar": "|".join(self.of)}
+
+
+@dataclass(eq=False)
+class Several(Choice):
+    """Some of the keys, in the order in which they are given; as text, with commas between them."""
+
+    def usual(self) -> str:
+        """Pills, of which several may be chosen."""
+        return "pills"
+
+    def check(self, value: Any, given: Given) -> None:
+        """Raise InvalidInput for an unknown key."""
+        for key in value:
+            super().check(key, given)
+
+    def fit(self, value: Any, given: Given) -> list[str]:
+        """The keys that are spelt most alike, each once."""
+        nearest = super().fit
+        return list(dict.fromkeys(nearest(key, given) for key in _keys(value)))
+
+    def text(self, value: Any) -> str:
+        """With commas."""
+        return ",".join(value)
+
+    def option(self) -> dict[str, Any]:
+        """Keys with commas between them."""
+        return {"type": _keys, "metavar": "K,K"}
+
+
+@dataclass(eq=False)
+class Switch(Declaration):
+    """On or off: in a link 1 or 0, on the command line --name or --no-name."""
+
+    USUAL: ClassVar[str] = "toggle"
+    OPTION: ClassVar[dict[str, Any]] = {"action": argparse.BooleanOptionalAction}
+
+    def check(self, value: Any, given: Given) -> None:
+        """Raise InvalidInput for what is neither True nor False."""
+        if not isinstance(value, bool):
+            raise self._refused(value, "True or False")
+
+    def fit(self, value: Any, given: Given) -> bool:
+        """On for True and the words for it, else off."""
+        return value is True or str(value).lower() in ("1", "true", "yes", "on")
+
+    def text(self, value: Any) -> str:
+        """1 or 0."""
+        return str(int(value))
+
+
+@dataclass(eq=False)
+class Value(Declaration):
+    """A value like no other, which the page draws by itself.
+
+    Attributes:
+        reads: (value or text, the values before it) -> the nearest valid value; raises ValueError where none is near.
+        writes: (value) -> its text.
+    """
+
+    reads: Callable[[Any, Given], Any]
+    writes: Callable[[Any], str] = str
+
+    def check(self, value: Any, given: Given) -> None:
+        """Raise InvalidInput for a value that is not its own nearest."""
+        nearest = self.reads(value, given)
+        if nearest != value:
+            raise self._refused(value, self.text(nearest))
+
+    def fit(self, value: Any, given: Given) -> Any:
+        """As `reads` says."""
+        return self.reads(value, given)
+
+    def text(self, value: Any) -> str:
+        """As `writes` says."""
+        return self.writes(value)
+
+
+# A declaration stands where a value of the field's type will be: to a type checker, these make anything.
+real: Callable[..., Any] = Real
+whole: Callable[..., Any] = Whole
+among: Callable[..., Any] = Among
+choice: Callable[..., Any] = Choice
+several: Callable[..., Any] = Several
+switch: Callable[..., Any] = Switch
+value: Callable[..., Any] = Value
+
+
+def declarations(kind: type) -> dict[str, Declaration]:
+    """The declarations of a dataclass by name, in order, those of its bases first."""
+    found = {each.name: getattr(kind, each.name, None) for each in fields(kind)}
+    return {name: each for name, each in found.items() if isinstance(each, Declaration)}
+
+
+def build(kind: type[T], values: Given) -> T:
+    """An object of declared values from values by name, of which there may be more; raises InvalidInput."""
+    return kind(**{name: values[name] for name in declarations(kind) if name in values})
+
+
+def add_options(parser: argparse.ArgumentParser, kind: type, names: Iterable[str] = ()) -> None:
+    """An option for every declared value, or for some of them; `build` then takes what argparse has found."""
+    found = declarations(kind)
+    for name in names or found:
+        about = found[name].about().replace("%", "%%")
+        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=about, **found[name].option())
+
+
+def closest(numbers: Sequence[int], number: float) -> int:
+    """The number in a list that is nearest, the smaller of two."""
+    return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
+
+
+def _number(value: Any) -> float:
+    """A number, or the text of one; NaN is near nothing."""
+    number = float(value)
+    if number != number:
+        raise ValueError("NaN is near nothing")
+    return number
+
+
+def _keys(value: Any) -> list[str]:
+    """Keys, or the text of some."""
+    keys = value.split(",") if isinstance(value, str) else value
+    return [key.strip() for key in keys if key.strip()]
