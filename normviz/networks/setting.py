@@ -1,90 +1,69 @@
-"""What a table is measured on: one record, checked once, for the command line, the page and the tests."""
+"""What a table is measured on: one record, declared once for the command line, the page and the tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
+from normviz.core.settings import By, choice, real, whole
 from normviz.core.transformations import LAYERS, OPTIMIZERS
 from normviz.data.digits import SIDE
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 HALF = DTYPES[2:]
-"""What goes into the first layer's normalization and comes out is rounded to these, as in mixed precision; all else,
-its sums too, is float32."""
+"""With one of these, as in mixed precision, the input and the output of the first layer's normalization are rounded
+to it; everything else, its sums too, is float32."""
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
+DEVICES = {"auto": "Fastest available", "cpu": "CPU", "cuda": "CUDA", "mps": "Apple MPS"}
 RATES = {"sgd": 0.1, "momentum": 0.02, "adam": 0.01}
 WIDTHS = {"dense": 32, "conv": 8}
+
 FIRST_BIAS = 0.1
-"""Of β: off ReLU's kink, where an empty patch has ẑ = 0 exactly, and rounding would choose the derivative."""
+"""β of every normalized layer before training. At 0 a position without ink, where x̂ = 0 exactly, would sit on the kink
+of ReLU, and rounding would choose the derivative."""
 
 MOMENTUM, BETAS = 0.9, (0.9, 0.999)
 NOISE = 64
-"""Adam takes a gradient for zero that is smaller than this many spacings of its tensor's largest."""
-
-LIMITS = {
-    "delta": (1e-3, 1e3),
-    "eps": (0.0, 1e3),
-    "rate": (1e-6, 1e9),
-    "steps": (1, 2000),
-    "batch": (2, 256),
-    "width": (2, 128),
-    "depth": (1, 4),
-    "seed": (0, 9999),
-}
+"""Adam takes a gradient for zero that is at most this many rounding errors of its tensor's largest: one that is zero
+but for rounding would move its weight as far as any other."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How the twins are built, changed and trained.
+    """How the twins are built, changed and trained; raises InvalidInput, in one line, for what is out of bounds.
 
-    Attributes:
-        layer: "dense", digits as vectors of 64; or "conv", 3 × 3 filters over them (2 × 2 from four layers on).
-        delta: δ > 0, the factor of the re-scalings.
-        eps: ε of every scheme that divides.
-        dtype: "float64", "float32", or one of `HALF`.
-        optimizer, rate: SGD, SGD with momentum 0.9, or Adam with its own ε near 0; and the learning rate, where
-            None that of `RATES`.
-        steps, batch: mini-batches, and cases in each.
-        width, depth: units (dense) or channels (conv) of a normalized layer, where None those of `WIDTHS`, and how
-            many such layers there are.
-        seed: of the digits' order, the first weights and γ of the re-centrings.
-        device: "auto" takes a GPU where there is one.
+    A convolution has filters of 3 × 3, and of 2 × 2 from four layers on. Momentum is 0.9, Adam's β 0.9 and 0.999, its ε
+    only just not 0. Where no learning rate or width is given, it is that of the optimizer or the layer.
     """
 
-    layer: str = "dense"
-    delta: float = 3.0
-    eps: float = 0.0
-    dtype: str = "float64"
-    optimizer: str = "sgd"
-    rate: float | None = None
-    steps: int = 100
-    batch: int = 32
-    width: int | None = None
-    depth: int = 1
-    seed: int = 0
-    device: str = "auto"
-
-    def __post_init__(self) -> None:
-        if self.layer in WIDTHS and self.width is None:
-            object.__setattr__(self, "width", WIDTHS[self.layer])
-        if self.optimizer in RATES and self.rate is None:
-            object.__setattr__(self, "rate", RATES[self.optimizer])
-        for name, options in (
-            ("layer", LAYERS),
-            ("dtype", DTYPES),
-            ("optimizer", OPTIMIZERS),
-            ("device", DEVICES),
-        ):
-            if getattr(self, name) not in options:
-                raise InvalidInput(f"{name} {getattr(self, name)!r} is unknown; {', '.join(options)} are known.")
-        if not self.delta > 0:
-            raise InvalidInput(f"δ = {self.delta:g}: the claims are about δ > 0; a negative factor flips every sign.")
-        for name, (lo, hi) in LIMITS.items():
-            if not lo <= getattr(self, name) <= hi:
-                raise InvalidInput(f"{name} = {getattr(self, name)} is outside of {lo:g} to {hi:g}.")
+    layer: str = choice("dense", LAYERS, label="Layer", shown=str.capitalize)
+    delta: float = real(
+        3.0, 1e-3, 1e3, label="δ (re-scaling factor)", symbol="δ", control="drag", entered=(-1e3, 1e3),
+        because="the claims are about δ > 0, and a negative factor flips every sign",
+        stops=(1e-3, 3e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 300.0, 1e3),
+    )  # fmt: skip
+    eps: float = real(
+        0.0, 0.0, 1e3, label="ε (smoothing term)", help="Of every scheme that divides.", symbol="ε", control="drag",
+        stops=(0.0, *(10.0**k for k in range(-15, 2))),
+    )  # fmt: skip
+    dtype: str = choice(
+        "float64", DTYPES, label="Precision",
+        help="What the first layer's normalization takes and gives is rounded to it; half types go with float32.",
+    )  # fmt: skip
+    optimizer: str = choice("sgd", dict(zip(OPTIMIZERS, ("SGD", "Momentum", "Adam"), strict=True)), label="Optimizer")
+    rate: float = real(
+        By("optimizer", RATES), 1e-6, 1e9, label="Learning rate",
+        stops=tuple(m * 10.0**k for k in range(-4, 7) for m in (1, 2, 5)),
+    )  # fmt: skip
+    steps: int = whole(100, 1, 2000, label="Steps", stops=(5, 10, 20, 50, 100, 200, 500, 1000, 2000))
+    batch: int = whole(32, 2, 256, label="Batch size", stops=(2, 4, 8, 16, 32, 64, 128, 256))
+    width: int = whole(
+        By("layer", WIDTHS), 2, 128, label=By("layer", {"dense": "Units", "conv": "Channels"}),
+        stops=(2, 4, 8, 16, 32, 64, 128),
+    )  # fmt: skip
+    depth: int = whole(1, 1, 4, label="Normalized layers", control="slider")
+    seed: int = whole(0, 0, 9999, label="Seed", help="Of the digits' order, the first weights and the shifts.")
+    device: str = choice("auto", DEVICES, label="Train on")
 
     @property
     def storage(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from normviz.core.schemes import Scheme
 from normviz.networks.problem import NETWORKS
-from normviz.networks.setting import LIMITS, Setting
+from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:
     from normviz.networks.twins import Failure
@@ -107,7 +107,7 @@ def _key(scheme: Scheme, setting: Setting, network: int) -> Hashable:
     rescales = change is not None and change.factor is not None
     relevant = replace(
         setting,
-        steps=LIMITS["steps"][1],
+        steps=1,
         eps=setting.eps if divides else 0.0,
         delta=setting.delta if rescales else 1.0,
     )

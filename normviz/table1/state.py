@@ -1,15 +1,17 @@
 """The state of the Table 1 page: what its link holds, and the schemes and the setting that it asks for."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from normviz.core.fields import divisors
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
-from normviz.core.transformations import LAYERS, OPTIMIZERS, PAPER, TRANSFORMATIONS
-from normviz.networks.setting import DEVICES, DTYPES, LIMITS, RATES, WIDTHS, Setting
+from normviz.core.settings import By, Choice, Given, among, build, choice, several, switch, value, whole
+from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.networks.setting import Setting
 from normviz.ui import custom
-from normviz.ui.custom import MAX_RADIUS, SIZES, closest
-from normviz.ui.link import Param, View, choice, decimal, real, switch, whole
+from normviz.ui.custom import MAX_RADIUS, SIZES
+from normviz.ui.link import View, params
 
 PREFIX = "table "
 """Of all keys in the session: the lab has values of the same names."""
@@ -28,9 +30,32 @@ PANELS = {
 
 ONE_CELL = ("changed", "script")
 """Those that tell of no other cell, and may be shown while answers are covered."""
-DEFAULT = Setting()
-SETTING = ("layer", "delta", "eps", "dtype", "optimizer", "rate", "steps", "batch", "width", "depth", "seed", "device")
-"""The names of the values that are those of a `Setting`."""
+
+FOLLOW = {
+    key: f"Re-scaled weights: learning rate × {power}"
+    for key, power in (("sgd", "δ²"), ("momentum", "δ²"), ("adam", "δ"))
+}
+"""By optimizer, what keeps the twins of re-scaled weights together."""
+
+
+def _cell(given: Any, view: Given) -> str:
+    scheme, _, change = str(given).partition(".")
+    rows = view["schemes"] or [ORDER[0]]
+    change = Choice("", tuple(TRANSFORMATIONS)).fit(change, view)
+    return f"{scheme if scheme in rows else rows[0]}.{change}"
+
+
+@dataclass(frozen=True)
+class Page(Setting):
+    """What the page's link holds: a setting, the rows, and what is shown of them."""
+
+    schemes: Sequence[str] = several(tuple(PAPER), {key: SCHEMES[key].label for key in ORDER}, label="Rows")
+    follow: bool = switch(True, label=By("optimizer", FOLLOW))
+    groups: int = among(2, lambda given: divisors(given["width"]), label="Groups G")
+    radius: int = whole(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
+    cell: str = value(f"{ORDER[0]}.{next(iter(TRANSFORMATIONS))}", _cell)
+    panel: str = choice("changed", PANELS)
+    cover: bool = switch(False)
 
 
 def shaped(view: View) -> Setting:
@@ -43,55 +68,7 @@ def lengths(view: View) -> dict[str, int]:
     return dict(zip(SIZES, shaped(view).shapes[0], strict=True))
 
 
-def _schemes(value: Any, view: View) -> list[str]:
-    given = value.split(",") if isinstance(value, str) else value
-    return list(dict.fromkeys(choice(ORDER)(key.strip(), view) for key in given if key.strip()))
-
-
-def _width(value: Any, view: View) -> int:
-    return whole(*LIMITS["width"])(WIDTHS[view["layer"]] if value is None else value, view)
-
-
-def _rate(value: Any, view: View) -> float:
-    return real(*LIMITS["rate"])(RATES[view["optimizer"]] if value is None else value, view)
-
-
-def _groups(value: Any, view: View) -> int:
-    return closest(divisors(view["width"]), float(value))
-
-
-def _cell(value: Any, view: View) -> str:
-    scheme, _, change = str(value).partition(".")
-    rows = view["schemes"] or [ORDER[0]]
-    change = choice(list(TRANSFORMATIONS))(change, view)
-    return f"{scheme if scheme in rows else rows[0]}.{change}"
-
-
-PARAMS = tuple(
-    replace(param, key=PREFIX + param.key)
-    for param in (
-        Param("schemes", list(PAPER), _schemes, ",".join),
-        Param("layer", DEFAULT.layer, choice(LAYERS)),
-        Param("delta", DEFAULT.delta, real(-LIMITS["delta"][1], LIMITS["delta"][1]), decimal),
-        Param("eps", DEFAULT.eps, real(*LIMITS["eps"]), decimal),
-        Param("dtype", DEFAULT.dtype, choice(DTYPES)),
-        Param("optimizer", DEFAULT.optimizer, choice(OPTIMIZERS)),
-        Param("rate", None, _rate, decimal),
-        switch("follow", True),
-        Param("steps", DEFAULT.steps, whole(*LIMITS["steps"])),
-        Param("batch", DEFAULT.batch, whole(*LIMITS["batch"])),
-        Param("width", None, _width),
-        Param("depth", DEFAULT.depth, whole(*LIMITS["depth"])),
-        Param("seed", DEFAULT.seed, whole(*LIMITS["seed"])),
-        Param("device", DEFAULT.device, choice(DEVICES)),
-        Param("groups", 2, _groups),
-        Param("radius", 2, whole(0, MAX_RADIUS)),
-        *custom.params(lengths),
-        Param("cell", f"{ORDER[0]}.{next(iter(TRANSFORMATIONS))}", _cell),
-        Param("panel", "changed", choice(list(PANELS))),
-        switch("cover", False),
-    )
-)
+PARAMS = (*params(Page, PREFIX), *custom.params(lengths, PREFIX))
 
 
 def has(view: View, name: str) -> bool:
@@ -110,4 +87,4 @@ def schemes_of(view: View) -> list[Scheme]:
 
 def setting_of(view: View) -> Setting:
     """The setting; raises InvalidInput, as for δ < 0."""
-    return Setting(**{name: view[name] for name in SETTING})
+    return build(Setting, view)

@@ -189,14 +189,14 @@ def test_a_cancelled_run_stops_at_once():
     ("values", "word"),
     [
         ({"delta": 0}, "δ > 0"),
-        ({"delta": -2.0}, "δ > 0"),
+        ({"delta": -2.0}, "δ = -2; a number from 0.001 to 1000 would do: the claims are about δ > 0"),
         ({"delta": float("nan")}, "δ > 0"),
-        ({"steps": 10**6}, "steps"),
-        ({"eps": -1.0}, "eps"),
-        ({"optimizer": "lion"}, "sgd, momentum, adam"),
-        ({"layer": "recurrent"}, "dense, conv"),
-        ({"dtype": "int8"}, "float64, float32"),
-        ({"batch": 1}, "batch"),
+        ({"steps": 10**6}, "steps = 1000000; a whole number from 1 to 2000 would do."),
+        ({"eps": -1.0}, "ε = -1; a number from 0 to 1000 would do."),
+        ({"optimizer": "lion"}, "optimizer = 'lion'; sgd, momentum or adam would do."),
+        ({"layer": "recurrent"}, "layer = 'recurrent'; dense or conv would do."),
+        ({"dtype": "int8"}, "dtype = 'int8'; float64, float32, bfloat16 or float16 would do."),
+        ({"batch": 1}, "batch = 1; a whole number from 2 to 256 would do."),
     ],
 )
 def test_settings_out_of_bounds(values, word):
