@@ -1,14 +1,13 @@
 """The training and inference page: what its link holds, and its controls."""
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 import streamlit as st
 
 from normviz.core.schemes import DEFAULT_EPS
-from normviz.core.transformations import LAYERS
+from normviz.core.settings import among, build, choice, real, whole
 from normviz.running.stream import (
     CONVENTIONS,
-    LIMITS,
     STEPS,
     UNITS,
     Averages,
@@ -17,8 +16,8 @@ from normviz.running.stream import (
     running_averages,
     trace,
 )
-from normviz.ui.custom import closest
-from normviz.ui.link import KEPT, Param, View, choice, decimal, real, value_slider, whole
+from normviz.ui.link import View, params
+from normviz.ui.settings import Controls
 
 PAGE = "running"
 PREFIX = f"{PAGE} "
@@ -27,7 +26,7 @@ PANELS = {
     "bias": "Bias of the variance",
     "noise": "Noise",
     "folding": "Folding",
-    "companions": "Companions",
+    "companions": "Other examples",
     "shards": "Shards",
     "wrong": "What goes wrong",
 }
@@ -37,46 +36,40 @@ WRONG = {
     "train": "eval() forgotten",
     "shift": "Shifted test data",
 }
-BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
-SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-DRIFTS = (0.0, 0.5, 1.0, 2.0, 3.0)
-EPSILONS = (0.0, 1e-5, 1e-3, 1e-1)
 PACES = (1, 2, 5, 10)
 MOST_DEVICES = 8
-DEFAULT = Setting()
+NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
-def _devices(value: object, view: View) -> int:
-    return whole(1, min(MOST_DEVICES, view["batch"]))(value, view)
+def _momenta(share: float) -> str:
+    """The same average in every framework's words: 0.1 / 0.9."""
+    return " / ".join(f"{row.other(share):g}" for row in CONVENTIONS.values())
 
 
-def _pace(value: object, view: View) -> int:
-    return closest(PACES, float(value))
+@dataclass(frozen=True)
+class Page(Setting):
+    """What the page's link holds: a stream, how it is averaged, and what is shown of it."""
+
+    framework: str = choice("pytorch", NAMES, label="Convention")
+    share: float = real(
+        CONVENTIONS["pytorch"].momentum, 0.0, 1.0, stops=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), shown=_momenta,
+        label=f"Momentum: {' / '.join(NAMES.values())}",  # one for both: with another label a slider loses its place
+    )  # fmt: skip
+    eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
+    unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
+    step: int = whole(60, 0, STEPS)
+    pace: int = among(1, PACES)
+    panel: str = choice("bias", PANELS)
+    devices: int = whole(4, 1, lambda given: min(MOST_DEVICES, given["batch"]))
+    wrong: str = choice("one", WRONG)
 
 
-PARAMS = tuple(
-    replace(param, key=PREFIX + param.key)
-    for param in (
-        Param("layer", DEFAULT.layer, choice(LAYERS)),
-        Param("batch", DEFAULT.batch, whole(*LIMITS["batch"])),
-        Param("framework", "pytorch", choice(list(CONVENTIONS))),
-        Param("share", CONVENTIONS["pytorch"].momentum, real(0.0, 1.0), decimal),
-        Param("drift", DEFAULT.drift, real(*LIMITS["drift"]), decimal),
-        Param("eps", DEFAULT_EPS, real(0.0, 1.0), decimal),
-        Param("unit", 1, whole(1, UNITS)),
-        Param("seed", DEFAULT.seed, whole(*LIMITS["seed"])),
-        Param("step", 60, whole(0, STEPS)),
-        Param("pace", 1, _pace),
-        Param("panel", "bias", choice(list(PANELS))),
-        Param("devices", 4, _devices),
-        Param("wrong", "one", choice(list(WRONG))),
-    )
-)
+PARAMS = params(Page, PREFIX)
 
 TITLE = (
     "# Why does batch norm behave differently at test time?\n"
     "While it trains, a layer is normalized by the mean and variance of each mini-batch; afterwards by a **running "
-    "average** of them, so that an example no longer depends on its companions. Here is a stream of digits."
+    "average** of them, so that an example no longer depends on the others of its batch. Here is a stream of digits."
 )
 
 CAPTION = (
@@ -92,7 +85,7 @@ def has(view: View, name: str) -> bool:
 
 def setting_of(view: View) -> Setting:
     """The stream that the view asks for."""
-    return Setting(view["layer"], view["batch"], view["drift"], view["seed"])
+    return build(Setting, view)
 
 
 def averages_of(view: View, seen: Trace) -> Averages:
@@ -110,22 +103,16 @@ def traced(setting: Setting, eps: float) -> Trace:
 
 def controls(view: View) -> None:
     """Everything in the sidebar."""
+    page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
-        st.segmented_control("Layer", LAYERS, key=PREFIX + "layer", **KEPT, required=True, format_func=str.capitalize)
-        value_slider(PREFIX + "batch", "Batch size", BATCHES, view["batch"])
+        page.draw("layer", "batch")
         st.divider()
-        names = {key: row.name for key, row in CONVENTIONS.items()}
-        st.segmented_control(
-            "Convention", names, key=PREFIX + "framework", **KEPT, required=True, format_func=names.__getitem__
-        )
-        # Labels that changed with the convention would lose the slider's place.
-        value_slider(PREFIX + "share", f"Momentum: {' / '.join(names.values())}", SHARES, view["share"], _momenta)
+        page.draw("framework", "share")
         st.caption(CAPTION)
-        value_slider(PREFIX + "eps", "ε (smoothing term)", EPSILONS, view["eps"])
+        page.draw("eps")
         st.divider()
-        value_slider(PREFIX + "drift", "Drift of the weights", DRIFTS, view["drift"])
-        st.segmented_control("Unit", range(1, UNITS + 1), key=PREFIX + "unit", **KEPT, required=True)
-        st.number_input("Seed", *LIMITS["seed"], key=PREFIX + "seed", **KEPT)
+        page.draw("drift", "unit")
+        page.rest()
 
 
 def figures(value: float, decimals: int = 3) -> str:
@@ -135,8 +122,3 @@ def figures(value: float, decimals: int = 3) -> str:
     if abs(value) >= 10.0**-decimals / 2:
         return f"{value:,.{decimals}f}".replace("-", "−")
     return f"{value:.0e}".replace("e-0", "e-").replace("-", "−")
-
-
-def _momenta(share: float) -> str:
-    """The same average in every framework's words: 0.1 / 0.9."""
-    return " / ".join(f"{row.other(share):g}" for row in CONVENTIONS.values())

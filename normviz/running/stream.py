@@ -15,6 +15,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, Field
 from normviz.core.normalize import centre, normalize, root_mean_square
 from normviz.core.schemes import SCHEMES
+from normviz.core.settings import choice, real, whole
 from normviz.core.transformations import LAYERS
 from normviz.data.digits import SIDE, cut_patches, load_digits
 
@@ -29,7 +30,6 @@ KERNEL = {"dense": SIDE, "conv": 3}
 SPREAD = 2.0
 """Standard deviation of the first weights, times the root of the fan-in: summed inputs then vary by about 0.6."""
 
-LIMITS = {"batch": (1, 128), "drift": (0.0, 3.0), "seed": (0, 9999)}
 CHUNK = 20
 """Steps that are normalized at once: what is in memory stays small."""
 
@@ -38,17 +38,10 @@ CHUNK = 20
 class Setting:
     """A stream: the layer, the mini-batch, how far the weights drift over it, in units of themselves, and the seed."""
 
-    layer: str = LAYERS[0]
-    batch: int = 16
-    drift: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.layer not in LAYERS:
-            raise InvalidInput(f"{self.layer!r} is not a layer; {' and '.join(LAYERS)} are.")
-        for name, (least, most) in LIMITS.items():
-            if not least <= getattr(self, name) <= most:
-                raise InvalidInput(f"{name} = {getattr(self, name)}; it goes from {least:g} to {most:g}.")
+    layer: str = choice(LAYERS[0], LAYERS, label="Layer", shown=str.capitalize)
+    batch: int = whole(16, 1, 128, label="Batch size", stops=(1, 2, 4, 8, 16, 32, 64, 128))
+    drift: float = real(1.0, 0.0, 3.0, label="Drift of the weights", stops=(0.0, 0.5, 1.0, 2.0, 3.0))
+    seed: int = whole(0, 0, 9999, label="Seed")
 
     @property
     def side(self) -> int:
