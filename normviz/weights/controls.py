@@ -4,15 +4,10 @@ import time
 
 import streamlit as st
 
-from normviz.ui.link import KEPT, View, value_slider
-from normviz.weights.descent import INPUTS, LIMITS
-from normviz.weights.state import PREFIX, SHOWN, has
-from normviz.weights.weights import LAYERS, MAX_TRAINING
-
-RATES = tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
-BATCHES = (8, 32, 128, LIMITS["batch"][1])
-STARTS = (0.1, 0.3, 1.0, 3.0, 10.0)
-TRAINED = (0, 20, 50, 100, 200, MAX_TRAINING)
+from normviz.ui.link import KEPT, View
+from normviz.ui.settings import Controls
+from normviz.weights.state import PREFIX, SHOWN, Page, has
+from normviz.weights.weights import FIRST_LAYERS
 
 PACE = 0.4
 """Seconds that a step is shown while the steps play."""
@@ -33,26 +28,13 @@ def choose() -> None:
 
 def controls(view: View) -> None:
     """Everything in the sidebar that means something to what is shown."""
+    page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
-        if has(view, "inputs"):
-            st.segmented_control(
-                "A digit is", INPUTS, key=PREFIX + "inputs", **KEPT, required=True,
-                format_func=lambda key: INPUTS[key].name,
-            )  # fmt: skip
-            value_slider(PREFIX + "rate", "Learning rate", RATES, view["rate"])
-            value_slider(PREFIX + "batch", "Batch size", BATCHES, view["batch"])
-            value_slider(PREFIX + "start", "Length of v at the start", STARTS, view["start"])
+        page.draw("inputs", "rate", "batch", "start", "layer")
         if has(view, "layer"):
-            st.segmented_control(
-                "Layer", LAYERS, key=PREFIX + "layer", **KEPT, required=True, format_func=lambda key: LAYERS[key].name
-            )
-            st.caption(LAYERS[view["layer"]].about)
-            value_slider(PREFIX + "trained", "Trained on digits, steps", TRAINED, view["trained"])
-        if has(view, "relu"):
-            st.toggle("ReLU behind the layer", key=PREFIX + "relu", **KEPT)
-        if has(view, "torch"):
-            st.toggle("Compare with PyTorch", key=PREFIX + "torch", **KEPT)
-        st.number_input("Seed", *LIMITS["seed"], key=PREFIX + "seed", **KEPT)
+            st.caption(FIRST_LAYERS[view["layer"]].about)
+        page.draw("trained", "relu", "torch")
+        page.rest()
 
 
 def player(name: str, label: str, last: int) -> None:

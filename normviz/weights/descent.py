@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.errors import InvalidInput
+from normviz.core.settings import choice, real, whole
 from normviz.data.digits import load_digits
 from normviz.weights.weights import weight_norm, weight_norm_gradients
 
@@ -14,8 +14,8 @@ PAIR = (3, 8)
 """The digits to be told apart."""
 
 STEPS = 200
-LIMITS = {"rate": (0.01, 1000.0), "start": (0.1, 10.0), "batch": (1, 357), "seed": (0, 9999)}
-"""Of the settings of a run; there are 357 digits of the two classes."""
+DIGITS = 357
+"""How many there are of the two classes."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,19 @@ INPUTS: dict[str, Inputs] = {
         Inputs("pixels", "64 pixels", 64),
     )
 }
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A run of SGD: what the regression sees, how it is trained, ‖v‖ at the start, the seed of v and of the batches."""
+
+    inputs: str = choice("plane", {key: each.name for key, each in INPUTS.items()}, label="A digit is")
+    rate: float = real(
+        3.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
+    )
+    batch: int = whole(128, 1, DIGITS, label="Batch size", stops=(8, 32, 128, DIGITS))
+    start: float = real(1.0, 0.1, 10.0, label="Length of v at the start", stops=(0.1, 0.3, 1.0, 3.0, 10.0))
+    seed: int = whole(5, 0, 9999, label="Seed")
 
 
 class Regression(NamedTuple):
@@ -109,7 +122,7 @@ class Path(NamedTuple):
         return np.linalg.norm(self.v, axis=1)
 
 
-def descend(way: Way, inputs: str, rate: float, start: float, batch: int, seed: int, steps: int = STEPS) -> Path:
+def descend(way: Way, setting: Setting, steps: int = STEPS) -> Path:
     """SGD on mini-batches of digits, the same ones for every way of one seed.
 
     Every way starts from the same w, of length 1, so g = 1; v is `start` times as long. With weight norm a step is at
@@ -117,26 +130,22 @@ def descend(way: Way, inputs: str, rate: float, start: float, batch: int, seed: 
 
     Source: Salimans & Kingma 2016, section 2.1.
     """
-    for name, value in (("rate", rate), ("start", start), ("batch", batch)):
-        least, most = LIMITS[name]
-        if not least <= value <= most:
-            raise InvalidInput(f"{name} = {value:g}; a number from {least:g} to {most:g} would do.")
-    problem = regression(inputs)
-    rng = np.random.default_rng(seed)
+    problem = regression(setting.inputs)
+    rng = np.random.default_rng(setting.seed)
     v = rng.standard_normal(problem.x.shape[1])
-    v *= (start if way.normalized else 1.0) / np.linalg.norm(v)
+    v *= (setting.start if way.normalized else 1.0) / np.linalg.norm(v)
     g = 1.0
     vs, gs, ws, dvs, dws = [v], [g], [], [], []
     for _ in range(steps):
-        chosen = rng.permutation(len(problem.x))[:batch]
+        chosen = rng.permutation(len(problem.x))[: setting.batch]
         w = weight_norm(v, g) if way.normalized else v
         dw = gradient(Regression(problem.x[chosen], problem.target[chosen]), w)
         dv, dg = weight_norm_gradients(v, g, dw) if way.normalized else (dw, 0.0)
-        v = v - rate * dv
+        v = v - setting.rate * dv
         if not way.normalized:
             g = float(np.linalg.norm(v))
         elif way.learns_length:
-            g -= rate * float(dg)
+            g -= setting.rate * float(dg)
         for kept, value in ((vs, v), (gs, g), (ws, w), (dvs, dv), (dws, dw)):
             kept.append(value)
     ws.append(weight_norm(v, g) if way.normalized else v)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
+from normviz.core.settings import build
 from normviz.data.digits import SIDE
 from normviz.describe import notation
 from normviz.describe.wording import gap_text, signed
@@ -14,12 +15,12 @@ from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after
 from normviz.ui.link import View
 from normviz.weights.controls import player
-from normviz.weights.descent import PAIR, STEPS, WAYS, Path, growth_gap, loss, regression
+from normviz.weights.descent import PAIR, STEPS, WAYS, Path, Setting, growth_gap, loss, regression
 from normviz.weights.descent_figures import by_step, extent, plane
 from normviz.weights.figures import by_place, divided_values, falling_errors, ratio_histograms
 from normviz.weights.state import ITERATIONS, Sampled, gaps_to_torch, paths, sampled, weights_of
 from normviz.weights.weights import (
-    LAYERS,
+    FIRST_LAYERS,
     WEIGHT_NORM,
     WEIGHT_SCHEMES,
     compared,
@@ -40,7 +41,7 @@ ABOVE = 1 + 1e-9
 
 def weight_norm_panel(view: View, theme: str) -> None:
     """w = g v/‖v‖ under SGD: the picture, the curves, and what they say."""
-    runs = paths(view["inputs"], view["rate"], view["start"], view["batch"], view["seed"])
+    runs = paths(build(Setting, view))
     player("step", "Step of SGD", STEPS)
     step, run = view["step"], runs["weight"]
     left, right = st.columns([4, 5], gap="medium")
@@ -180,7 +181,7 @@ def _bound(w: np.ndarray, view: View, theme: str) -> None:
         with column:
             alt = f"Histograms of {title}: {len(every)}, from {every.min():.2f} to {every.max():.2f}."
             plot(ratio_histograms(kinds, found.values, bounds, title, theme), key, alt, "24rem")
-    st.markdown(_upper(above, ratios, found, LAYERS[view["layer"]].overlap))
+    st.markdown(_upper(above, ratios, found, FIRST_LAYERS[view["layer"]].overlap))
     lost = int((found.values < 1e-9 * bound).sum())
     weakest = (
         f"{lost} of the {len(found.values)} singular directions of the input are mapped to nothing"

@@ -1,15 +1,16 @@
 """The state of the weights page: what its link holds, and the runs and weights that it asks for."""
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
 
-from normviz.ui.link import Param, View, choice, decimal, real, switch, whole
-from normviz.weights.descent import INPUTS, LIMITS, STEPS, WAYS, Path, descend
+from normviz.core.settings import choice, switch, whole
+from normviz.ui.link import View, params
+from normviz.weights.descent import STEPS, WAYS, Path, Setting, descend
 from normviz.weights.weights import (
-    LAYERS,
+    FIRST_LAYERS,
     MAX_TRAINING,
     PAIRS,
     differences_from_torch,
@@ -41,23 +42,22 @@ BELONGS = {
 """Where a value means something; one that is not here does everywhere."""
 
 
-PARAMS = tuple(
-    replace(param, key=PREFIX + param.key)
-    for param in (
-        Param("show", "norm", choice(list(SHOWN))),
-        Param("inputs", "plane", choice(list(INPUTS))),
-        Param("rate", 3.0, real(*LIMITS["rate"]), decimal),
-        Param("start", 1.0, real(*LIMITS["start"]), decimal),
-        Param("batch", 128, whole(*LIMITS["batch"])),
-        Param("step", 30, whole(0, STEPS)),
-        Param("layer", "dense", choice(list(LAYERS))),
-        Param("trained", 200, whole(0, MAX_TRAINING)),
-        Param("iteration", ITERATIONS, whole(0, ITERATIONS)),
-        switch("relu", False),
-        switch("torch", False),
-        Param("seed", 5, whole(*LIMITS["seed"])),
+@dataclass(frozen=True)
+class Page(Setting):
+    """What the page's link holds: a run of SGD, a layer, and what is shown of them."""
+
+    show: str = choice("norm", SHOWN)
+    step: int = whole(30, 0, STEPS)
+    layer: str = choice("dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer")
+    trained: int = whole(
+        200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )
-)
+    iteration: int = whole(ITERATIONS, 0, ITERATIONS)
+    relu: bool = switch(False, label="ReLU behind the layer")
+    torch: bool = switch(False, label="Compare with PyTorch")
+
+
+PARAMS = params(Page, PREFIX)
 
 
 def has(view: View, name: str) -> bool:
@@ -66,15 +66,15 @@ def has(view: View, name: str) -> bool:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def paths(inputs: str, rate: float, start: float, batch: int, seed: int) -> dict[str, Path]:
+def paths(setting: Setting) -> dict[str, Path]:
     """A run of every way of training, whole, by its key."""
-    return {key: descend(way, inputs, rate, start, batch, seed) for key, way in WAYS.items()}
+    return {key: descend(way, setting) for key, way in WAYS.items()}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def weights_of(layer: str, trained: int, seed: int) -> np.ndarray:
     """The weights of a layer (kh, kw, Cin, Cout)."""
-    return trained_weights(LAYERS[layer], trained, seed)
+    return trained_weights(FIRST_LAYERS[layer], trained, seed)
 
 
 class Sampled(NamedTuple):
@@ -90,7 +90,7 @@ class Sampled(NamedTuple):
 @st.cache_data(max_entries=64, show_spinner=False)
 def sampled(w: np.ndarray, layer: str, relu: bool, seed: int) -> Sampled:
     """A layer with these weights on pairs of inputs, and a critic on single ones."""
-    k = operator(w, LAYERS[layer])
+    k = operator(w, FIRST_LAYERS[layer])
     kinds = {"digits": pairs_of_digits(PAIRS, seed), "noise": pairs_of_noise(PAIRS, seed)}
     values = np.zeros(len(k))
     found = np.linalg.svd(k, compute_uv=False)

@@ -53,7 +53,7 @@ class Layer:
         return min(self.side, SIDE - self.side + 1) ** 2
 
 
-LAYERS: dict[str, Layer] = {
+FIRST_LAYERS: dict[str, Layer] = {
     layer.key: layer
     for layer in (
         Layer("dense", "64 → 32", "Dense, from 64 pixels to 32 units.", (1, 1, 64, 32)),

@@ -13,11 +13,12 @@ from normviz.core.errors import InvalidInput
 from normviz.data.digits import load_digits
 from normviz.ui.palette import THEMES
 from normviz.weights.descent import (
+    DIGITS,
     INPUTS,
-    LIMITS,
     PAIR,
     WAYS,
     Regression,
+    Setting,
     angles,
     descend,
     gradient,
@@ -37,7 +38,7 @@ def tensor(array):
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_the_regression_is_on_two_digits(inputs):
     x, target = regression(inputs)
-    assert x.shape == (LIMITS["batch"][1], INPUTS[inputs].size)
+    assert x.shape == (DIGITS, INPUTS[inputs].size)
     labels = load_digits()[1]
     assert [int((target == sign).sum()) for sign in (-1, 1)] == [int((labels == digit).sum()) for digit in PAIR]
     np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-14)
@@ -66,7 +67,7 @@ def test_the_gradient_of_the_loss_is_that_of_autograd(seed, inputs, size):
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_a_run_is_that_of_torch(way, inputs):
     rate, start, batch, steps = 2.0, 0.5, 40, 12
-    ours = descend(way, inputs, rate, start, batch, 7, steps)
+    ours = descend(way, Setting(inputs, rate, batch, start, 7), steps)
     problem = regression(inputs)
     rng = np.random.default_rng(7)
     layer = nn.Linear(problem.x.shape[1], 1, bias=False, dtype=torch.float64)
@@ -91,29 +92,32 @@ def test_a_run_is_that_of_torch(way, inputs):
 @settings(max_examples=30)
 @given(
     st.sampled_from([key for key, way in WAYS.items() if way.normalized]),
-    st.sampled_from(list(INPUTS)),
-    st.floats(*LIMITS["rate"]),
-    st.floats(*LIMITS["start"]),
-    st.integers(*LIMITS["batch"]),
-    seeds,
+    st.builds(
+        Setting,
+        st.sampled_from(list(INPUTS)),
+        st.floats(0.01, 1000.0),
+        st.integers(1, DIGITS),
+        st.floats(0.1, 10.0),
+        st.integers(0, 9999),
+    ),
 )
-def test_the_length_of_v_never_shrinks_and_grows_as_it_should(way, inputs, rate, start, batch, seed):
-    run = descend(WAYS[way], inputs, rate, start, batch, seed, 30)
+def test_the_length_of_v_never_shrinks_and_grows_as_it_should(way, setting):
+    run = descend(WAYS[way], setting, 30)
     lengths = run.lengths
-    assert lengths[0] == pytest.approx(start)
+    assert lengths[0] == pytest.approx(setting.start)
     assert np.all(lengths[1:] >= lengths[:-1] * (1 - 1e-14))
-    assert growth_gap(run, rate) < 1e-12
-    turned = np.degrees(np.arctan(rate * np.linalg.norm(run.dv, axis=1) / lengths[:-1]))
+    assert growth_gap(run, setting.rate) < 1e-12
+    turned = np.degrees(np.arctan(setting.rate * np.linalg.norm(run.dv, axis=1) / lengths[:-1]))
     np.testing.assert_allclose(run.turned, turned, rtol=1e-7, atol=1e-9)
 
 
 def test_plain_sgd_does_not_follow_that_law():
-    assert growth_gap(descend(WAYS["plain"], "plane", 3.0, 1.0, 128, 5), 3.0) > 0.1
+    assert growth_gap(descend(WAYS["plain"], Setting()), 3.0) > 0.1
 
 
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_g_is_learned_and_without_it_the_loss_stays_high(inputs):
-    learned, kept = (descend(WAYS[key], inputs, 3.0, 1.0, 128, 5) for key in ("weight", "direction"))
+    learned, kept = (descend(WAYS[key], Setting(inputs)) for key in ("weight", "direction"))
     assert np.all(kept.g == 1)
     assert learned.g[-1] > 3
     assert learned.losses[-1] < 0.5 * kept.losses[-1]
@@ -121,17 +125,26 @@ def test_g_is_learned_and_without_it_the_loss_stays_high(inputs):
 
 
 def test_every_way_starts_from_the_same_weights():
-    runs = [descend(way, "pixels", 1.0, 4.0, 32, 2, 1) for way in WAYS.values()]
+    runs = [descend(way, Setting("pixels", 1.0, 32, 4.0, 2), 1) for way in WAYS.values()]
     for run in runs:
         np.testing.assert_allclose(run.w[0], runs[0].w[0])
         assert np.linalg.norm(run.w[0]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("name", "value"), [("rate", 0.0), ("rate", np.nan), ("start", 1e9), ("batch", 0)])
-def test_a_setting_out_of_its_limits_is_refused(name, value):
-    given_ = {"rate": 1.0, "start": 1.0, "batch": 8} | {name: value}
-    with pytest.raises(InvalidInput, match=f"{name} = "):
-        descend(WAYS["weight"], "plane", **given_, seed=0)
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"rate": 0.0}, "rate = 0; a number from 0.01 to 1000 would do."),
+        ({"rate": np.nan}, "rate = nan; a number from 0.01 to 1000 would do."),
+        ({"start": 1e9}, "start = 1000000000; a number from 0.1 to 10 would do."),
+        ({"batch": 0}, "batch = 0; a whole number from 1 to 357 would do."),
+        ({"inputs": "words"}, "inputs = 'words'; plane or pixels would do."),
+    ],
+)
+def test_a_setting_out_of_its_limits_is_refused(given_, message):
+    with pytest.raises(InvalidInput) as refused:
+        Setting(**given_)
+    assert str(refused.value) == message
 
 
 @given(st.floats(1e-9, np.pi - 1e-6))
@@ -141,7 +154,7 @@ def test_angles_are_exact_for_small_ones_too(angle):
 
 
 def test_a_batch_of_all_digits_is_the_whole_problem():
-    run = descend(WAYS["plain"], "plane", 1.0, 1.0, LIMITS["batch"][1], 0, 1)
+    run = descend(WAYS["plain"], Setting(rate=1.0, batch=DIGITS, seed=0), 1)
     np.testing.assert_allclose(run.dw[0], gradient(regression("plane"), run.w[0]), rtol=1e-12)
     half = Regression(*(part[:10] for part in regression("plane")))
     assert not np.allclose(run.dw[0], gradient(half, run.w[0]))

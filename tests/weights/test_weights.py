@@ -18,7 +18,7 @@ from normviz.ui.palette import THEMES
 from normviz.weights import weights as core
 from normviz.weights.figures import LEAST, by_place, divided_values, falling_errors, ratio_histograms
 from normviz.weights.weights import (
-    LAYERS,
+    FIRST_LAYERS,
     WEIGHT_SCHEMES,
     compared,
     differences_from_torch,
@@ -35,7 +35,7 @@ from normviz.weights.weights import (
     weight_norm_gradients,
 )
 
-EVERY_LAYER = pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
+EVERY_LAYER = pytest.mark.parametrize("layer", FIRST_LAYERS.values(), ids=FIRST_LAYERS)
 EVERY_THEME = pytest.mark.parametrize("theme", THEMES)
 sizes = st.integers(1, 9)
 
@@ -81,7 +81,7 @@ def test_training_learns_the_digits_and_changes_the_singular_values(layer):
 @pytest.mark.parametrize("steps", [-1, core.MAX_TRAINING + 1])
 def test_training_that_is_too_long_is_refused(steps):
     with pytest.raises(InvalidInput, match=f"{steps} were asked for"):
-        trained_weights(LAYERS["dense"], steps, 0)
+        trained_weights(FIRST_LAYERS["dense"], steps, 0)
 
 
 @EVERY_LAYER
@@ -250,7 +250,9 @@ def test_spectral_norm_bounds_a_dense_layer_and_a_convolution_only_by_square(lay
 
 
 def test_a_layer_of_fewer_units_than_pixels_maps_some_pairs_together():
-    k = operator(normalize(trained_weights(LAYERS["dense"], 200, 5), SCHEMES["spectral"]).xhat, LAYERS["dense"])
+    k = operator(
+        normalize(trained_weights(FIRST_LAYERS["dense"], 200, 5), SCHEMES["spectral"]).xhat, FIRST_LAYERS["dense"]
+    )
     found = lipschitz_ratios(k, *pairs_along(k, 0), False)
     assert (found < 1e-12).sum() == 32
     assert found[0] == pytest.approx(1)
@@ -280,7 +282,7 @@ def test_torch_makes_the_same_weights(layer):
 
 
 def test_a_difference_from_torch_would_show(monkeypatch):
-    w = trained_weights(LAYERS["conv"], 10, 3)
+    w = trained_weights(FIRST_LAYERS["conv"], 10, 3)
     monkeypatch.setattr(core, "normalize", lambda w, scheme: normalize(w * 1.0, SCHEMES["weight-standardization"]))
     assert min(differences_from_torch(w).values()) > 0.1
 

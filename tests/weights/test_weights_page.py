@@ -11,12 +11,13 @@ from lab_page import latex, numbers, open_lab, plots, said, sound, texts
 
 from normviz.core.schemes import SCHEMES
 from normviz.describe import notation
+from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
 from normviz.weights import controls as weights_controls
-from normviz.weights.descent import INPUTS, STEPS, WAYS, descend
+from normviz.weights.descent import INPUTS, STEPS, WAYS, Setting, descend
 from normviz.weights.state import BELONGS, ITERATIONS, PARAMS, PREFIX, SHOWN, has
 from normviz.weights.weights import (
-    LAYERS,
+    FIRST_LAYERS,
     WEIGHT_NORM,
     WEIGHT_SCHEMES,
     compared,
@@ -51,7 +52,7 @@ def trace(at, key, name):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
 @pytest.mark.parametrize("show", SHOWN)
 def test_every_view(show, layer, theme):
     at = open_lab(SCRIPT, theme, show=show, layer=layer)
@@ -93,7 +94,7 @@ def test_the_formulas_are_those_of_the_schemes():
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_the_numbers_of_weight_norm_are_those_of_the_run(inputs):
     at = open_page(inputs=inputs, step="20", rate="5", start="0.5", batch="32", seed="3")
-    runs = {key: descend(way, inputs, 5.0, 0.5, 32, 3) for key, way in WAYS.items()}
+    runs = {key: descend(way, Setting(inputs, 5.0, 32, 0.5, 3)) for key, way in WAYS.items()}
     run = runs["weight"]
     assert f"from 0.5 to {run.lengths[20]:.4g}:" in said(at)
     assert f"turned it by {run.turned[0]:.2g}°, this one by {run.turned[20]:.2g}°" in said(at)
@@ -107,24 +108,24 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run(inputs):
 
 def test_the_picture_shows_the_steps_so_far():
     at = open_page(step="7")
-    run = descend(WAYS["weight"], "plane", 3.0, 1.0, 128, 5)
+    run = descend(WAYS["weight"], Setting())
     np.testing.assert_allclose(numbers(trace(at, "plane", "v")["x"]), run.v[:8, 0])
     np.testing.assert_allclose(numbers(trace(at, "plane", "w = g v/‖v‖")["y"]), run.w[:8, 1])
 
 
 def test_a_g_below_zero_is_told():
     at = open_page(seed="4", step=str(STEPS))
-    assert descend(WAYS["weight"], "plane", 3.0, 1.0, 128, 4).g[-1] < 0
+    assert descend(WAYS["weight"], Setting(seed=4)).g[-1] < 0
     assert "g went from 1 to −6." in said(at)
 
 
 # --- spectral norm ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
 def test_the_numbers_of_power_iteration(layer):
     at = open_page(show="spectral", layer=layer, trained="50", iteration="9", seed="2")
-    run = power_iteration(matrix(trained_weights(LAYERS[layer], 50, 2)), ITERATIONS, 2)
+    run = power_iteration(matrix(trained_weights(FIRST_LAYERS[layer], 50, 2)), ITERATIONS, 2)
     assert f"Step 9: the estimate is {run.sigma[9]:.6g}" in said(at)
     assert f"it becomes **{run.values[0] / run.sigma[9]:.6g}**" in said(at)
     np.testing.assert_allclose(numbers(trace(at, "divided", "over the estimate")["y"]), run.values / run.sigma[9])
@@ -132,7 +133,7 @@ def test_the_numbers_of_power_iteration(layer):
 
 
 @pytest.mark.parametrize("relu", ["0", "1"])
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
 def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(layer, relu):
     at = open_page(show="spectral", layer=layer, relu=relu)
     assert ("No pair is stretched" in said(at)) == (layer != "conv")
@@ -148,10 +149,10 @@ def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(la
 # --- side by side -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
 def test_all_schemes_side_by_side(layer):
     at = open_page(show="all", layer=layer)
-    made = compared(trained_weights(LAYERS[layer], 200, 5))
+    made = compared(trained_weights(FIRST_LAYERS[layer], 200, 5))
     table = at.table[0].value
     assert list(table[""]) == ["before", *(scheme.label for scheme in WEIGHT_SCHEMES)]
     assert list(table["Largest singular value"]) == [f"{row.values[0]:.4g}" for row in made.values()]
@@ -181,7 +182,7 @@ def test_step_moves_by_one_and_stays_at_the_end(name):
     for _ in range(2):
         at = sound(at.button(key=f"next {name}").click().run())
         assert value(at, name) == last
-    defaults = {param.name: param.default for param in PARAMS}
+    defaults, _ = clean(PARAMS, {})
     held = {"show": show, name: last}
     assert at.query_params == {key: str(given) for key, given in held.items() if given != defaults[key]}
 
