@@ -3,16 +3,20 @@
 from math import isfinite, prod
 
 import pytest
+from declared import EVERY_PAGE, PAGES
 from hypothesis import example, given
 from hypothesis import strategies as st
+from lab_page import sound
+from streamlit.testing.v1 import AppTest
 
 from normviz.core.fields import MAX_ELEMENTS, Rule, check_shape, divisors, largest_fit
 from normviz.core.schemes import SCHEMES
+from normviz.core.settings import Choice, Real, Several, Switch, declarations
 from normviz.data.samples import SAMPLES
 from normviz.lab import state as lab
 from normviz.ui import custom, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui.link import choice, clean, decimal, flag, real, whole
+from normviz.ui.link import choice, clean, flag, real, whole
 
 KEYS = [param.key for param in lab.PARAMS]
 RULES = st.builds("{}({})".format, st.sampled_from(["groups", "window"]), st.integers(0, 70_000))
@@ -110,18 +114,6 @@ def test_what_is_on(on):
 @pytest.mark.parametrize("off", [False, "0", "false", "", "2", "off", None, 0])
 def test_what_is_off(off):
     assert flag(off, {}) is False
-
-
-@given(number=st.floats(allow_nan=False, allow_infinity=False))
-@example(0.1)
-@example(1e-5)
-def test_a_decimal_reads_back_as_the_same_number(number):
-    assert float(decimal(number)) == number
-
-
-@pytest.mark.parametrize(("number", "text"), [(2.0, "2"), (0.1, "0.1"), (1e-5, "1e-05"), (-10.0, "-10"), (0.0, "0")])
-def test_a_decimal_is_short(number, text):
-    assert decimal(number) == text
 
 
 # --- cleaning -----------------------------------------------------------------------------------------------------
@@ -310,3 +302,140 @@ def test_numbers_that_a_scheme_does_not_have_do_not_count(key, numbers):
     view, _ = clean(lab.PARAMS, {"scheme": key, "eps": "0.5", "gain": "3", "bias": "2"})
     scheme = chosen.scheme_of(view)
     assert (chosen.eps_of(view, scheme), *lab.affine_of(view, scheme)) == numbers
+
+
+# --- declared values ----------------------------------------------------------------------------------------------
+
+ODD = ["", "nan", "inf", "-inf", "1e999", "-1e999", "9" * 40, "NaN,NaN", "no such", "true", "1.5", "0x10", "½", "-0"]
+DECLARED = [(page, each) for page in PAGES.values() for each in declarations(page.Page).values()]
+EVERY_VALUE = pytest.mark.parametrize(
+    ("page", "declared"), DECLARED, ids=[f"{page.PREFIX}{each.name}" for page, each in DECLARED]
+)
+
+
+@EVERY_PAGE
+def test_a_bare_link_is_the_declared_defaults(page):
+    view, notes = clean(page.PARAMS, {})
+    made = vars(page.Page())
+    assert ({name: view[name] for name in made}, notes) == (
+        {name: list(value) if isinstance(value, tuple) else value for name, value in made.items()}, {}
+    )  # fmt: skip
+    assert [param.key for param in page.PARAMS if param.name in made] == [page.PREFIX + name for name in made]
+
+
+@EVERY_VALUE
+@pytest.mark.parametrize("text", ODD)
+def test_an_odd_text_becomes_a_valid_value_with_a_note(page, declared, text):
+    view, notes = clean(page.PARAMS, {declared.name: text})
+    value = view[declared.name]
+    if not getattr(declared, "entered", None):
+        declared.check(value, view)
+    assert clean(page.PARAMS, view) == (view, {})
+    assert clean(page.PARAMS, {param.name: param.text(view[param.name]) for param in page.PARAMS}) == (view, {})
+    written = declared.text(value)
+    if declared.name in notes:
+        assert notes == {declared.name: f"{declared.name} = {text[:40]} became {written}"}
+    else:
+        assert notes == {}
+        assert text == written or float(text) == float(written)
+
+
+@EVERY_VALUE
+def test_a_text_becomes_the_nearest_value(page, declared):
+    def became(text):
+        return clean(page.PARAMS, {declared.name: text})[0][declared.name]
+
+    default = clean(page.PARAMS, {})[0][declared.name]
+    if isinstance(declared, Real):
+        least, most = declared.entered or declared.limits(vars(page.Page()))
+        assert [became(text) for text in ("-1e99", "1e99", str(most + 1), str(least - 1))] == [least, most, most, least]
+        assert became("nan") == became("no such") == became("") == default
+    elif isinstance(declared, Several):
+        first, second, *_ = declared.options({})
+        assert became(f"{second}, {first.upper()}x,{second},") == [second, first]
+        assert became("") == []
+        assert became("?") == default
+    elif isinstance(declared, Choice):
+        for key in declared.options({}):
+            assert became(key) == became(key.upper()) == became(f"{key}x") == key
+        assert became("?") == default
+    elif isinstance(declared, Switch):
+        assert [became(text) for text in ("1", "TRUE", "0", "off", "?")] == [True, True, False, False, False]
+
+
+@EVERY_PAGE
+def test_a_link_that_was_written_reads_back(page):
+    """Every value as far from its default as it goes, as a link of today has it."""
+    chosen = {}
+    for name, declared in declarations(page.Page).items():
+        view, _ = clean(page.PARAMS, chosen)
+        if isinstance(declared, Real):
+            chosen[name] = declared.text(declared.limits(view)[1])
+        elif isinstance(declared, Choice):
+            chosen[name] = declared.options(view)[-1]
+        elif isinstance(declared, Switch):
+            chosen[name] = declared.text(not view[name])
+    view, notes = clean(page.PARAMS, chosen)
+    assert notes == {}
+    assert {param.name: param.text(view[param.name]) for param in page.PARAMS if param.name in chosen} == chosen
+
+
+# --- the link and the widgets -------------------------------------------------------------------------------------
+
+
+def small_page():
+    from dataclasses import dataclass
+
+    import streamlit as st
+
+    from normviz.core.settings import whole
+    from normviz.ui.link import KEPT, opened, params
+
+    @dataclass(frozen=True)
+    class Page:
+        first: int = whole(1, 0, 9)
+        second: int = whole(1, 0, 9)
+
+    with opened("small", params(Page, "small "), lambda view, name: True) as view:
+        for name in view:
+            st.number_input(name, 0, 9, key=f"small {name}", **KEPT)
+
+
+def values(at):
+    return [at.session_state[f"small {name}"] for name in ("first", "second")]
+
+
+@pytest.fixture
+def small():
+    """A page whose address said first = 3, until a widget set it to 5."""
+    at = AppTest.from_function(small_page, default_timeout=60)
+    at.query_params["first"] = "3"
+    at = sound(at.run())
+    assert values(at) == [3, 1]
+    at = sound(at.number_input(key="small first").set_value(5).run())
+    assert (values(at), at.query_params) == ([5, 1], {"first": "5"})
+    return at
+
+
+def test_a_widget_is_right_while_its_rerun_still_carries_the_address_of_before(small):
+    small.query_params["first"] = "3"  # the browser has not yet been told
+    at = sound(small.number_input(key="small second").set_value(7).run())
+    assert (values(at), at.query_params) == ([5, 7], {"first": "5", "second": "7"})
+
+
+def test_an_address_that_changes_by_itself_is_right(small):
+    small.query_params["first"] = "3"  # the browser went back
+    at = sound(small.run())
+    assert (values(at), at.query_params) == ([3, 1], {"first": "3"})
+
+
+def test_an_address_that_stays_leaves_the_widgets_alone(small):
+    at = sound(small.run())
+    assert (values(at), at.query_params) == ([5, 1], {"first": "5"})
+
+
+def test_a_page_that_is_come_back_to_is_as_it_was_left(small):
+    small.session_state["page"] = "another"
+    del small.query_params["first"]
+    at = sound(small.run())
+    assert (values(at), at.query_params) == ([5, 1], {"first": "5"})

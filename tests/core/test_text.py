@@ -1,0 +1,35 @@
+"""How options and numbers are written."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from normviz.core.text import decimal, spoken, typeset
+
+
+@pytest.mark.parametrize(("options", "text"), [([1, 2, 3], "1, 2 or 3"), (("a", "b"), "a or b"), ({7: 0}, "7")])
+def test_options_as_they_are_spoken(options, text):
+    assert spoken(options) == text
+
+
+@given(number=st.floats(allow_nan=False, allow_infinity=False))
+@example(0.1)
+@example(1e-5)
+def test_a_decimal_reads_back_as_the_same_number(number):
+    assert float(decimal(number)) == number
+
+
+@pytest.mark.parametrize(("number", "text"), [(2.0, "2"), (0.1, "0.1"), (1e-5, "1e-05"), (-10.0, "-10"), (0.0, "0")])
+def test_a_decimal_is_short(number, text):
+    assert decimal(number) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (3.0, "3"), (-0.5, "−0.5"), (0, "0"), (1e-5, "10⁻⁵"), (-1e-5, "−10⁻⁵"), (10.0**-15, "10⁻¹⁵"), (2e6, "2·10⁶"),
+        (1234567.0, "1.23457·10⁶"), (1e3, "1000"), (0.003, "0.003"), (-2.5e-7, "−2.5·10⁻⁷"),
+    ],
+)  # fmt: skip
+def test_a_number_as_a_page_writes_it(number, text):
+    assert typeset(number) == text

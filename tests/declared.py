@@ -1,0 +1,23 @@
+"""Everything that is declared in the app: the settings of what is computed, and the pages that build on them."""
+
+import pytest
+
+from normviz.core.settings import declarations
+from normviz.networks import setting as networks
+from normviz.running import state as running
+from normviz.running import stream
+from normviz.table1 import state as table1
+from normviz.weights import descent
+from normviz.weights import state as weights
+
+PAGES = {"table1": table1, "running": running, "weights": weights}
+KINDS = {"networks": networks.Setting, "stream": stream.Setting, "descent": descent.Setting} | {
+    f"page {name}": page.Page for name, page in PAGES.items()
+}
+DECLARED = [(kind, each) for kind in KINDS.values() for each in declarations(kind).values()]
+
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+EVERY_PAGE = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+EVERY_DECLARATION = pytest.mark.parametrize(
+    ("kind", "declared"), DECLARED, ids=[f"{kind.__module__}.{kind.__name__}.{each.name}" for kind, each in DECLARED]
+)
