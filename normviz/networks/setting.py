@@ -92,9 +92,7 @@ class Setting:
     def check(self, schemes: Sequence[Scheme]) -> None:
         """Raise InvalidInput where a scheme's fields do not fit the layers."""
         for scheme in schemes:
-            for on, shapes in (
-                (scheme.on_activations, self.shapes),
-                (scheme.on_weights, self.weight_shapes),
-            ):
-                for shape in shapes if on is not None else ():
-                    on.check(shape)
+            for on, shapes in ((scheme.on_activations, self.shapes), (scheme.on_weights, self.weight_shapes)):
+                if on is not None:
+                    for shape in shapes:
+                        on.check(shape)

@@ -20,6 +20,9 @@ from normviz.core.transformations import LAYERS
 from normviz.data.digits import SIDE, cut_patches, load_digits
 
 BATCH = SCHEMES["batch"]
+PER_UNIT = BATCH.fields[-1]
+"""Batch norm's field: all digits and positions, a unit at a time."""
+
 PER_DIGIT = SCHEMES["instance"].fields[-1]
 """The field of one digit's own statistics: all its positions, a unit at a time."""
 
@@ -74,7 +77,7 @@ class Convention:
         """The momentum of a share, and the share of a momentum."""
         return number if self.of_new else 1 - number
 
-    def kept(self, variances: np.ndarray, count: int) -> np.ndarray:
+    def averaged(self, variances: np.ndarray, count: int) -> np.ndarray:
         """Batch variances as they are averaged; raises InvalidInput where m/(m-1) has no value."""
         if not self.unbiased:
             return variances
@@ -95,7 +98,7 @@ CONVENTIONS = {
 
 class Trace(NamedTuple):
     """What batch norm saw over a stream, each (steps, C): batch mean and variance (1/m), mean and variance of the
-    output x̂, z and x̂ of the batch's first digit at the middle of its picture, and mean and variance of all training
+    output x̂, x and x̂ of the batch's first digit at the middle of its picture, and mean and variance of all training
     digits under the weights of that step."""
 
     mean: np.ndarray
@@ -132,12 +135,12 @@ class Folded(NamedTuple):
 def weights(setting: Setting, step: int = 0) -> np.ndarray:
     """The weights at a step, (fan-in, C): W_t = W_0 + drift · t / (steps - 1) · W_1, both N(0, 4/fan-in)."""
     fan_in = KERNEL[setting.layer] ** 2
-    first, way = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
-    return (first + _drifted(setting, step) * way) * (SPREAD * fan_in**-0.5)
+    first, direction = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
+    return (first + _drifted(setting, step) * direction) * (SPREAD * fan_in**-0.5)
 
 
 def affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """γ and β of the units, (C,), seeded and off 1 and 0, as if they had been learned."""
+    """γ and β of the units, (C,), seeded; not 1 and 0, as if they had been learned."""
     rng = np.random.default_rng([setting.seed, 3])
     return rng.uniform(0.5, 1.5, UNITS).round(2), rng.uniform(-1, 1, UNITS).round(2)
 
@@ -165,34 +168,35 @@ def order(setting: Setting) -> np.ndarray:
     return np.random.default_rng([setting.seed, 1]).integers(0, len(digits()[0]), (STEPS, setting.batch))
 
 
-def stream(setting: Setting, steps: Sequence[int] = range(STEPS)) -> np.ndarray:
+def stream(setting: Setting, steps: Sequence[int] | np.ndarray = range(STEPS)) -> np.ndarray:
     """The summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
-    first, way = _training(setting.layer, setting.seed)
-    chosen, amount = order(setting)[list(steps)], _drifted(setting, np.asarray(steps))[:, None, None, None, None]
-    return first[chosen] + amount * way[chosen]
+    first, direction = _training(setting.layer, setting.seed)
+    chosen, amount = order(setting)[np.asarray(steps)], _drifted(setting, np.asarray(steps))[:, None, None, None, None]
+    return first[chosen] + amount * direction[chosen]
 
 
-def moments(z: np.ndarray, field: Field) -> Moments:
+def moments(x: np.ndarray, field: Field) -> Moments:
     """Mean and variance (1/m) over the boxes of a field of `own` and `full`; full axes leave the shape."""
-    v, mean = centre(z, field)
+    v, mean = centre(x, field)
     full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
     return Moments(mean.squeeze(full), np.squeeze(root_mean_square(v, field) ** 2, full))
 
 
-def batch_statistics(z: np.ndarray) -> Moments:
+def batch_statistics(x: np.ndarray) -> Moments:
     """Mean and variance (1/m) of each unit over N, H, W: (…, N, H, W, C) -> (…, C)."""
-    return moments(z, BATCH.field)
+    return moments(x, PER_UNIT)
 
 
 def trace(setting: Setting, eps: float | None = None) -> Trace:
     """The whole stream through batch norm (Ioffe & Szegedy 2015, Algorithm 1)."""
     parts, middle = [], setting.side // 2
     for steps in np.split(np.arange(STEPS), STEPS // CHUNK):
-        z = stream(setting, steps)
-        xhat = normalize(z, BATCH, eps).xhat
-        first, first_output = (each[:, 0, middle, middle] for each in (z, xhat))
-        parts.append((*batch_statistics(z), *batch_statistics(xhat), first, first_output))
-    return Trace(*map(np.concatenate, zip(*parts, strict=True)), *population(setting))
+        x = stream(setting, steps)
+        xhat = normalize(x, BATCH, eps).xhat
+        first, first_output = (each[:, 0, middle, middle] for each in (x, xhat))
+        parts.append((*batch_statistics(x), *batch_statistics(xhat), first, first_output))
+    seen = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    return Trace._make([*seen, *population(setting)])
 
 
 def population(setting: Setting) -> Moments:
@@ -200,12 +204,12 @@ def population(setting: Setting) -> Moments:
 
     The summed inputs are a + t·b, so their variance is Var a + 2 t Cov(a, b) + t² Var b.
     """
-    first, way = _training(setting.layer, setting.seed)
-    (u, mean_u), (v, mean_v) = centre(first, BATCH.field), centre(way, BATCH.field)
+    first, direction = _training(setting.layer, setting.seed)
+    (u, mean_u), (v, mean_v) = centre(first, PER_UNIT), centre(direction, PER_UNIT)
     amount = _drifted(setting, np.arange(STEPS))[:, None]
-    variance, covariance, way_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
+    variance, covariance, drift_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
     mean = mean_u.reshape(-1) + amount * mean_v.reshape(-1)
-    return Moments(mean, variance + 2 * amount * covariance + amount**2 * way_variance)
+    return Moments(mean, variance + 2 * amount * covariance + amount**2 * drift_variance)
 
 
 def running_averages(
@@ -222,12 +226,12 @@ def running_averages(
     if not 0 <= momentum <= 1:
         raise InvalidInput(f"momentum = {momentum}; it goes from 0 to 1.")
     share = convention.other(momentum)
-    values = np.stack([means, convention.kept(variances, count)])
-    kept = np.empty((2, len(means) + 1, *means.shape[1:]))
-    kept[:, 0] = np.reshape([0.0, 1.0], (2, *[1] * (means.ndim - 1)))
+    values = np.stack([means, convention.averaged(variances, count)])
+    running = np.empty((2, len(means) + 1, *means.shape[1:]))
+    running[:, 0] = np.reshape([0.0, 1.0], (2, *[1] * (means.ndim - 1)))
     for step in range(len(means)):
-        kept[:, step + 1] = (1 - share) * kept[:, step] + share * values[:, step]
-    return Averages(*kept)
+        running[:, step + 1] = (1 - share) * running[:, step] + share * values[:, step]
+    return Averages(*running)
 
 
 def lag(share: float) -> float:
@@ -248,7 +252,7 @@ def merge(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.n
 def affine(
     mean: np.ndarray, variance: np.ndarray, eps: float, gain: np.ndarray | float = 1.0, bias: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Batch norm with given statistics as y = a z + b: a = γ / sqrt(σ² + ε), b = β - a μ.
+    """Batch norm with given statistics as y = a x + b: a = γ / sqrt(σ² + ε), b = β - a μ.
 
     Source: Ioffe & Szegedy 2015, Algorithm 2, step 11.
     """
@@ -257,21 +261,21 @@ def affine(
 
 
 def infer(
-    z: np.ndarray,
+    x: np.ndarray,
     mean: np.ndarray,
     variance: np.ndarray,
     eps: float,
     gain: np.ndarray | float = 1.0,
     bias: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """Batch norm in evaluation, step by step: y = γ (z - μ) / sqrt(σ² + ε) + β, with given μ and σ², (…, C)."""
-    return (z - mean) / _deviation(variance, eps) * gain + bias
+    """Batch norm in evaluation, step by step: y = γ (x - μ) / sqrt(σ² + ε) + β, with given μ and σ², (…, C)."""
+    return (x - mean) / _deviation(variance, eps) * gain + bias
 
 
 def fold(
     gain: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, eps: float, weights: np.ndarray
 ) -> Folded:
-    """A layer z = x W and the batch norm behind it as one layer, W' = W a and b' = b, with a and b from `affine`."""
+    """A layer x W and the batch norm behind it as one layer, W' = W a and b' = b, with a and b from `affine`."""
     factor, offset = affine(mean, variance, eps, gain, bias)
     return Folded(weights * factor, offset)
 
@@ -288,11 +292,11 @@ def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Summed inputs of the training digits under the first weights, and what a drift of 1 adds: (digits, H, W, C)."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
     first = summed(digits()[0], still)
-    way = summed(digits()[0], moved, STEPS - 1) - first
-    first.flags.writeable = way.flags.writeable = False
-    return first, way
+    direction = summed(digits()[0], moved, STEPS - 1) - first
+    first.flags.writeable = direction.flags.writeable = False
+    return first, direction
 
 
-def _drifted(setting: Setting, step: int | np.ndarray) -> float | np.ndarray:
-    """How much of the way has been added by a step."""
-    return setting.drift * step / (STEPS - 1)
+def _drifted(setting: Setting, step: int | np.ndarray) -> np.ndarray:
+    """How far the weights have drifted by a step: 0 at the first, `drift` at the last."""
+    return setting.drift * np.asarray(step) / (STEPS - 1)

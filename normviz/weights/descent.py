@@ -132,10 +132,13 @@ def descend(way: Way, setting: Setting, steps: int = STEPS) -> Path:
     """
     problem = regression(setting.inputs)
     rng = np.random.default_rng(setting.seed)
-    v = rng.standard_normal(problem.x.shape[1])
+    v = rng.standard_normal((problem.x.shape[1],))
     v *= (setting.start if way.normalized else 1.0) / np.linalg.norm(v)
     g = 1.0
-    vs, gs, ws, dvs, dws = [v], [g], [], [], []
+    vs, gs = [v], [g]
+    ws: list[np.ndarray] = []
+    dvs: list[np.ndarray] = []
+    dws: list[np.ndarray] = []
     for _ in range(steps):
         chosen = rng.permutation(len(problem.x))[: setting.batch]
         w = weight_norm(v, g) if way.normalized else v
@@ -146,8 +149,9 @@ def descend(way: Way, setting: Setting, steps: int = STEPS) -> Path:
             g = float(np.linalg.norm(v))
         elif way.learns_length:
             g -= setting.rate * float(dg)
-        for kept, value in ((vs, v), (gs, g), (ws, w), (dvs, dv), (dws, dw)):
-            kept.append(value)
+        for run, value in ((vs, v), (ws, w), (dvs, dv), (dws, dw)):
+            run.append(value)
+        gs.append(g)
     ws.append(weight_norm(v, g) if way.normalized else v)
     w, v = np.array(ws), np.array(vs)
     turned = np.degrees(angles(v[:-1], v[1:]))
@@ -156,7 +160,7 @@ def descend(way: Way, setting: Setting, steps: int = STEPS) -> Path:
 
 def angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The angle between vectors (..., size), exact for small ones too (Kahan's formula), in radians."""
-    a, b = (z / np.maximum(np.linalg.norm(z, axis=-1, keepdims=True), np.finfo(float).tiny) for z in (a, b))
+    a, b = (x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), np.finfo(float).tiny) for x in (a, b))
     return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
 
 
