@@ -1,7 +1,6 @@
 """The command `normviz`, also `python -m normviz`: the schemes, a tensor normalized, Table 1, and the app served."""
 
 import argparse
-import dataclasses
 import json
 import os
 import sys
@@ -17,7 +16,9 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.core.settings import add_options, build
 from normviz.data.samples import as_tensor, read_npy
+from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:
     from normviz.table1.table import Cell
@@ -108,15 +109,12 @@ def write_npy(path: Path, array: np.ndarray) -> None:
 def print_table1(arguments: argparse.Namespace) -> int:
     """Predict, measure and train the cells of Table 1 (Ba et al. 2016), and print them; 1 where answers disagree."""
     need("train", "torch", "sklearn")
-    from normviz.networks.setting import Setting
     from normviz.table1.table import measure
 
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
     if arguments.field is not None and "custom" not in keys:
         keys.append("custom")
-    names = {field.name for field in dataclasses.fields(Setting)}
-    given = {name: value for name, value in vars(arguments).items() if name in names and value is not None}
-    cells = measure([chosen_scheme(key, arguments) for key in keys], Setting(**given))
+    cells = measure([chosen_scheme(key, arguments) for key in keys], build(Setting, vars(arguments)))
     if arguments.json:
         print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
         return tell_disagreements(cells)
@@ -200,7 +198,7 @@ def build_parser() -> Parser:
 
 
 def add_table1(jobs: argparse._SubParsersAction) -> None:
-    """The options of `table1`; what is not given is left to `Setting`."""
+    """The options of `table1`: the rows, and every value that `Setting` declares."""
     job = jobs.add_parser(
         "table1",
         help="Table 1 of Ba et al. 2016: predicted, measured forward, and trained",
@@ -211,19 +209,6 @@ def add_table1(jobs: argparse._SubParsersAction) -> None:
         metavar="K,K",
         help=", ".join(SCHEMES),
     )
-    job.add_argument("--layer", help="dense or conv")
-    job.add_argument("--delta", type=float, metavar="D", help="δ > 0 of the re-scalings")
-    job.add_argument("--eps", type=float, metavar="E", help="ε of every scheme, from 0")
-    job.add_argument("--dtype", help="float64, float32, bfloat16 or float16")
-    job.add_argument("--optimizer", help="sgd, momentum or adam")
-    job.add_argument("--rate", type=float, help="learning rate")
-    for name, text in (
-        ("steps", "of training"),
-        ("batch", "cases in a mini-batch"),
-        ("width", "units or channels"),
-    ):
-        job.add_argument(f"--{name}", type=int, help=text)
-    job.add_argument("--depth", type=int, help="normalized layers, 1 to 4")
     job.add_argument("--groups", type=int, metavar="G", help="number of groups")
     job.add_argument("--radius", type=int, metavar="R", default=2, help="radius of the windows")
     job.add_argument(
@@ -231,8 +216,7 @@ def add_table1(jobs: argparse._SubParsersAction) -> None:
         metavar="N=full,…",
         help="rules of the custom scheme, which this adds",
     )
-    job.add_argument("--device", help="auto, cpu, cuda or mps")
-    job.add_argument("--seed", type=int)
+    add_options(job, Setting)
     job.add_argument("--json", action="store_true")
     job.set_defaults(run=print_table1)
 

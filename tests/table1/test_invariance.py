@@ -12,11 +12,13 @@ from normviz.cli import main
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, Field
 from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.settings import Real, declarations
 from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import OPTIMIZERS, PAPER, TRANSFORMATIONS
 from normviz.networks.problem import NETWORKS, make_problem, position
 from normviz.networks.setting import Setting
+from normviz.table1 import table
 from normviz.table1.forward import forward_gaps
 from normviz.table1.table import measure
 
@@ -239,3 +241,18 @@ def test_axes_of_the_transformations_are_axes():
         assert on_sums <= set(AXES["activation"])
         assert on_weights <= set(AXES["weight"])
         assert (change.factor is None) == bool(change.shift)
+
+
+@pytest.mark.parametrize("name", declarations(Setting))
+def test_every_setting_is_an_option(name, monkeypatch, capsys):
+    declared, seen = declarations(Setting)[name], []
+    number = isinstance(declared, Real)
+    right = declared.limits({})[1] if number else declared.options({})[-1]
+    wrong = right + 1 if number else "no such"
+    monkeypatch.setattr(table, "measure", lambda schemes, setting: seen.append(setting) or [])
+    assert main(["table1", f"--{name}", declared.text(right)]) == 0
+    assert seen == [Setting(**{name: right})]
+    assert main(["table1", f"--{name}", declared.text(wrong)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"normviz: {declared.symbol or name} = ")
+    assert told.count("\n") == 1
