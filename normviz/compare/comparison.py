@@ -5,7 +5,7 @@ from collections.abc import Callable
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.theory import degenerate
-from normviz.describe.snippets import parameter_shapes
+from normviz.describe.parameters import parameter_shapes
 from normviz.describe.wording import axis_words, count_words, shape_words, shared_words
 
 

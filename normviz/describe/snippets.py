@@ -1,22 +1,19 @@
-"""A scheme as code to paste, for NumPy, PyTorch and Keras, and what its parameters look like there.
+"""A scheme as code to paste, for NumPy, PyTorch and Keras.
 
 All of it follows from the scheme's fields. A framework's layer is used where it has one that computes the same on
 the shape and with the ε at hand; else the code spells the operations out, rule by rule. All of it is
 float64, but Keras's layers round to float32 unless the backend is TensorFlow, whatever their dtype.
 """
 
-from ast import literal_eval
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf, prod
-from re import search
 from typing import NamedTuple
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXIS, Field, Shape
+from normviz.core.fields import Field, Shape
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.describe.notation import is_divided_by_variance
-from normviz.describe.wording import count_words
 
 
 class _Layer(NamedTuple):
@@ -278,82 +275,3 @@ def _mean(name: str, x: str, field: Field, shape: Shape, spelling: _Framework) -
             x = name
     if x != name:
         yield f"{name} = {x}"
-
-
-class ParameterRow(NamedTuple):
-    """A parameter or kept state: its name, what it is for, and its shape here, in PyTorch and in Keras.
-
-    Shapes are written as in code, "(3,)"; "–" where the framework has no layer, or the layer no such state.
-    """
-
-    name: str
-    role: str
-    here: str
-    torch: str
-    keras: str
-
-
-def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
-    """One row for γ, for β and for each state that the scheme keeps, for a tensor of this shape."""
-    rows = []
-    if scheme.weight is not None:  # its kernel is not known here, but it has a unit for each channel
-        front = parameter_shapes(SCHEMES[scheme.weight], (1, 1, 1, shape[-1]))
-        rows = [row._replace(name=f"{row.name} of the weights") for row in front]
-    for name, what, axes in (("γ", "gain", scheme.gain), ("β", "bias", scheme.bias)):
-        if axes is not None:
-            each = " and ".join(", ".join(AXIS[axis].one for axis in axes).rsplit(", ", 1))
-            role = f"learned {what} for each {each}" if axes else f"learned {what}"
-            rows.append(ParameterRow(name, role, *_parameter_shapes(scheme, axes, shape)))
-    for name in scheme.keeps:
-        if name in _SINGULAR_VECTORS:
-            shapes = _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
-        else:
-            kept = zip(scheme.axes, scheme.field.rules, strict=True)
-            shapes = _parameter_shapes(scheme, [axis for axis, rule in kept if rule.kind != "full"], shape)
-        rows.append(ParameterRow(name, "kept between steps", *shapes))
-    return rows
-
-
-_CHANNELS_FIRST = {"activation": ("N", "C", "H", "W"), "weight": ("Cout", "Cin", "kh", "kw")}
-"""The order of the axes in PyTorch."""
-
-_SINGULAR_VECTORS = {
-    "left singular vector": lambda fan_in, units: (f"({fan_in},)", f"({fan_in},)", "–"),
-    "right singular vector": lambda fan_in, units: (f"({units},)", f"({units},)", f"(1, {units})"),
-}
-"""Shapes of the singular vectors of the (fan-in, units) matrix; Keras keeps the right one, as a row."""
-
-
-def _parameter_shapes(scheme: Scheme, axes: Sequence[str], shape: Shape) -> tuple[str, str, str]:
-    """Shape of a parameter that varies along these axes: here, in PyTorch, in Keras.
-
-    PyTorch puts channels first, and gives parameters of weights all four axes.
-    """
-    sizes = dict(zip(scheme.axes, shape, strict=True))
-    here = tuple(int(sizes[axis]) for axis in scheme.axes if axis in axes)
-    weight = scheme.acts_on == "weight"
-    order = _CHANNELS_FIRST["weight" if weight else "activation"]
-    torch = tuple(int(sizes[axis]) if axis in axes else 1 for axis in order if weight or axis in axes)
-    return str(here), str(torch) if scheme.torch else "–", str(here) if scheme.keras else "–"
-
-
-def axis_trap(scheme: Scheme, shape: Shape) -> str | None:
-    """A warning about Keras's `axis`, which names what is kept in one layer and what is averaged over in another.
-
-    None for schemes without such a layer.
-    """
-    argument = search(r"axis=(-?\d+|\([^)]*\))", scheme.keras or "")
-    if argument is None or scheme.field is None:
-        return None
-    value = literal_eval(argument[1])
-    named = {scheme.axes[i] for i in (value if isinstance(value, tuple) else (value,))}
-    layer, axes = search(r"\w+(?=\()", scheme.keras)[0], ", ".join(axis for axis in scheme.axes if axis in named)
-    meanings = (
-        ("full", "what is averaged over", "In BatchNormalization axis names what is kept."),
-        ("own", "what is kept", "In LayerNormalization and RMSNormalization axis names what is averaged over."),
-    )
-    for kind, meaning, elsewhere in meanings:
-        if named == {axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule.kind == kind}:
-            here = f"In Keras's {layer}, {argument[0]} names {meaning} ({axes})"
-            return f"{here}: on this shape {count_words(scheme, shape)}. {elsewhere}"
-    return None

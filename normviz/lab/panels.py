@@ -10,6 +10,7 @@ from normviz.core.normalize import Normalized, quiet
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.statistics import element, saturation, statistics_table
 from normviz.describe import notation, snippets, wording
+from normviz.describe.parameters import axis_trap, parameter_shapes
 from normviz.lab.figures import histograms
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import pictures, statistics_map
@@ -142,14 +143,14 @@ def formula(scheme: Scheme) -> None:
 
 
 def parameters(scheme: Scheme, x: np.ndarray) -> None:
-    """What is learned and what is kept, with the shapes here, in PyTorch and in Keras."""
-    rows = snippets.parameter_shapes(scheme, x.shape)
+    """What is learned and what state there is, with the shapes here, in PyTorch and in Keras."""
+    rows = parameter_shapes(scheme, x.shape)
     if not rows:
         st.write("Nothing is learned, and there is no state.")
     else:
         titles = ("Name", "What it is", "Shape here", "In PyTorch", "In Keras")
         st.table([dict(zip(titles, row, strict=True)) for row in rows])
-    trap = snippets.axis_trap(scheme, x.shape)
+    trap = axis_trap(scheme, x.shape)
     if trap:
         st.warning(trap, icon=":material/warning:")
 

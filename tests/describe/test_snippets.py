@@ -8,17 +8,15 @@ from functools import cache
 import keras
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import fields
-from torch import nn
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.describe.snippets import FRAMEWORKS, axis_trap, parameter_shapes, snippet
+from normviz.describe.snippets import FRAMEWORKS, snippet
 
 SHAPES = {
     "activation": [(2, 3, 4, 6), (1, 4, 4, 6), (3, 1, 1, 6), (1, 1, 1, 6)],
@@ -175,109 +173,3 @@ def test_gain_one_and_bias_zero_leave_no_code():
 def test_what_makes_no_sense_is_refused(scheme, framework, eps, message):
     with pytest.raises(InvalidInput, match=message):
         snippet(scheme, framework, SHAPE, eps)
-
-
-# Parameters, compared with those of the layers
-
-TORCH_NAMES = {
-    "γ": ("weight", "parametrizations.weight.original0"),
-    "β": ("bias",),
-    "running mean": ("running_mean",),
-    "running variance": ("running_var",),
-    # PyTorch's matrix has a row for each unit, so its left singular vector is the right one here.
-    "left singular vector": ("parametrizations.weight.0._v",),
-    "right singular vector": ("parametrizations.weight.0._u",),
-}
-KERAS_NAMES = {
-    "γ": ("gamma", "scale"),
-    "β": ("beta",),
-    "running mean": ("moving_mean",),
-    "running variance": ("moving_variance",),
-    "left singular vector": (),
-    "right singular vector": ("vector_u",),
-}
-
-
-def filled(scheme, recipe, shape, layer):
-    sizes = dict(zip(scheme.axes, shape, strict=True))
-    code = recipe.format(**sizes, G=scheme.parameters.get("groups"), eps=1e-5, layer="layer")
-    return eval(code, {"nn": nn, "keras": keras, "layer": layer})
-
-
-def torch_state(scheme, shape):
-    conv = nn.Conv2d(shape[2], shape[3], shape[:2], bias=False) if scheme.acts_on == "weight" else None
-    state = filled(scheme, scheme.torch, shape, conv).state_dict()
-    left = ("num_batches_tracked", "parametrizations.weight.original", "parametrizations.weight.original1")
-    return {name: tuple(value.shape) for name, value in state.items() if name not in left}
-
-
-def keras_state(scheme, shape):
-    conv = keras.layers.Conv2D(shape[3], shape[:2], use_bias=False) if scheme.acts_on == "weight" else None
-    layer = filled(scheme, scheme.keras, shape, conv)
-    layer.build(shape if conv is None else (1, *shape[:3]))
-    return {weight.name: tuple(weight.shape) for weight in layer.weights if weight.name != "kernel"}
-
-
-@every_scheme
-@pytest.mark.parametrize("framework", ["torch", "keras"])
-def test_parameters_have_the_shapes_of_the_layers(scheme, framework):
-    shape = shapes(scheme)[0]
-    rows = [row for row in parameter_shapes(scheme, shape) if not row.name.endswith("of the weights")]
-    if getattr(scheme, framework) is None:
-        assert all(getattr(row, framework) == "–" for row in rows)
-        return
-    state = {"torch": torch_state, "keras": keras_state}[framework](scheme, shape)
-    names = {"torch": TORCH_NAMES, "keras": KERAS_NAMES}[framework]
-    expected = {}
-    for row in rows:
-        (name,) = [name for name in names[row.name] if name in state] or [None]
-        expected[row.name] = "–" if name is None else str(state.pop(name))
-    assert {row.name: getattr(row, framework) for row in rows} == expected
-    assert not state  # every parameter of the layer has its row
-
-
-@every_scheme
-def test_every_parameter_has_a_row(scheme):
-    names = [row.name for row in parameter_shapes(scheme, shapes(scheme)[0])]
-    learned = [name for name, axes in (("γ", scheme.gain), ("β", scheme.bias)) if axes is not None]
-    assert [name for name in names if not name.endswith("of the weights")] == [*learned, *scheme.keeps]
-
-
-def test_what_a_parameter_row_says():
-    assert tuple(parameter_shapes(SCHEMES["layer"], SHAPE)[0]) == (
-        "γ",
-        "learned gain for each row, column and channel",
-        "(3, 4, 6)",
-        "(6, 3, 4)",
-        "(3, 4, 6)",
-    )
-    assert tuple(parameter_shapes(SCHEMES["layer-weight"], SHAPE)[0]) == (
-        "γ of the weights",
-        "learned gain for each unit",
-        "(6,)",
-        "(6, 1, 1, 1)",
-        "–",
-    )
-
-
-# The meaning of axis in Keras
-
-
-@every_scheme
-def test_the_axis_trap_says_what_the_layer_does(scheme):
-    sentence = axis_trap(scheme, SHAPE)
-    layer = re.match(r"keras\.layers\.(\w+)", scheme.keras or "")
-    if layer is None or layer[1] not in ("BatchNormalization", "LayerNormalization", "RMSNormalization"):
-        assert sentence is None
-        return
-    built = filled(scheme, scheme.keras, SHAPE, None)
-    axes = np.ravel(built.axis) % 4
-    kept = layer[1] == "BatchNormalization"
-    over = tuple(axis for axis in range(4) if (axis in axes) != kept)
-    x = torch.from_numpy(np.random.default_rng(0).standard_normal(SHAPE).astype(np.float32))
-    squares = keras.ops.convert_to_numpy(built(x, training=True)).astype(float) ** 2
-    np.testing.assert_allclose(squares.mean(axis=over), 1, rtol=1e-2)  # the layer does reduce these axes
-    assert ("names what is kept" in sentence.split(":")[0]) == kept
-    assert f"({', '.join('NHWC'[axis] for axis in axes)})" in sentence
-    size = np.prod(np.take(SHAPE, over))
-    assert f"{144 // size} statistics, each of {size} elements" in sentence

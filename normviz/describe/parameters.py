@@ -1,0 +1,94 @@
+"""What a scheme learns and what state it has, with the shapes here, in PyTorch and in Keras; and Keras's `axis`."""
+
+from ast import literal_eval
+from collections.abc import Callable, Collection
+from math import prod
+from re import search
+from typing import NamedTuple
+
+from normviz.core.fields import AXIS, FULL, Shape
+from normviz.core.schemes import SCHEMES, Scheme
+from normviz.describe.wording import count_words
+
+CHANNELS_FIRST = {"activation": ("N", "C", "H", "W"), "weight": ("Cout", "Cin", "kh", "kw")}
+"""The order of the axes in PyTorch."""
+
+
+class ParameterRow(NamedTuple):
+    """A parameter or a state: its name, what it is for, and its shape here, in PyTorch and in Keras.
+
+    Shapes are written as in code, "(3,)"; "–" where the framework has no layer, or the layer no such state.
+    """
+
+    name: str
+    role: str
+    here: str
+    torch: str
+    keras: str
+
+
+def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
+    """One row for γ, for β and for each state of the scheme, for a tensor of this shape."""
+    rows: list[ParameterRow] = []
+    if scheme.weight is not None:  # the shape of its kernel is not known here, but it has a unit for each channel
+        front = parameter_shapes(SCHEMES[scheme.weight], (1, 1, 1, shape[-1]))
+        rows = [row._replace(name=f"{row.name} of the weights") for row in front]
+    for name, what, axes in (("γ", "gain", scheme.gain), ("β", "bias", scheme.bias)):
+        if axes is not None:
+            each = " and ".join(", ".join(AXIS[axis].one for axis in axes).rsplit(", ", 1))
+            role = f"learned {what} for each {each}" if axes else f"learned {what}"
+            rows.append(ParameterRow(name, role, *_shapes_along(scheme, axes, shape)))
+    for name in scheme.keeps:
+        rows.append(ParameterRow(name, "state, updated in training", *_state_shapes(scheme, name, shape)))
+    return rows
+
+
+def axis_trap(scheme: Scheme, shape: Shape) -> str | None:
+    """A warning about Keras's `axis`, which names what is kept in one layer and what is averaged over in another.
+
+    None for schemes without such a layer.
+    """
+    call = search(r"(?P<layer>\w+)\(.*(?P<argument>axis=(?P<value>-?\d+|\([^)]*\)))", scheme.keras or "")
+    if call is None or scheme.field is None:
+        return None
+    value = literal_eval(call["value"])
+    named = {scheme.axes[i] for i in (value if isinstance(value, tuple) else (value,))}
+    rules = dict(zip(scheme.axes, scheme.field.rules, strict=True))
+    meanings = (
+        ("full", "what is averaged over", "In BatchNormalization axis names what is kept."),
+        ("own", "what is kept", "In LayerNormalization and RMSNormalization axis names what is averaged over."),
+    )
+    for kind, meaning, elsewhere in meanings:
+        if named == {axis for axis, rule in rules.items() if rule.kind == kind}:
+            axes = ", ".join(axis for axis in scheme.axes if axis in named)
+            here = f"In Keras's {call['layer']}, {call['argument']} names {meaning} ({axes})"
+            return f"{here}: on this shape {count_words(scheme, shape)}. {elsewhere}"
+    return None
+
+
+_SINGULAR_VECTORS: dict[str, Callable[[int, int], tuple[str, str, str]]] = {
+    "left singular vector": lambda fan_in, units: (f"({fan_in},)", f"({fan_in},)", "–"),
+    "right singular vector": lambda fan_in, units: (f"({units},)", f"({units},)", f"(1, {units})"),
+}
+"""Shapes of the singular vectors of the (fan-in, units) matrix; Keras has only the right one, as a row."""
+
+
+def _state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, str]:
+    """Shape of a state here, in PyTorch, in Keras: singular vectors have their own, statistics that of the field."""
+    if name in _SINGULAR_VECTORS:
+        return _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
+    rules = zip(scheme.axes, (FULL,) * 4 if scheme.field is None else scheme.field.rules, strict=True)
+    return _shapes_along(scheme, [axis for axis, rule in rules if rule != FULL], shape)
+
+
+def _shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[str, str, str]:
+    """Shape of a parameter that varies along these axes: here, in PyTorch, in Keras.
+
+    PyTorch puts channels first, and gives parameters of weights all four axes.
+    """
+    sizes = dict(zip(scheme.axes, shape, strict=True))
+    here = tuple(int(sizes[axis]) for axis in scheme.axes if axis in axes)
+    weight = scheme.acts_on == "weight"
+    order = CHANNELS_FIRST["weight" if weight else "activation"]
+    torch = tuple(int(sizes[axis]) if axis in axes else 1 for axis in order if weight or axis in axes)
+    return str(here), str(torch) if scheme.torch else "–", str(here) if scheme.keras else "–"
