@@ -96,6 +96,12 @@ class Scheme:
         """The part that acts on the summed inputs, or None."""
         return None if self.acts_on == "weight" else self
 
+    @property
+    def divides_by_variance(self) -> bool:
+        """Whether E_B[v²] is the variance around the one mean of the box; under a window every element has its own."""
+        a, b = self.summation, self.suppression
+        return a is not None and a == b and a == a.coarse
+
     def scale(self, shape: Shape) -> float:
         """What ẑ is multiplied by beside the deviation: 1 / sqrt(fan-in) where the scheme says so, else 1."""
         return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0

@@ -166,12 +166,6 @@ def number(value: float) -> str:
     return {"1": power, "-1": f"-{power}"}.get(mantissa, rf"{mantissa}\cdot{power}")
 
 
-def is_divided_by_variance(scheme: Scheme) -> bool:
-    """Whether E_B[v²] is the variance around the one mean of the box; under a window every element has its own mean."""
-    a, b = scheme.summation, scheme.suppression
-    return a is not None and a == b and a == a.coarse
-
-
 def _bracketed(value: float) -> str:
     text = number(value)
     return f"({text})" if text.startswith("-") else text
@@ -207,10 +201,8 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
         yield Formula("largest singular value", r"\sigma_{\max}(W) = \max_{\lVert a\rVert=1}\lVert Wa\rVert")
     elif "B" in averages:
         square = averages["B"]
-        summand = (
-            f"({_difference(scheme)})" if is_divided_by_variance(scheme) else f"{_centred(scheme)}{square.summand}"
-        )
-        name = "variance" if is_divided_by_variance(scheme) else "mean square"
+        summand = f"({_difference(scheme)})" if scheme.divides_by_variance else f"{_centred(scheme)}{square.summand}"
+        name = "variance" if scheme.divides_by_variance else "mean square"
         yield Formula(name, f"{_mean_square(scheme)} = {square.over}{summand}^2")
 
 
@@ -220,7 +212,7 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
     if scheme.spectral:
         yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
         return
-    numerator = _difference(scheme) if is_divided_by_variance(scheme) else _centred(scheme) + _element(scheme)
+    numerator = _difference(scheme) if scheme.divides_by_variance else _centred(scheme) + _element(scheme)
     eps = "" if scheme.eps is None else r"+\epsilon"
     scale = rf"\frac{{1}}{{\sqrt{{{_fan_in(scheme)}}}}}" if scheme.per_fan_in else ""
     quotient = rf"\frac{{{numerator}}}{{\sqrt{{{_mean_square(scheme)}{eps}}}}}"

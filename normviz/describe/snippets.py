@@ -13,7 +13,6 @@ from typing import NamedTuple
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Shape
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.describe.notation import is_divided_by_variance
 
 
 class _Layer(NamedTuple):
@@ -246,7 +245,7 @@ def _operations(
 def _quotient(scheme: Scheme, spelling: _Framework, shape: Shape, eps: float, v: str) -> Iterator[str]:
     """The lines that compute what divides, and the quotient."""
     prefix = spelling.prefix
-    name = "variance" if is_divided_by_variance(scheme) else "mean_square"
+    name = "variance" if scheme.divides_by_variance else "mean_square"
     if scheme.spectral:
         yield f"matrix = {prefix}.reshape(x, (-1, {shape[-1]}))  # a column for each unit"
         yield f"deviation = {spelling.norm}  # the largest singular value"
