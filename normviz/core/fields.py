@@ -23,23 +23,22 @@ AXES = {"activation": ("N", "H", "W", "C"), "weight": ("kh", "kw", "Cin", "Cout"
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis is called: its index in formulas, its size in LaTeX, one index of it and several in words."""
+    """What an axis is called: its index in formulas, and one index of it and several in words."""
 
     letter: str
-    size: str
     one: str
     many: str
 
 
 AXIS = {
-    "N": Axis("n", "N", "example", "examples"),
-    "H": Axis("h", "H", "row", "rows"),
-    "W": Axis("w", "W", "column", "columns"),
-    "C": Axis("c", "C", "channel", "channels"),
-    "kh": Axis("r", "K_h", "kernel row", "kernel rows"),
-    "kw": Axis("s", "K_w", "kernel column", "kernel columns"),
-    "Cin": Axis("i", r"C_\mathrm{in}", "input channel", "input channels"),
-    "Cout": Axis("o", r"C_\mathrm{out}", "unit", "units"),
+    "N": Axis("n", "example", "examples"),
+    "H": Axis("h", "row", "rows"),
+    "W": Axis("w", "column", "columns"),
+    "C": Axis("c", "channel", "channels"),
+    "kh": Axis("r", "kernel row", "kernel rows"),
+    "kw": Axis("s", "kernel column", "kernel columns"),
+    "Cin": Axis("i", "input channel", "input channels"),
+    "Cout": Axis("o", "unit", "units"),
 }
 
 MAX_ELEMENTS = 65_536

@@ -4,12 +4,10 @@ Each changes the summed inputs by a factor and a shift, a' = s·a + t. All that 
 axes s and t vary, on the activations (N, H, W, C) and, for changes of the weights, on (kh, kw, Cin, Cout) too.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXIS
 
 LAYERS = ("dense", "conv")
 OPTIMIZERS = ("sgd", "momentum", "adam")
@@ -21,7 +19,7 @@ class Transformation:
 
     Attributes:
         key, name: in links and on the command line; in sentences.
-        change: what is changed, in LaTeX.
+        plain: what is changed, as text: W′ = δW. The paper writes γ for the shift τ.
         on: "weights" or "data".
         factor: the axes of a along which s varies; None: s = 1. An empty tuple: one δ for all.
         shift: by layer, the axes of a along which t varies; empty: t = 0.
@@ -31,7 +29,7 @@ class Transformation:
 
     key: str
     name: str
-    change: str
+    plain: str
     on: str
     factor: tuple[str, ...] | None = None
     shift: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -39,34 +37,6 @@ class Transformation:
     weight_shift: tuple[str, ...] | None = None
     varies: str = ""
     weight_varies: str = ""
-
-    @property
-    def plain(self) -> str:
-        """What is changed, as text: W′ = δW."""
-        text = re.sub(r"\\text\{([^}]*)\}", r"\1", self.change)
-        for latex, sign in (
-            (r"\delta ", "δ"),
-            (r"\gamma", "γ"),
-            ("_i", "ᵢ"),
-            ("_n", "ₙ"),
-            ("'", "′"),
-        ):
-            text = text.replace(latex, sign)
-        return " ".join(text.split())
-
-    def on_sums(self, layer: str) -> str:
-        """What it does to the summed inputs, a' = s·a + t, in LaTeX: s and t carry the indices that they vary along."""
-        axes = ("N", "C") if layer == "dense" else ("N", "H", "W", "C")
-
-        def indexed(symbol: str, along: tuple[str, ...]) -> str:
-            letters = "".join(AXIS[axis].letter for axis in axes if axis in along)
-            return f"{symbol}_{{{letters}}}" if letters else symbol
-
-        a = indexed("a", axes)
-        changed = a.replace("a", "a'", 1)
-        if self.factor is None:
-            return f"{changed} = {a} + {indexed('t', self.shift[layer])}"
-        return f"{changed} = {indexed('s', self.factor)}\\, {a}"
 
     def rate_factor(self, optimizer: str, delta: float) -> float:
         """What the learning rate of the re-scaled weights has to be multiplied by for the twins to stay together.
@@ -88,7 +58,7 @@ TRANSFORMATIONS: dict[str, Transformation] = {
         Transformation(
             "weight-matrix-rescaling",
             "weight matrix re-scaling",
-            r"W' = \delta W",
+            "W′ = δW",
             on="weights",
             factor=(),
             weight_factor=(),
@@ -98,17 +68,17 @@ TRANSFORMATIONS: dict[str, Transformation] = {
         Transformation(
             "weight-matrix-recentering",
             "weight matrix re-centring",
-            r"w_i' = w_i + \gamma \text{ for every unit } i",
+            "wᵢ′ = wᵢ + τ for every unit i",
             on="weights",
             shift={"dense": ("N",), "conv": ("N", "H", "W")},
             weight_shift=("kh", "kw", "Cin"),
-            varies="γ·x is added, which differs from input to input but not from unit to unit",
-            weight_varies="γ differs from one input of a unit to the next",
+            varies="τ·x is added, which differs from input to input but not from unit to unit",
+            weight_varies="τ differs from one input of a unit to the next",
         ),
         Transformation(
             "weight-vector-rescaling",
             "weight vector re-scaling",
-            r"w_i' = \delta w_i \text{ for one unit } i",
+            "wᵢ′ = δwᵢ for one unit i",
             on="weights",
             factor=("C",),
             weight_factor=("Cout",),
@@ -118,7 +88,7 @@ TRANSFORMATIONS: dict[str, Transformation] = {
         Transformation(
             "dataset-rescaling",
             "dataset re-scaling",
-            r"x' = \delta x",
+            "x′ = δx",
             on="data",
             factor=(),
             varies="one factor for all summed inputs",
@@ -126,18 +96,18 @@ TRANSFORMATIONS: dict[str, Transformation] = {
         Transformation(
             "dataset-recentering",
             "dataset re-centring",
-            r"x' = x + \gamma \text{ for every case}",
+            "x′ = x + τ for every example",
             on="data",
             shift={"dense": ("C",), "conv": ("C",)},
-            varies="w_i·γ is added, which differs from unit to unit but not from case to case",
+            varies="wᵢ·τ is added, which differs from unit to unit but not from example to example",
         ),
         Transformation(
             "case-rescaling",
             "single training case re-scaling",
-            r"x_n' = \delta x_n \text{ for one case } n",
+            "xₙ′ = δxₙ for one example n",
             on="data",
             factor=("N",),
-            varies="the factor of one case differs from that of the others",
+            varies="the factor of one example differs from that of the others",
         ),
     )
 }

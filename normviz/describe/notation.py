@@ -1,20 +1,45 @@
-"""The mathematics of a scheme in LaTeX, derived from its fields: in general, and with one element's numbers put in.
+"""The formulas of schemes and transformations in LaTeX.
 
-Every rule adds its part to an average: `own` keeps its letter in the index of the statistic, `full` is summed
-away, `groups` puts the group in the index and `window` sums over the neighbours, under a primed letter.
+Those of a scheme derive from its fields, in general and with one element's numbers put in. Every rule adds its part to
+an average: `own` keeps its letter in the index of the statistic, `full` is summed away, `groups` puts the group in the
+index and `window` sums over the neighbours, under a primed letter.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, isinf, isnan, prod
 from typing import NamedTuple
 
-from normviz.core.fields import AXIS, FULL, OWN, Axis, Field, Index, Rule, Shape
+from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Index, Rule, Shape
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.statistics import Element
+from normviz.core.transformations import Transformation
 
 SYMBOL = {"weight": "w"}
-"""What a scheme's tensor is called in formulas by what the scheme acts on; x where nothing is said."""
+"""What the tensor that a scheme acts on is called in formulas, by `Scheme.acts_on`; x where it is not listed."""
+
+SIZE = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": r"C_\mathrm{out}"}
+"""What the size of an axis is called in formulas; its name where it is not listed."""
+
+CHANGES = {
+    "weight-matrix-rescaling": r"W' = \delta W",
+    "weight-matrix-recentering": r"w_i' = w_i + \tau \text{ for every unit } i",
+    "weight-vector-rescaling": r"w_i' = \delta w_i \text{ for one unit } i",
+    "dataset-rescaling": r"x' = \delta x",
+    "dataset-recentering": r"x' = x + \tau \text{ for every example}",
+    "case-rescaling": r"x_n' = \delta x_n \text{ for one example } n",
+}
+"""What a transformation changes, by its key: `Transformation.plain` in LaTeX."""
+
+WEIGHT_NORM = {
+    "weights": r"w = g\,\frac{v}{\lVert v\rVert}",
+    "gradient of g": r"\nabla_g l = \nabla_w l\cdot\frac{v}{\lVert v\rVert}",
+    "gradient of v": (
+        r"\nabla_v l = \frac{g}{\lVert v\rVert}\left(\nabla_w l - \nabla_g l\,\frac{v}{\lVert v\rVert}\right)\perp v"
+    ),
+    "growth": r"\lVert v'\rVert^2 = \lVert v\rVert^2 + \eta^2\lVert\nabla_v l\rVert^2",
+}
+"""Weight norm, its gradients (Salimans & Kingma 2016, eq. 2 and 3), and how a step of learning rate η lengthens v."""
 
 
 class Formula(NamedTuple):
@@ -35,39 +60,42 @@ class _Term(NamedTuple):
 
 
 Tag = tuple[str, ...]
-"""What tells two symbols for a number of groups or a radius apart: nothing, the axis's letter, the field, or both."""
+"""What distinguishes a number of groups or a radius from others: nothing, the axis's letter, the field, or both."""
 
 
-def _own(axis: Axis, rule: Rule, tag: Tag) -> _Term:
-    return _Term(axis.letter, axis.letter)
+def _own(axis: str, rule: Rule, tag: Tag) -> _Term:
+    letter = AXIS[axis].letter
+    return _Term(letter, letter)
 
 
-def _full(axis: Axis, rule: Rule, tag: Tag) -> _Term:
-    return _Term("", axis.letter, axis.size, rf"\sum_{{{axis.letter}=1}}^{{{axis.size}}}")
+def _full(axis: str, rule: Rule, tag: Tag) -> _Term:
+    letter, size = AXIS[axis].letter, _size(axis)
+    return _Term("", letter, size, rf"\sum_{{{letter}=1}}^{{{size}}}")
 
 
-def _groups(axis: Axis, rule: Rule, tag: Tag) -> _Term:
-    group, count = (letter + _subscript(",".join(tag)) for letter in "gG")
-    members, share = rf"\mathcal{{G}}{_subscript(group)}", rf"\tfrac{{{axis.size}}}{{{count}}}"
+def _groups(axis: str, rule: Rule, tag: Tag) -> _Term:
+    letter, size = AXIS[axis].letter, _size(axis)
+    group, count = (symbol + _subscript(",".join(tag)) for symbol in "gG")
+    members, share = rf"\mathcal{{G}}{_subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
     where = (
         rf"{members} = \{{({group}-1){share}+1,\dots,{group}{share}\}},\quad {group} = 1,\dots,{count},"
-        rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {axis.many}}}"
+        rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {AXIS[axis].many}}}"
     )
-    return _Term(group, axis.letter, f"({axis.size}/{count})", rf"\sum_{{{axis.letter}\in{members}}}", where)
+    return _Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
 
 
-def _window(axis: Axis, rule: Rule, tag: Tag) -> _Term:
-    letter, radius = axis.letter, "R" + _subscript(",".join(tag))
+def _window(axis: str, rule: Rule, tag: Tag) -> _Term:
+    letter, radius = AXIS[axis].letter, "R" + _subscript(",".join(tag))
     field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
     near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{_subscript(letter)}"
     where = (
-        rf"{members} = \{{{letter}' : {near},\ 1\le {letter}'\le {axis.size}\}},"
+        rf"{members} = \{{{letter}' : {near},\ 1\le {letter}'\le {_size(axis)}\}},"
         rf"\quad {radius} = {rule.parameter}\quad\text{{(cut at the border)}}"
     )
     return _Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
 
 
-_TERMS: dict[str, Callable[[Axis, Rule, Tag], _Term]] = {
+_TERMS: dict[str, Callable[[str, Rule, Tag], _Term]] = {
     "own": _own,
     "full": _full,
     "groups": _groups,
@@ -125,10 +153,10 @@ def formulas(scheme: Scheme) -> list[Formula]:
 def live(
     scheme: Scheme, shape: Shape, index: Index, element: Element, eps: float, gain: float, bias: float
 ) -> list[Formula]:
-    """The way of one element x → v → x̂ → y with its numbers put in, to four digits.
+    """What becomes of one element, x → v → x̂ → y, with its numbers put in, to four digits.
 
     Args:
-        scheme: what normalizes; steps that it has not are left out.
+        scheme: what normalizes; steps that it does not have are left out.
         shape, index: of the tensor, and of the element in it, counted from 0 as in code.
         element: the element's numbers, from `statistics.element`.
         eps, gain, bias: ε, and the γ and β that this element gets.
@@ -141,7 +169,7 @@ def live(
     if element.deviation is not None:
         # 0/0 is taken to be its limit for ε towards 0, and an arrow says so.
         sign = r"\to" if element.deviation == 0 else "="
-        quotient = _quotient(scheme, shape, element, eps)
+        quotient = _quotient(scheme, shape, element.v, element.deviation, eps)
         lines.append(Formula("normalized", rf"\hat{{{x}}} = {quotient} {sign} {number(element.xhat)}"))
         base = element.xhat
     if scheme.gain is not None or scheme.bias is not None:
@@ -151,6 +179,20 @@ def live(
     elif not scheme.fields:
         lines.append(Formula("output", f"y = {number(element.y)}"))
     return lines
+
+
+def on_sums(change: Transformation, layer: str) -> str:
+    """What a transformation does to the summed inputs, a' = s·a + t, where s and t have the indices they vary along."""
+    axes = ("N", "C") if layer == "dense" else AXES["activation"]
+
+    def indexed(symbol: str, along: Sequence[str]) -> str:
+        letters = "".join(AXIS[axis].letter for axis in axes if axis in along)
+        return f"{symbol}_{{{letters}}}" if letters else symbol
+
+    before, after = indexed("a", axes), indexed("a'", axes)
+    if change.factor is None:
+        return f"{after} = {before} + {indexed('t', change.shift[layer])}"
+    return rf"{after} = {indexed('s', change.factor)}\, {before}"
 
 
 def number(value: float) -> str:
@@ -171,11 +213,11 @@ def _bracketed(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _quotient(scheme: Scheme, shape: Shape, element: Element, eps: float) -> str:
+def _quotient(scheme: Scheme, shape: Shape, v: float, deviation: float, eps: float) -> str:
     """v over what divides it."""
-    divisor = number(element.deviation) if scheme.spectral else _root(element.deviation, eps)
+    divisor = number(deviation) if scheme.spectral else _root(deviation, eps)
     scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}}\cdot" if scheme.per_fan_in else ""
-    return rf"{scale}\frac{{{number(element.v)}}}{{{divisor}}}"
+    return rf"{scale}\frac{{{number(v)}}}{{{divisor}}}"
 
 
 def _root(deviation: float, eps: float) -> str:
@@ -220,7 +262,7 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _output(scheme: Scheme) -> Iterator[Formula]:
-    """y = γ x̂ + β, without the parameters that there are not; with neither, x̂ is the result."""
+    """y = γ x̂ + β, without what the scheme does not learn; where it learns neither, x̂ is the result."""
     if scheme.fields and scheme.gain is None and scheme.bias is None:
         return
     base = _centred(scheme) + _element(scheme) if scheme.suppression is None else _hat(scheme)
@@ -233,15 +275,15 @@ def _output(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _where(scheme: Scheme) -> Iterator[Formula]:
-    """What the groups, the windows, the lengths and the matrix of the lines before are."""
+    """What the groups, windows, lengths and matrices in the other lines are."""
     averages = _averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
     yield from (Formula("where", text) for text in dict.fromkeys(explained))
     if scheme.spectral:
-        letters, out = _element(scheme), AXIS[scheme.axes[-1]]
+        letters, out = _element(scheme), scheme.axes[-1]
         row = "".join(AXIS[axis].letter for axis in scheme.axes[:-1])
-        matrix = rf"W\in\mathbb{{R}}^{{{_fan_in(scheme)}\times {out.size}}}"
-        yield Formula("where", rf"{matrix},\quad W_{{({row}){out.letter}}} = {_symbol(scheme)}{letters}")
+        matrix = rf"W\in\mathbb{{R}}^{{{_fan_in(scheme)}\times {_size(out)}}}"
+        yield Formula("where", rf"{matrix},\quad W_{{({row}){AXIS[out].letter}}} = {_symbol(scheme)}{letters}")
     elif scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
         square, v = averages["B"], _centred(scheme)
         length = rf"\lVert {v}{square.index}\rVert"
@@ -261,13 +303,13 @@ def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _averages(scheme: Scheme) -> dict[str, _Average]:
-    """The averages over the summation field A and the suppression field B, those that there are."""
+    """The averages over the summation field A and the suppression field B, as far as the scheme has them."""
     fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
     tags = _tags(scheme, fields)
     return {
         name: _Average(
             tuple(
-                _TERMS[rule.kind](AXIS[axis], rule, tags.get((axis, name), ()))
+                _TERMS[rule.kind](axis, rule, tags.get((axis, name), ()))
                 for axis, rule in zip(scheme.axes, field.rules, strict=True)
             )
         )
@@ -277,11 +319,11 @@ def _averages(scheme: Scheme) -> dict[str, _Average]:
 
 
 def _tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
-    """For each axis and field with a number of groups or a radius, the shortest tags under which no two get mixed up.
+    """For each axis and field with a number of groups or a radius, the shortest tags that tell different ones apart.
 
     One symbol may stand for one radius on all axes, but a group's index belongs to one axis.
     """
-    chosen = {}
+    chosen: dict[tuple[str, str], Tag] = {}
     for kind in Rule.PARAMETRIC:
         meaning = {
             (axis, name): (rule.parameter, axis if kind == "groups" else None)
@@ -303,7 +345,7 @@ def _symbol(scheme: Scheme) -> str:
 
 
 def _centred(scheme: Scheme) -> str:
-    """The symbol of what is divided: v, or the tensor itself where nothing is taken off."""
+    """The symbol of what is divided: v, or that of the tensor where nothing is centred."""
     return _symbol(scheme) if scheme.summation is None else "v"
 
 
@@ -320,13 +362,17 @@ def _difference(scheme: Scheme) -> str:
 
 
 def _mean_square(scheme: Scheme) -> str:
-    """σ² of what is centred, and the mean of the squares under a bar where nothing is."""
+    """The mean square: σ² of a centred tensor, and a bar over the square where nothing is centred."""
     symbol = rf"\overline{{{_symbol(scheme)}^2}}" if scheme.summation is None else r"\sigma^2"
     return symbol + _averages(scheme)["B"].index
 
 
 def _fan_in(scheme: Scheme) -> str:
-    return "".join(AXIS[axis].size for axis in scheme.axes[:-1])
+    return "".join(map(_size, scheme.axes[:-1]))
+
+
+def _size(axis: str) -> str:
+    return SIZE.get(axis, axis)
 
 
 def _subscript(text: str) -> str:

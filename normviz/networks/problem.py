@@ -11,7 +11,7 @@ from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 from normviz.networks.setting import Setting
 
 SHIFT = 0.5
-"""Size of γ in the re-centrings, beside data in 0..1 and weights of that order."""
+"""Size of τ in the re-centrings, beside data in 0..1 and weights of that order."""
 
 
 class Network(NamedTuple):
@@ -86,11 +86,11 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
         rng = np.random.default_rng([setting.seed, 2 + layer])
         fan_in = np.prod(shape[:3])
         first = rng.standard_normal(shape) * fan_in**-0.5
-        gamma = SHIFT * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
+        tau = SHIFT * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
         noise = first * (1 + _rounding(setting) * rng.standard_normal(shape))
         starts = (noise if network.disturbed else first for network in chosen)
         pairs = zip(starts, chosen, strict=True)
-        weights.append(np.stack([transform_weights(w, row.transformation, setting.delta, gamma) for w, row in pairs]))
+        weights.append(np.stack([transform_weights(w, row.transformation, setting.delta, tau) for w, row in pairs]))
         rates.append(np.stack([_rates(first, network, setting) for network in chosen]))
     rng = np.random.default_rng([setting.seed, 2 + setting.depth])
     features = int(np.prod(setting.shapes[-1][1:]))
@@ -124,27 +124,27 @@ def _rounding(setting: Setting) -> float:
 
 
 def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
-    """Factor and shift of the data by network. One γ for all cases; for a convolution one number per input channel,
+    """Factor and shift of the data by network. One τ for all examples; for a convolution one number per input channel,
     of which digits have one."""
     rng = np.random.default_rng([setting.seed, 1])
-    gamma = SHIFT * rng.standard_normal(fan_in if setting.layer == "dense" else 1)
+    tau = SHIFT * rng.standard_normal(fan_in if setting.layer == "dense" else 1)
     factor = np.ones((len(networks), setting.batch, 1, 1))
     shift = np.zeros((len(networks), 1, 1, fan_in))
     for row, (change, *_) in enumerate(networks):
         if change is not None and change.on == "data":
             if change.factor is None:
-                shift[row] = gamma
+                shift[row] = tau
             else:
                 factor[row, : 1 if "N" in change.factor else None] = setting.delta
     return factor, shift
 
 
-def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, gamma: np.ndarray) -> np.ndarray:
-    """W' of a weight tensor (kh, kw, Cin, Cout): δW, W with its first unit times δ, or every unit plus γ."""
+def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, tau: np.ndarray) -> np.ndarray:
+    """W' of a weight tensor (kh, kw, Cin, Cout): δW, W with one unit times δ, or every unit plus τ."""
     if change is None or change.on == "data":
         return weight
     if change.weight_factor is None:
-        return weight + gamma
+        return weight + tau
     units = firing_unit(weight) if change.weight_factor else slice(None)
     factor = np.ones(weight.shape[-1])
     factor[units] = delta

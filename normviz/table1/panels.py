@@ -39,7 +39,8 @@ def legend() -> str:
     device = results().device
     return (
         "Numbers are relative gaps between original and transformed: 2e−16 is rounding. Solid frames: cells of the "
-        f"paper; a double frame: the answers disagree. Click a cell. {f'Trained on: {device}.' if device else ''}"
+        "paper, which writes γ for the shift τ; a double frame: the answers disagree. Click a cell. "
+        f"{f'Trained on: {device}.' if device else ''}"
     )
 
 
@@ -82,8 +83,8 @@ def choose_panel(cover: bool) -> str:
 
 def question(change: Transformation, setting: Setting) -> None:
     """What is changed, and what that does to the summed inputs."""
-    st.latex(change.change)
-    st.latex(rf"\Rightarrow\quad {change.on_sums(setting.layer)}")
+    st.latex(notation.CHANGES[change.key])
+    st.latex(rf"\Rightarrow\quad {notation.on_sums(change, setting.layer)}")
 
 
 def changed_picture(cell: Cell, setting: Setting, theme: str) -> None:

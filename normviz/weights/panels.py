@@ -10,6 +10,7 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.settings import build
 from normviz.data.digits import SIDE
 from normviz.describe import notation
+from normviz.describe.notation import WEIGHT_NORM
 from normviz.describe.wording import gap_text, signed
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after
@@ -21,7 +22,6 @@ from normviz.weights.figures import by_place, divided_values, falling_errors, ra
 from normviz.weights.state import ITERATIONS, Sampled, gaps_to_torch, paths, sampled, weights_of
 from normviz.weights.weights import (
     FIRST_LAYERS,
-    WEIGHT_NORM,
     WEIGHT_SCHEMES,
     compared,
     matrix,

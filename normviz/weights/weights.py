@@ -149,17 +149,6 @@ def weight_norm_gradients(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) 
     return g / np.linalg.norm(v, axis=0) * (dw - dg * direction), dg
 
 
-WEIGHT_NORM = {
-    "weights": r"w = g\,\frac{v}{\lVert v\rVert}",
-    "gradient of g": r"\nabla_g l = \nabla_w l\cdot\frac{v}{\lVert v\rVert}",
-    "gradient of v": (
-        r"\nabla_v l = \frac{g}{\lVert v\rVert}\left(\nabla_w l - \nabla_g l\,\frac{v}{\lVert v\rVert}\right)\perp v"
-    ),
-    "growth": r"\lVert v'\rVert^2 = \lVert v\rVert^2 + \eta^2\lVert\nabla_v l\rVert^2",
-}
-"""The same in LaTeX, and what a step of the learning rate η makes of ‖v‖."""
-
-
 def _direction(v: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(v, axis=0)
     if not np.all((length > 0) & np.isfinite(length)):

@@ -12,7 +12,8 @@ from normviz.core.fields import AXIS, Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.core.statistics import Element, element
-from normviz.describe.notation import formulas, live, number
+from normviz.core.transformations import LAYERS, TRANSFORMATIONS
+from normviz.describe.notation import CHANGES, formulas, live, number, on_sums
 
 SHAPE = (2, 3, 4, 6)
 CUSTOM = SCHEMES["custom"]
@@ -334,3 +335,29 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
             # Terms of a difference are rounded, each to four digits of its own.
             terms = max(map(abs, (numbers.x, numbers.mean or 0.0))) if name == "centred" else abs(numbers.xhat) * 1.5
             assert evaluated(sides[0]) == pytest.approx(expected[name], rel=1e-3, abs=1e-3 * terms)
+
+
+# Transformations
+
+
+def test_every_transformation_is_written_alike_in_latex_and_as_text():
+    assert list(CHANGES) == list(TRANSFORMATIONS)
+    signs = {r"\delta ": "δ", r"\tau": "τ", "_i": "ᵢ", "_n": "ₙ", "'": "′", r"\text{": "", "}": ""}
+    for key, latex in CHANGES.items():
+        text = latex
+        for code, sign in signs.items():
+            text = text.replace(code, sign)
+        assert " ".join(text.split()) == TRANSFORMATIONS[key].plain
+
+
+def test_what_a_transformation_does_to_the_sums():
+    expected = {
+        "weight-matrix-rescaling": (r"a'_{nc} = s\, a_{nc}", r"a'_{nhwc} = s\, a_{nhwc}"),
+        "weight-matrix-recentering": ("a'_{nc} = a_{nc} + t_{n}", "a'_{nhwc} = a_{nhwc} + t_{nhw}"),
+        "weight-vector-rescaling": (r"a'_{nc} = s_{c}\, a_{nc}", r"a'_{nhwc} = s_{c}\, a_{nhwc}"),
+        "dataset-rescaling": (r"a'_{nc} = s\, a_{nc}", r"a'_{nhwc} = s\, a_{nhwc}"),
+        "dataset-recentering": ("a'_{nc} = a_{nc} + t_{c}", "a'_{nhwc} = a_{nhwc} + t_{c}"),
+        "case-rescaling": (r"a'_{nc} = s_{n}\, a_{nc}", r"a'_{nhwc} = s_{n}\, a_{nhwc}"),
+    }
+    found = {key: tuple(on_sums(change, layer) for layer in LAYERS) for key, change in TRANSFORMATIONS.items()}
+    assert found == expected

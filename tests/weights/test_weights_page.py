@@ -18,7 +18,6 @@ from normviz.weights.descent import INPUTS, STEPS, WAYS, Setting, descend
 from normviz.weights.state import BELONGS, ITERATIONS, PARAMS, PREFIX, SHOWN, has
 from normviz.weights.weights import (
     FIRST_LAYERS,
-    WEIGHT_NORM,
     WEIGHT_SCHEMES,
     compared,
     matrix,
@@ -84,7 +83,7 @@ def test_the_formulas_are_those_of_the_schemes():
             assert (formula.latex in everything) == (formula.name not in ("where", "centred"))
     assert [formula.latex for formula in notation.formulas(SCHEMES["spectral"])] == latex(open_page(show="spectral"))
     at = open_page()
-    for name, line in WEIGHT_NORM.items():
+    for name, line in notation.WEIGHT_NORM.items():
         assert (line in said(at)) if name == "growth" else (line in latex(at))
 
 
