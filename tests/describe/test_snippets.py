@@ -3,7 +3,10 @@ import os
 os.environ["KERAS_BACKEND"] = "torch"  # before keras is imported, here or by a snippet
 
 import re
+import subprocess
+import sys
 from functools import cache
+from itertools import product
 
 import keras
 import numpy as np
@@ -92,6 +95,19 @@ def test_a_snippet_follows_fields_of_ones_own(framework, summation, suppression)
 @given(st.none() | fields(SHAPE), st.none() | fields(SHAPE), st.booleans(), st.sampled_from(["NumPy", "PyTorch"]))
 def test_a_snippet_follows_any_fields(summation, suppression, alike, framework):
     check(CUSTOM.with_fields(summation, summation if alike else suppression), framework, SHAPE, 1e-5, 2.0, -0.5)
+
+
+def test_ruff_likes_every_snippet(tmp_path):
+    both = CUSTOM.with_fields(Field.parse("N=full,C=groups(2)"), Field.parse("W=window(1)"))
+    written = product([*SCHEMES.values(), both], FRAMEWORKS, (0.0, 1e-5), ((1.0, 0.0), (2.0, -0.5)))
+    for number, (scheme, framework, eps, (gain, bias)) in enumerate(written):
+        for shape in filter(scheme.fits, shapes(scheme)):
+            code = snippet(scheme, framework, shape, eps, gain, bias)
+            (tmp_path / f"{number} {shape}.py").write_text(code, encoding="utf-8")
+    for check in (["check", "--select", "E,F,W,I"], ["format", "--check"]):
+        options = ["--isolated", "--no-cache", "--line-length", "100", tmp_path]
+        ruff = subprocess.run([sys.executable, "-m", "ruff", *check, *options], capture_output=True, text=True)
+        assert ruff.returncode == 0, ruff.stdout + ruff.stderr
 
 
 # Which layer, where there is one

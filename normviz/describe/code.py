@@ -1,0 +1,83 @@
+"""The one generator of code: templates that read like the code they make, filled in with facts.
+
+A template only lays out: what follows from a scheme or a setting is decided where it is rendered, and comes as facts.
+Templates are files of this package, and no other text is ever taken for one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from numbers import Integral, Real
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
+
+from normviz.core.fields import FULL, Rule
+
+
+def as_code(value: object) -> str:
+    """A value as it stands in Python code: text as it is, numbers and tuples of numbers as Python writes them.
+
+    Raises:
+        TypeError: anything else, which could only stand in code by mistake.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return repr(int(value))
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return repr(float(value))
+    if isinstance(value, tuple):
+        return f"({', '.join(map(as_code, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, Undefined):
+        return str(value)  # raises, and says what is undefined
+    raise TypeError(f"{value!r} is not text, a number or a tuple of them, and so does not belong into code.")
+
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("normviz.describe"),
+    undefined=StrictUndefined,
+    finalize=as_code,
+    autoescape=False,  # Python, not HTML
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    auto_reload=False,
+)
+
+
+def render(template: str, **facts: object) -> str:
+    """The code that a template of the folder `templates` makes of the facts.
+
+    Raises:
+        jinja2.UndefinedError: the template uses a fact that is not given.
+    """
+    return _TEMPLATES.get_template(template).render(facts)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an average over the boxes of a field.
+
+    kind: "full", over whole axes; "groups" or "window", over each of those along one axis. axes: these axes, by
+    position. number: of the elements of whole axes, where it is known; of the groups; or the radius of the windows.
+    """
+
+    kind: str
+    axes: tuple[int, ...]
+    number: int | None
+
+    @property
+    def axis(self) -> int | tuple[int, ...]:
+        """The axes as code gives them: a single one without brackets."""
+        return self.axes[0] if len(self.axes) == 1 else self.axes
+
+
+def steps(rules: Sequence[Rule], shape: Sequence[int] | None = None) -> tuple[Step, ...]:
+    """How code averages over the boxes of a field: over whole axes first, then over groups and windows axis by axis.
+
+    No step at all where every box is a single element. `shape`: of the tensor, to count the elements of whole axes.
+    """
+    whole = tuple(axis for axis, rule in enumerate(rules) if rule == FULL)
+    count = None if shape is None else prod(shape[axis] for axis in whole)
+    parts = (Step(rule.kind, (axis,), rule.parameter) for axis, rule in enumerate(rules) if rule.parameter is not None)
+    return *([Step("full", whole, count)] if whole else []), *parts
