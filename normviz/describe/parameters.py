@@ -10,7 +10,7 @@ from normviz.core.fields import AXIS, FULL, Shape
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.describe.wording import count_words
 
-CHANNELS_FIRST = {"activation": ("N", "C", "H", "W"), "weight": ("Cout", "Cin", "kh", "kw")}
+CHANNELS_FIRST: dict[str, tuple[str, ...]] = {"activation": ("N", "C", "H", "W"), "weight": ("Cout", "Cin", "kh", "kw")}
 """The order of the axes in PyTorch."""
 
 

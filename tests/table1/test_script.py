@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cache
 from io import StringIO
+from itertools import product
 
 import numpy as np
 import pytest
@@ -187,26 +188,47 @@ def test_a_run_that_diverges_has_no_answer(key, rate, steps):
     assert verdict(printed) == cell.invariant
 
 
-@pytest.mark.parametrize(
-    ("key", "change", "setting"),
-    [
-        ("batch", "weight-matrix-rescaling", Setting(steps=20)),
-        ("divisive", "dataset-recentering", Setting(layer="conv", depth=2, steps=5, optimizer="adam")),
-    ],
-)
-def test_a_fresh_interpreter_runs_it_and_ruff_likes_it(key, change, setting, tmp_path):
-    scheme, file = get_scheme(key), tmp_path / "cell.py"
-    file.write_text(cell_script(scheme, TRANSFORMATIONS[change], setting), encoding="utf-8")
-    done = subprocess.run([sys.executable, "-I", file], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+def test_a_fresh_interpreter_runs_it(tmp_path):
+    """Two scripts, one after the other, since importing torch and scikit-learn is what takes long."""
+    cells = {
+        "batch": ("weight-matrix-rescaling", Setting(steps=20, device="cpu")),
+        "divisive": ("dataset-recentering", Setting(layer="conv", depth=2, steps=5, optimizer="adam", device="cpu")),
+    }
+    for key, (change, setting) in cells.items():
+        code = cell_script(get_scheme(key), TRANSFORMATIONS[change], setting)
+        (tmp_path / f"{key}.py").write_text(code, encoding="utf-8")
+    run_each = "import runpy, sys\nfor file in sys.argv[1:]:\n    runpy.run_path(file, run_name='__main__')"
+    command = [sys.executable, "-I", "-c", run_each, *(f"{key}.py" for key in cells)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert re.match(r"forward gap   \d\.\de[+-]\d\d   (together|apart)\ntraining gap  ", done.stdout)
-    results = Results()
-    results.fill([scheme], replace(setting, device="cpu"))
-    cell = next(c for c in table([scheme], replace(setting, device="cpu"), results) if c.transformation == change)
-    assert verdict(done.stdout) == cell.invariant
-    for check in (["check", "--select", "E,F,W"], ["format", "--check"]):
-        options = ["--isolated", "--line-length", str(LINE), file]
+    lines = done.stdout.splitlines(keepends=True)
+    assert len(lines) == 3 * len(cells)
+    for (key, (change, setting)), printed in zip(cells.items(), ("".join(lines[:3]), "".join(lines[3:])), strict=True):
+        assert re.match(r"forward gap   \d\.\de[+-]\d\d   (together|apart)\ntraining gap  ", printed)
+        results = Results()
+        results.fill([get_scheme(key)], setting)
+        cell = next(c for c in table([get_scheme(key)], setting, results) if c.transformation == change)
+        assert verdict(printed) == cell.invariant
+
+
+CLEAN = {
+    Setting(): True,
+    Setting(depth=3, optimizer="adam", dtype="float16", eps=1e-2): False,
+    Setting(layer="conv", optimizer="momentum", dtype="bfloat16"): False,
+    Setting(layer="conv", depth=4, optimizer="adam", eps=1e-5, batch=8, width=12): True,
+}
+"""Settings in which everything in the template occurs, and whether learning rates follow."""
+
+
+def test_ruff_likes_every_script(tmp_path):
+    fields = ([text and Field.parse(text) for text in texts] for texts in FIELDS.values())
+    schemes = [*SCHEMES.values(), *(SCHEMES["custom"].with_fields(*both) for both in fields)]
+    for number, (scheme, change, setting) in enumerate(product(schemes, TRANSFORMATIONS.values(), CLEAN)):
+        code = cell_script(scheme, change, setting, CLEAN[setting])
+        (tmp_path / f"{number}.py").write_text(code, encoding="utf-8")
+    for check in (["check", "--select", "E,F,W,I"], ["format", "--check"]):
+        options = ["--isolated", "--no-cache", "--line-length", str(LINE), tmp_path]
         ruff = subprocess.run([sys.executable, "-m", "ruff", *check, *options], capture_output=True, text=True)
         assert ruff.returncode == 0, ruff.stdout + ruff.stderr
 
