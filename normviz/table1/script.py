@@ -134,7 +134,7 @@ class Normalizer:
     def what(self) -> str:
         """What it computes, in words: "Mean and mean square over N, H, W"."""
         if self.scheme.spectral:
-            return "W over its largest singular value, as a matrix"
+            return "The matrix of w over its largest singular value"
         if self.centre is not None and self.centre == self.square:
             return f"Mean and mean square over {self.centre.over}"
         named = {"Mean": self.centre, "Mean square": self.square}
