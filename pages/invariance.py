@@ -6,7 +6,7 @@ from normviz.core.errors import InvalidInput
 from normviz.table1 import controls as table_controls
 from normviz.table1 import panels as table_panels
 from normviz.table1 import state as page
-from normviz.table1 import training
+from normviz.table1 import training_panels as training
 from normviz.table1.grid import grid_data, key_of
 from normviz.table1.sweeps import over_eps
 from normviz.table1.table import table
@@ -32,11 +32,11 @@ def show(view: View, theme: str) -> None:
         st.info("Choose rows on the left: the paper's are Batch, Weight and Layer.")
         return
     settings = [setting, *over_eps(setting)] if view["panel"] == "training" else [setting]
-    job = training.start(schemes, settings)
-    running = job is not None and not job.wait(training.AT_ONCE)  # asked before the cells are taken
+    asked = training.start(schemes, settings)
+    under_way = training.under_way(asked)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])
     with st.container():
-        training.status(job, running, schemes, settings)
+        training.status(asked, under_way)
     st.toggle("Predict first: cover the answers", key=page.PREFIX + "cover", persist_state="session")
     covered = {key_of(cell) for cell in cells} - table_panels.votes().keys() if view["cover"] else set()
     with st.container():

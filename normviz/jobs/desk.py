@@ -1,97 +1,195 @@
-"""Work outside of the page's script: one job per owner, which reports, can be cancelled, and ends when nobody asks.
+"""Work outside a page: the desk runs jobs on an executor, and ends those that nobody looks at any more.
 
-A job's function is called with the job, and has to look at `job.stopped()` every so often. A page renews the job's
-lease whenever it looks at it; a closed tab does not, and its job stops when the lease runs out.
+Who asks for jobs holds a ticket, and renews it by looking at it. A closed tab does not, and its ticket lapses. Tickets
+that ask for the same job share one run of it, which stops when none of them wants it.
 """
 
 import time
-from collections.abc import Callable, Hashable
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event, Lock
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from functools import partial
+from threading import Event, Lock, RLock
+from typing import Any
+
+from normviz.jobs.executors import Control, perform
+from normviz.jobs.spec import Job, digest
 
 LEASE = 10.0
-"""Seconds that a job goes on without being looked at."""
+"""Seconds that a ticket is valid without being looked at."""
 
-WORKERS = 2
-"""Jobs that run at a time on one server; the others wait."""
+Keep = Callable[[Any, Any], object]
+"""Is given a job and its result so far, again and again, and at last the whole result."""
 
 
-class Job:
-    """One piece of work, waiting, running or over.
+class Ticket:
+    """What somebody asked for: some jobs, of which one at a time is at work, so that nobody takes all workers.
 
     Attributes:
-        key: what it works on; an owner's job with the same key is not started twice.
-        progress: the share that is done, 0 to 1, which the work sets.
-        error: what it raised, or None.
+        error: what a job raised, or None; the jobs after it were not started.
     """
 
-    def __init__(self, key: Hashable, work: Callable[["Job"], object], lease: float = LEASE) -> None:
-        self.key, self.work, self.lease = key, work, lease
-        self.progress = 0.0
+    def __init__(self, desk: "Desk", jobs: Sequence[Job[Any]], keep: Keep) -> None:
+        self.jobs, self.keep = jobs, keep
+        self.done = 0
+        self.run: Run | None = None
         self.error: Exception | None = None
-        self.future: Future | None = None
-        self._cancelled = Event()
+        self.ended = Event()
+        self._desk, self._cancelled = desk, False
         self.renew()
 
     def renew(self) -> None:
         """Somebody is still looking."""
-        self._until = time.monotonic() + self.lease
+        self._until = self._desk.clock() + self._desk.lease
 
     def cancel(self) -> None:
-        """Stop at the next look."""
-        self._cancelled.set()
+        """Nobody wants it any more."""
+        self._cancelled = True
 
-    def stopped(self) -> bool:
-        """Whether the work is to end: it was cancelled, or its lease has run out."""
-        return self._cancelled.is_set() or time.monotonic() > self._until
+    @property
+    def wanted(self) -> bool:
+        """Whether it is neither cancelled nor lapsed."""
+        return not self._cancelled and self._desk.clock() <= self._until
+
+    @property
+    def progress(self) -> float:
+        """The share that is done of all its jobs, 0 to 1."""
+        share = 0.0 if self.run is None else self.run.share
+        return (self.done + share) / len(self.jobs)
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, in whatever way."""
-        return self.future is not None and self.future.done()
+        """Whether nothing is at work for it any more, in whatever way it ended."""
+        return self.ended.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it ends within this time."""
-        try:
-            self.future.result(seconds)
-        except TimeoutError:
-            return False
-        return True
+        """Whether it is over within this time."""
+        return self.ended.wait(seconds)
 
-    def run(self) -> None:
-        """Do the work, unless it has been stopped while it waited; an error is kept, to be shown."""
-        if self.stopped():
-            return
-        try:
-            self.work(self)
-        except Exception as error:
-            self.error = error
+
+class Run:
+    """One job at work, for all tickets that ask for it. In the desk's own process it is also the job's control.
+
+    Attributes:
+        share: the share that is done, as far as was told.
+        over: whether the work has ended and its result has been kept.
+    """
+
+    def __init__(self, job: Job[Any], ticket: Ticket) -> None:
+        self.job, self.tickets = job, [ticket]
+        self.share, self.over = 0.0, False
+        self._stopped, self._whole = False, False
+        self._lock, self._keeping = RLock(), Lock()
+
+    def join(self, ticket: Ticket) -> bool:
+        """Take in one more ticket; False where it is too late, as the job has been told to stop or has ended."""
+        with self._lock:
+            joined = not (self.over or self.stopped())
+            if joined:
+                self.tickets.append(ticket)
+            return joined
+
+    def stopped(self) -> bool:
+        """Whether the work is to end, as no ticket wants it; once it is, no ticket renewed later changes that.
+
+        The job may have heard it already, and would end unfinished while a page believes that it goes on.
+        """
+        with self._lock:
+            self._stopped = self._stopped or not any(ticket.wanted for ticket in self.tickets)
+            return self._stopped
+
+    def tell(self, share: float, result: Any, last: bool = False) -> None:
+        """Keep the result so far, once for all tickets that keep it in the same place."""
+        with self._lock:
+            keeps = {ticket.keep for ticket in self.tickets}
+        with self._keeping:
+            if self._whole:
+                return  # a report that the whole result has overtaken
+            self.share, self._whole = share, last
+            for keep in keeps:
+                keep(self.job, result)
+
+    def end(self) -> tuple[bool, list[Ticket]]:
+        """The work has ended: whether it was told to stop, and whose it was."""
+        with self._lock:
+            self.over = True
+            return self._stopped, self.tickets
+
+
+def same_process(run: Run) -> Control:
+    """The control of a job that runs in a thread: the run itself."""
+    return run
 
 
 class Desk:
-    """Where jobs are handed in: one per owner, a new one in place of the old, a bounded number at work."""
+    """Where jobs are handed in.
 
-    def __init__(self, workers: int = WORKERS, lease: float = LEASE) -> None:
-        self.lease = lease
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="job")
-        self._jobs: dict[Hashable, Job] = {}
-        self._lock = Lock()
+    Args:
+        executor: where they run; shaped as in `concurrent.futures`.
+        control: makes of a run the control that its job gets, so that it can travel where the executor runs it.
+        lease: seconds that a ticket is valid without being looked at.
+        clock: the time in seconds.
+    """
 
-    def submit(self, owner: Hashable, key: Hashable, work: Callable[[Job], object]) -> Job:
-        """The owner's job of this key: the one that is there, or a new one, for which another is cancelled."""
+    def __init__(
+        self,
+        executor: Executor,
+        control: Callable[[Run], Control] = same_process,
+        lease: float = LEASE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.lease, self.clock = lease, clock
+        self._executor, self._control = executor, control
+        self._runs: dict[str, Run] = {}
+        self._lock = RLock()
+
+    def submit(self, jobs: Sequence[Job[Any]], keep: Keep) -> Ticket:
+        """A ticket for these jobs, one after the other; `keep` is called in the thread in which a result arrives."""
+        ticket = Ticket(self, jobs, keep)
+        self._next(ticket)
+        return ticket
+
+    def _next(self, ticket: Ticket) -> None:
+        """Put the ticket's next job to work, or end it where there is none or it is not wanted."""
+        if ticket.done == len(ticket.jobs) or not ticket.wanted:
+            ticket.run = None
+            ticket.ended.set()
+            return
+        job = ticket.jobs[ticket.done]
+        name = digest(job)
         with self._lock:
-            old = self._jobs.get(owner)
-            if old is not None and old.key == key and not (old.over or old.stopped()):
-                old.renew()
-                return old
-            if old is not None:
-                old.cancel()
-            job = self._jobs[owner] = Job(key, work, self.lease)
-            job.future = self._pool.submit(job.run)
-        job.future.add_done_callback(lambda _: self._forget(owner, job))
-        return job
+            run = self._runs.get(name)
+            if run is not None and run.join(ticket):
+                ticket.run = run
+                return
+            run = ticket.run = self._runs[name] = Run(job, ticket)
+        try:
+            future = self._executor.submit(perform, job, self._control(run))
+        except Exception as error:  # as of a pool whose processes have died
+            self._end(name, run, error)
+        else:
+            future.add_done_callback(partial(self._take, name, run))
 
-    def _forget(self, owner: Hashable, job: Job) -> None:
+    def _take(self, name: str, run: Run, future: Future[Any]) -> None:
+        """Keep what came out."""
+        try:
+            result = future.result()
+            if result is not None:
+                run.tell(run.share, result, last=True)
+        except Exception as error:
+            self._end(name, run, error)
+        else:
+            self._end(name, run, None)
+
+    def _end(self, name: str, run: Run, error: Exception | None) -> None:
+        """Forget the run, and let its tickets go on or end."""
         with self._lock:
-            if self._jobs.get(owner) is job:
-                del self._jobs[owner]
+            stopped, tickets = run.end()
+            if self._runs.get(name) is run:
+                del self._runs[name]
+        for ticket in tickets:
+            if error is not None or stopped:
+                ticket.error = error
+                ticket.ended.set()
+            else:
+                ticket.done += 1
+                self._next(ticket)

@@ -44,6 +44,13 @@ def position(transformation: Transformation | None, follows: bool = True) -> int
     return NETWORKS.index(wanted)
 
 
+class Failure(NamedTuple):
+    """Where a network stopped being finite: the step, counted from 1, and the tensor."""
+
+    step: int
+    tensor: str
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """One training run before it starts; every network starts from the same seeded numbers.

@@ -1,5 +1,6 @@
 """Twins: the original network and its transformed copies, trained from the same start on the same mini-batches."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ import torch
 
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
-from normviz.networks.problem import NETWORKS, Problem, make_problem
+from normviz.networks.problem import NETWORKS, Failure, Problem, make_problem
 from normviz.networks.setting import Setting
 from normviz.networks.stack import Stack
 
@@ -25,8 +26,7 @@ _CAPTURING = Lock()
 
 
 class Trained(NamedTuple):
-    """The losses of every step, (steps, schemes, networks), fewer steps than asked for when it was cancelled; and
-    what it ran on, in words."""
+    """The losses of every step, (steps, schemes, networks), and what it ran on, in words."""
 
     losses: np.ndarray
     device: str
@@ -49,36 +49,35 @@ class Data:
         return torch.addcmul(self.shift, self.inputs[chosen], self.factor).flatten(1, 2), self.labels[chosen]
 
 
-def train(
-    schemes: Sequence[Scheme],
-    setting: Setting,
-    progress: Callable[[torch.Tensor], object] = lambda losses: None,
-    cancelled: Callable[[], bool] = lambda: False,
-    networks: Sequence[int] = range(len(NETWORKS)),
-) -> Trained:
+@torch.inference_mode()
+def training(
+    schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
+) -> Iterator[torch.Tensor]:
     """Train the networks at these positions of `NETWORKS`, of all schemes, as one stack.
 
-    `cancelled` is asked before every step, and `progress` is shown the losses after each, (steps so far, schemes,
-    networks), on the device.
+    Yields after every step the losses so far, (steps so far, schemes, networks), on the device. Raises InvalidInput
+    where a field does not fit the setting's layers, or there is no such device.
     """
     setting.check(schemes)
     device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.storage)
-    with torch.inference_mode():
-        losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
-        advances = []
-        for rows, columns in _blocks(schemes, len(networks), setting, device):
-            some = make_problem(setting, networks[columns])
-            data, stack = prepare(schemes[rows], setting, some, device, dtype)
-            captured = device.type == "cuda" and not Stack.waits(schemes[rows][0])
-            follow = _graph if captured else _eager
-            advances.append(follow(stack, data, losses[:, rows, columns]))
-        done = 0
-        while done < setting.steps and not cancelled():
-            for advance in advances:
-                advance(done)
-            done += 1
-            progress(losses[:done])
-        return Trained(losses[:done].cpu().double().numpy(), device_words(device))
+    losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
+    advances = []
+    for rows, columns in _blocks(schemes, len(networks), setting, device):
+        some = make_problem(setting, networks[columns])
+        data, stack = prepare(schemes[rows], setting, some, device, dtype)
+        captured = device.type == "cuda" and not Stack.waits(schemes[rows][0])
+        follow = _graph if captured else _eager
+        advances.append(follow(stack, data, losses[:, rows, columns]))
+    for step in range(setting.steps):
+        for advance in advances:
+            advance(step)
+        yield losses[: step + 1]
+
+
+def train(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Trained:
+    """All steps of `training` at once."""
+    (losses,) = deque(training(schemes, setting, networks), maxlen=1)
+    return Trained(losses.cpu().double().numpy(), device_words(losses.device))
 
 
 def _blocks(
@@ -107,17 +106,14 @@ def device_words(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type.upper()
 
 
-class Failure(NamedTuple):
-    """Where a network stopped being finite: the step, counted from 1, and the tensor."""
+@torch.inference_mode()
+def diagnosis(
+    schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]
+) -> Iterator[dict[tuple[int, int], Failure]]:
+    """Train the networks again to find for each, by its place (scheme, network), the first tensor that is not finite.
 
-    step: int
-    tensor: str
-
-
-def diagnose(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> dict[tuple[int, int], Failure]:
-    """Train the networks again and find for each, by its place (scheme, network), the first tensor that is not finite.
-
-    Networks that stay finite are left out.
+    Yields after every step what has been found so far, and ends once it is found for all. Networks that stay finite
+    are left out.
     """
     found: dict[tuple[int, int], Failure] = {}
 
@@ -127,13 +123,12 @@ def diagnose(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int
             found.setdefault(place, Failure(step + 1, name))
 
     device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.storage)
-    with torch.inference_mode():
-        data, stack = prepare(schemes, setting, make_problem(setting, networks), device, dtype)
-        for step in range(setting.steps):
-            stack.step(*data(step), watch)
-            if len(found) == len(schemes) * len(networks):
-                break
-    return found
+    data, stack = prepare(schemes, setting, make_problem(setting, networks), device, dtype)
+    for step in range(setting.steps):
+        stack.step(*data(step), watch)
+        yield found
+        if len(found) == len(schemes) * len(networks):
+            return
 
 
 def resolve_device(setting: Setting) -> str:

@@ -19,7 +19,7 @@ from normviz.table1.grid import WORDS, key_of, word_of
 from normviz.table1.script import cell_script
 from normviz.table1.state import ONE_CELL, PANELS, PREFIX
 from normviz.table1.table import Cell, gaps
-from normviz.table1.training import results
+from normviz.table1.training_panels import results
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after, gap_panels
 from normviz.ui.link import KEPT

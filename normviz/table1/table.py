@@ -1,6 +1,6 @@
 """Table 1: for every scheme and every transformation the three answers side by side, and what the paper says."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,15 +96,10 @@ def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow:
     ]
 
 
-def measure(
-    schemes: Sequence[Scheme],
-    setting: Setting,
-    progress: Callable[[float], object] = lambda share: None,
-    cancelled: Callable[[], bool] = lambda: False,
-) -> list[Cell]:
+def measure(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
     """Train, and put the three answers side by side."""
     results = Results()
-    results.fill(schemes, setting, progress, cancelled)
+    results.fill(schemes, setting)
     return table(schemes, setting, results)
 
 

@@ -1,90 +1,115 @@
-"""The page's trainings: what is missing is trained by one job per session, outside of the script."""
+"""The training of Table 1's networks as a job: plain data that say what to train, and the pure function of them."""
 
-import time
-from collections.abc import Sequence
-from uuid import uuid4
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-import streamlit as st
+import numpy as np
 
-from normviz.core.schemes import Scheme
-from normviz.jobs.desk import Desk, Job
+from normviz.core.fields import Field
+from normviz.core.schemes import SCHEMES, Scheme
+from normviz.jobs.spec import Step
+from normviz.networks.problem import Failure
 from normviz.networks.setting import Setting
-from normviz.table1.results import Results
 
-AT_ONCE = 0.25
-"""Seconds that the page waits for a training before it shows what is there."""
-
-POLL = 0.5
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
-@st.cache_resource
-def results() -> Results:
-    """All that has been trained on this server; a class that opens one link trains once."""
-    return Results()
+@dataclass(frozen=True)
+class Row:
+    """A scheme as plain data: its key and its fields, from which the rest follows."""
+
+    key: str
+    summation: str | None
+    suppression: str | None
+
+    @classmethod
+    def of(cls, scheme: Scheme) -> "Row":
+        """The row of a scheme, whatever its fields are."""
+        fields = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
+        return cls(scheme.key, *fields)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme of this row."""
+        named = SCHEMES[self.key]
+        texts = (self.summation, self.suppression)
+        return named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
 
 
-@st.cache_resource
-def desk() -> Desk:
-    """Where all sessions hand in their jobs."""
-    return Desk()
+class Trained(NamedTuple):
+    """What came out so far.
+
+    Attributes:
+        losses: of every step, (steps, schemes, networks).
+        failures: where networks stopped being finite, by (scheme, network); filled in after the last step.
+        device: what it ran on, in words.
+    """
+
+    losses: np.ndarray
+    failures: dict[tuple[int, int], Failure]
+    device: str
 
 
-def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Job | None:
-    """The session's job on what is missing of these settings; None where nothing is, or the user has stopped it."""
-    state, known = st.session_state, results()
-    key = (tuple(schemes), tuple(settings))
-    if not any(known.missing(schemes, setting) for setting in settings):
-        return None
-    if state.get("stopped") == key:
-        return None
-    state["stopped"] = state["why"] = None
-    owner = state.setdefault("owner", str(uuid4()))
+@dataclass(frozen=True)
+class Training:
+    """Train the networks at these positions of `NETWORKS` for every row, as one stack; and explain what went wrong."""
 
-    def work(job: Job) -> None:
+    kind: ClassVar[str] = "table1/training"
+    version: ClassVar[int] = 1
+
+    rows: tuple[Row, ...]
+    setting: Setting
+    networks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "Training":
+        """The training of these schemes."""
+        return cls(tuple(map(Row.of, schemes)), setting, tuple(networks))
+
+    @property
+    def schemes(self) -> list[Scheme]:
+        """The schemes of the rows."""
+        return [row.scheme for row in self.rows]
+
+    def steps(self) -> Iterator[Step[Trained]]:
+        """Step by step; where losses are not finite, once more to find out which tensor was the first.
+
+        The result has all its losses only when it also has the reasons. Raises InvalidInput where a field does not fit
+        the setting's layers, or there is no such device.
+        """
+        from normviz.networks import twins  # imports torch
+
+        schemes, whole = self.schemes, self.setting.steps
+        step = Step(0.0, partial(Trained, np.empty((0, len(schemes), len(self.networks))), {}, ""))
+        for losses in twins.training(schemes, self.setting, self.networks):
+            if len(losses) < whole:
+                step = Step(len(losses) / whole, partial(_trained, losses))
+                yield step
+        result = _trained(losses)
+        lost = ~np.isfinite(result.losses).all(0)
+        if lost.any():
+            rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
+            failed, networks = [schemes[row] for row in rows], [self.networks[column] for column in columns]
+            for found in twins.diagnosis(failed, self.setting, networks):
+                places = {(int(rows[row]), int(columns[column])): why for (row, column), why in found.items()}
+                result = result._replace(failures=places)
+                yield step
+        yield Step(1.0, lambda: result)
+
+
+def _trained(losses: "Tensor") -> Trained:
+    from normviz.networks.twins import device_words
+
+    return Trained(losses.cpu().double().numpy(), {}, device_words(losses.device))
+
+
+def on_one_core() -> None:
+    """What a worker of a server does first: its trainings are many and small, and would only wait for each other."""
+    with suppress(ImportError):  # which the first training tells
         import torch
 
-        torch.set_num_threads(1)  # many sessions share few cores
-        for number, setting in enumerate(settings):
-            if job.stopped():
-                return
-
-            def told(share: float, number: int = number) -> None:
-                job.progress = (number + share) / len(settings)
-
-            known.fill(schemes, setting, told, job.stopped)
-
-    return desk().submit(owner, key, work)
-
-
-def status(job: Job | None, running: bool, schemes: Sequence[Scheme], settings: Sequence[Setting]) -> None:
-    """How far the training is, with a button that ends it; what it ran on; or what went wrong."""
-    if running:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.progress(job.progress, f"Training: {job.progress:.0%}", width="stretch")
-            st.button("Cancel", on_click=_stop, args=(job,), key="cancel")
-        st.session_state["looked"] = time.monotonic()
-        _watch(job)
-        return
-    if job is not None and job.error is not None:
-        st.session_state["stopped"], st.session_state["why"] = job.key, str(job.error)  # until something is changed
-    if not any(results().missing(schemes, setting) for setting in settings):
-        return
-    if st.session_state.get("why"):
-        st.error(st.session_state["why"])
-    else:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown("Training was stopped; the gaps are those of the steps so far.", width="content")
-            st.button("Train again", on_click=lambda: st.session_state.update(stopped=None), key="again")
-
-
-def _stop(job: Job) -> None:
-    job.cancel()
-    st.session_state["stopped"] = job.key
-
-
-@st.fragment(run_every=POLL)
-def _watch(job: Job) -> None:
-    """Renew the job's lease as long as the page is open, and show the page anew."""
-    job.renew()
-    if time.monotonic() - st.session_state["looked"] > POLL / 2:
-        st.rerun()
+        torch.set_num_threads(1)

@@ -178,15 +178,6 @@ def test_a_run_that_does_not_stay_finite_has_no_answer():
     assert all(cell.record()["training_gap"] is None for cell in cells)
 
 
-def test_a_cancelled_run_stops_at_once():
-    from normviz.networks.twins import train
-
-    seen = []
-    done = train([SCHEMES["batch"]], Setting(steps=50), lambda losses: seen.append(len(losses)), lambda: len(seen) >= 3)
-    assert seen == [1, 2, 3]
-    assert done.losses.shape == (3, 1, len(NETWORKS))
-
-
 @pytest.mark.parametrize(
     ("values", "word"),
     [

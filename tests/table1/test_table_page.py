@@ -1,47 +1,26 @@
 """The Table 1 page as a user meets it, run by Streamlit without a browser."""
 
 import json
-import time
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import numbers, open_lab, plots, sound, texts
+from lab_page import numbers, plots, sound, texts
+from table_page import SMALL, cells_of, open_now, open_table, settled
 
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.describe.wording import gap_text
 from normviz.networks import twins
 from normviz.networks.setting import Setting
-from normviz.table1 import training
 from normviz.table1.grid import WORDS, cell_data, key_of
 from normviz.table1.state import ONE_CELL, PANELS, PARAMS, PREFIX
 from normviz.table1.table import measure
-from normviz.table1.training import POLL
 from normviz.ui.custom import KEYS
 
-SMALL = {"steps": "5", "batch": "8", "width": "8"}
 OFFERED = {param.name for param in PARAMS} - set(KEYS) - {"cell", "groups", "radius", "delta", "eps"}
-
-
-def open_table(**link):
-    """The page of a link, once its training is over."""
-    return settled(open_lab("pages/invariance.py", **link))
-
-
-def settled(at):
-    deadline = time.monotonic() + 60
-    while any(button.key == "cancel" for button in at.button):
-        assert time.monotonic() < deadline
-        at = sound(at.run())
-    return at
-
-
-def cells_of(at):
-    """The grid's cells, by key."""
-    return {cell["key"]: cell for row in plots(at)["grid table"]["rows"] for cell in row["cells"]}
 
 
 def set_value(at, name, value):
@@ -52,13 +31,13 @@ def set_value(at, name, value):
 @pytest.fixture
 def trained(monkeypatch):
     """What has been handed to the training since, as (schemes, networks)."""
-    calls, train = [], twins.train
+    calls, real = [], twins.training
 
-    def spy(schemes, setting, progress, cancelled, networks):
+    def spy(schemes, setting, networks):
         calls.append(([scheme.key for scheme in schemes], len(networks)))
-        return train(schemes, setting, progress, cancelled, networks)
+        return real(schemes, setting, networks)
 
-    monkeypatch.setattr(twins, "train", spy)
+    monkeypatch.setattr(twins, "training", spy)
     return calls
 
 
@@ -194,7 +173,7 @@ def test_a_delta_that_is_not_positive_is_explained_and_nothing_is_lost(delta, wo
 
 
 def test_a_bad_link_is_mended_with_a_note():
-    at = open_lab("pages/invariance.py", steps="1000000", schemes="batch,grop", optimizer="addam", batch="8", width="8")
+    at = open_now(steps="1000000", schemes="batch,grop", optimizer="addam", batch="8", width="8")
     note = at.info[0].value
     for part in ("steps = 1000000 became 2000", "schemes = batch,grop became batch,group", "optimizer = addam became"):
         assert part in note
@@ -258,38 +237,6 @@ def test_gaps_over_epsilon(panel):
     assert np.isfinite(rescaling).all()
     assert rescaling[0] < 1e-9 < 1e-2 < rescaling[-1]
     assert recentring.max() < 1e-9
-
-
-def test_a_run_that_nobody_looks_at_any_more_ends(monkeypatch):
-    desk = training.desk()
-    assert desk.lease + POLL < 15
-    monkeypatch.setattr(desk, "lease", 3.0)
-    at = open_lab("pages/invariance.py", layer="conv", width="32", batch="64", steps="2000", seed="99")
-    assert any(button.key == "cancel" for button in at.button)
-    job = desk._jobs[at.session_state["owner"]]  # and now the tab is closed: nothing renews its lease
-    assert job.wait(15)
-    assert job.stopped()
-    losses = training.results().losses(
-        SCHEMES["batch"], Setting(layer="conv", width=64, batch=256, steps=2000, seed=99)
-    )
-    assert len(losses) < 2000
-
-
-def test_cancel_stops_the_run_and_it_can_be_taken_up_again():
-    heavy = {"layer": "conv", "width": "32", "batch": "64", "steps": "2000", "seed": "98"}
-    at = open_lab("pages/invariance.py", **heavy)
-    job = training.desk()._jobs[at.session_state["owner"]]
-    started = time.monotonic()
-    at = sound(at.button(key="cancel").click().run())
-    assert job.wait(60)
-    assert time.monotonic() - started < 10  # on a busy machine; a step takes less than a tenth of that
-    at = sound(at.run())
-    assert any("Training was stopped" in text for text in texts(at.markdown))
-    assert at.session_state["owner"] not in training.desk()._jobs
-    at = sound(at.button(key="again").click().run())
-    job = training.desk()._jobs[at.session_state["owner"]]
-    job.cancel()
-    assert job.wait(60)
 
 
 def test_gaps_over_delta():

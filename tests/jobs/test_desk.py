@@ -1,0 +1,270 @@
+"""The desk: jobs that are shared, cancelled, and ended when nobody looks any more; one at a time for every ticket."""
+
+import time
+from concurrent.futures import Executor, Future
+
+import pytest
+from work import Count, Endless, Fails
+
+from normviz.jobs import executors
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
+
+SOON = 5.0  # seconds that a test waits at most for what should come at once
+
+
+class Clock:
+    """A time that passes when the test says so."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+class Later(Executor):
+    """Runs what was submitted when the test says so, in the order in which it came."""
+
+    def __init__(self):
+        self.waiting, self.jobs = [], []
+
+    def submit(self, function, /, *arguments):
+        future = Future()
+        self.waiting.append((future, function, arguments))
+        self.jobs.append(arguments[0])
+        return future
+
+    def work(self):
+        future, function, arguments = self.waiting.pop(0)
+        try:
+            result = function(*arguments)
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+
+class Kept(list):
+    """Collects what is kept; two are never the same place."""
+
+    __hash__ = object.__hash__
+
+    def __call__(self, job, result):
+        self.append((job, result))
+
+
+@pytest.fixture
+def pool():
+    with threads(2) as pool:
+        yield pool
+
+
+@pytest.fixture
+def desk(pool):
+    return Desk(pool, lease=60.0)
+
+
+@pytest.fixture
+def later():
+    return Later()
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def slow(later, clock):
+    """A desk whose jobs and time move when the test says so."""
+    return Desk(later, lease=10.0, clock=clock)
+
+
+def ended(*tickets):
+    for ticket in tickets:
+        ticket.cancel()
+    assert all(ticket.wait(SOON) for ticket in tickets)
+
+
+def test_a_job_does_its_work_and_its_result_is_kept(desk):
+    kept = Kept()
+    ticket = desk.submit([Count(3)], kept)
+    assert ticket.wait(SOON)
+    assert (ticket.over, ticket.progress, ticket.error) == (True, 1.0, None)
+    ((job, (numbers, _)),) = kept
+    assert job == Count(3)
+    assert numbers == (0, 1, 2)
+
+
+def test_what_there_is_so_far_is_kept_and_told(desk, monkeypatch):
+    monkeypatch.setattr(executors, "TELL", 0.0)
+    kept = Kept()
+    ticket = desk.submit([Endless()], kept)
+    deadline = time.monotonic() + SOON
+    while len(kept) < 3 and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert ticket.progress == 0.5
+    assert not ticket.over
+    ended(ticket)
+    steps = [step for _, step in kept]
+    assert steps == sorted(steps)
+    assert len(steps) >= 3
+    assert steps[-1] >= steps[-2]  # and all that was done when it was stopped
+
+
+def test_the_jobs_of_a_ticket_go_one_after_the_other(slow, later):
+    ticket = slow.submit([Count(1), Count(2), Count(3)], kept := Kept())
+    for done in range(3):
+        assert ticket.progress == pytest.approx(done / 3)
+        assert [function for _, function, _ in later.waiting] == [executors.perform]
+        later.work()
+    assert later.waiting == []
+    assert ticket.over
+    assert [job.n for job, _ in kept] == [1, 2, 3]
+
+
+def test_tickets_take_turns(slow, later):
+    for first in (10, 20):
+        slow.submit([Count(first), Count(first + 1)], Kept())
+    while later.waiting:
+        later.work()
+    assert [job.n for job in later.jobs] == [10, 20, 11, 21]
+
+
+def test_the_same_job_runs_once_for_all_who_ask_for_it(slow, later):
+    places = [Kept(), Kept()]
+    tickets = [slow.submit([Count(3)], places[n]) for n in (0, 1, 1)]
+    tickets.append(slow.submit([Count(2), Count(3)], places[0]))
+    later.work()
+    assert [ticket.over for ticket in tickets] == [True, True, True, False]
+    assert [len(place) for place in places] == [1, 1]  # once in each place
+    later.work()
+    later.work()
+    assert tickets[-1].over
+    assert [job.n for job in later.jobs] == [3, 2, 3]  # what is over is not kept at the desk
+
+
+def test_a_job_that_one_of_two_cancels_goes_on_for_the_other(desk):
+    first, second = (desk.submit([Endless()], Kept()) for _ in range(2))
+    assert first.run is second.run
+    first.cancel()
+    assert not second.wait(0.1)
+    second.cancel()
+    assert first.wait(SOON)
+    assert second.wait(SOON)
+
+
+def test_a_job_that_nobody_looks_at_ends(slow, later, clock):
+    ticket = slow.submit([Endless(), Count(1)], Kept())
+    clock.now = 10.0
+    assert not ticket.run.stopped()
+    clock.now = 10.1
+    assert ticket.run.stopped()
+    later.work()
+    assert ticket.over
+    assert later.jobs == [Endless()]
+    assert ticket.error is None
+
+
+def test_a_job_that_is_looked_at_goes_on(slow, clock):
+    ticket = slow.submit([Endless()], Kept())
+    for clock.now in range(0, 60, 6):
+        assert not ticket.run.stopped()
+        ticket.renew()
+
+
+def test_a_ticket_that_comes_back_before_its_job_has_noticed_saves_it(slow, clock):
+    ticket = slow.submit([Endless()], Kept())
+    clock.now = 11.0
+    assert not ticket.wanted
+    ticket.renew()
+    assert not ticket.run.stopped()
+
+
+def test_a_job_that_was_told_to_stop_is_not_revived(slow, later, clock):
+    """It may have heard it, and would end unfinished while its page waits for the rest."""
+    kept = Kept()
+    ticket = slow.submit([Count(3), Count(4)], kept)
+    clock.now = 11.0
+    assert ticket.run.stopped()
+    ticket.renew()
+    assert ticket.run.stopped()
+    again = slow.submit([Count(3)], kept)  # does not join the run that ends
+    later.work()
+    assert ticket.over
+    assert kept == []
+    assert not again.over
+    later.work()
+    assert again.over
+    assert [numbers for _, (numbers, _) in kept] == [(0, 1, 2)]
+    assert slow._runs == {}
+
+
+def test_the_end_of_a_stopped_run_leaves_its_successor_to_be_shared(slow, later, clock):
+    old = slow.submit([Count(3)], Kept())
+    old.cancel()
+    new = slow.submit([Count(3)], Kept())
+    later.work()
+    assert (old.over, new.over) == (True, False)
+    assert slow.submit([Count(3)], Kept()).run is new.run
+
+
+def test_no_more_jobs_run_than_there_are_workers():
+    with threads(1) as pool:
+        desk, kept = Desk(pool), Kept()
+        first, second = (desk.submit([Endless(name)], kept) for name in "ab")
+        assert not second.wait(0.1)
+        second.cancel()  # while it waits
+        ended(first, second)
+    assert {job.name for job, _ in kept} == {"a"}
+
+
+def test_an_error_is_kept_to_be_shown_and_ends_the_ticket(slow, later):
+    ticket, other = (slow.submit([Fails("no such device"), Count(1)], Kept()) for _ in range(2))
+    later.work()
+    assert ticket.over
+    assert other.over
+    assert str(ticket.error) == str(other.error) == "no such device"
+    assert later.waiting == []
+
+
+def test_an_error_in_keeping_is_kept_as_well(slow, later):
+    def full(job, result):
+        raise OSError("no space left")
+
+    ticket = slow.submit([Count(1)], full)
+    later.work()
+    assert ticket.over
+    assert str(ticket.error) == "no space left"
+
+
+def test_an_executor_that_takes_no_more_is_an_error_to_be_shown():
+    pool = threads(1)
+    pool.shutdown()
+    ticket = Desk(pool).submit([Count(1)], Kept())
+    assert ticket.over
+    assert "shutdown" in str(ticket.error)
+
+
+def test_a_future_that_is_cancelled_ends_its_ticket(slow, later):
+    ticket = slow.submit([Count(1)], Kept())
+    future, *_ = later.waiting.pop()
+    assert future.cancel()
+    assert ticket.over
+    assert ticket.error is not None
+
+
+def test_what_is_over_is_forgotten(slow, later):
+    for job in (Count(1), Fails("x")):
+        slow.submit([job], Kept())
+        later.work()
+    assert slow._runs == {}
+
+
+def test_a_report_that_the_whole_result_has_overtaken_is_dropped(slow, later):
+    ticket = slow.submit([Count(3)], kept := Kept())
+    run = ticket.run
+    later.work()
+    run.tell(0.3, "on its way since long ago")
+    assert len(kept) == 1
+    assert ticket.progress == 1.0

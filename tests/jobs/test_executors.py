@@ -1,0 +1,126 @@
+"""The same jobs in threads and in other processes: the same results, reports on the way, and an end when asked."""
+
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from work import Count, Endless, Fails
+
+from normviz.core.schemes import SCHEMES
+from normviz.jobs import executors
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import Relay, perform, threads
+from normviz.jobs.spec import digest
+from normviz.networks.setting import Setting
+from normviz.table1.training import Training
+
+STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
+
+
+class Counted:
+    """A control that says stop after so many questions, and collects what it is told."""
+
+    def __init__(self, steps):
+        self.steps, self.told = steps, []
+
+    def stopped(self):
+        self.steps -= 1
+        return self.steps < 0
+
+    def tell(self, share, result):
+        self.told.append((share, result[0]))
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """A desk whose jobs run in other processes that know nothing of this one."""
+    spawn = get_context("spawn")
+    with spawn.Manager() as manager, ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        yield Desk(pool, control=Relay(manager), lease=STARTED)
+
+
+class Kept:
+    """The results so far, by the digest of their job."""
+
+    def __init__(self):
+        self.results = {}
+
+    def __call__(self, job, result):
+        self.results.setdefault(digest(job), []).append(result)
+
+
+def until(check):
+    deadline = time.monotonic() + STARTED
+    while not check():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_job_is_asked_before_every_step_and_tells_at_intervals(monkeypatch):
+    control = Counted(3)
+    assert perform(Count(5), control)[0] == (0, 1, 2)
+    assert control.told == []
+    monkeypatch.setattr(executors, "TELL", 0.0)
+    control = Counted(9)
+    assert perform(Count(3), control)[0] == (0, 1, 2)
+    assert control.told == [(1 / 3, (0,)), (2 / 3, (0, 1)), (1.0, (0, 1, 2))]
+
+
+def test_a_job_that_is_stopped_before_it_starts_does_nothing():
+    assert perform(Fails("was started"), Counted(0)) is None
+
+
+def test_a_training_in_another_process_gives_the_same(processes):
+    job, kept = Training.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]), {}
+    with threads(1) as pool:
+        for name, desk in (("threads", Desk(pool)), ("processes", processes)):
+            kept[name] = Kept()
+            ticket = desk.submit([job], kept[name])
+            assert ticket.wait(STARTED)
+            assert ticket.error is None
+    (here,), (there,) = (kept[name].results.items() for name in ("threads", "processes"))
+    assert here[0] == there[0]
+    here, there = here[1][-1], there[1][-1]
+    assert np.array_equal(here.losses, there.losses, equal_nan=True)
+    assert here.losses.shape == (20, 2, 2)
+    assert here.failures == there.failures != {}
+    assert here.device == there.device == "CPU"
+
+
+def test_another_process_tells_how_far_it_is_and_stops_when_it_is_cancelled(processes):
+    kept = Kept()
+    ticket = processes.submit([Endless()], kept)
+    (name,) = (digest(job) for job in ticket.jobs)
+    until(lambda: len(kept.results.get(name, ())) >= 2)
+    assert ticket.progress == 0.5
+    steps = kept.results[name]
+    assert 0 < steps[0] < steps[1]
+    ticket.cancel()
+    assert ticket.wait(STARTED)
+    assert ticket.error is None
+    assert steps == sorted(steps)
+
+
+def test_another_process_stops_when_nobody_looks(processes, monkeypatch):
+    ticket = processes.submit([Endless("closed tab")], Kept())
+    until(lambda: ticket.progress > 0)
+    monkeypatch.setattr(processes, "lease", 0.0)
+    ticket.renew()
+    assert ticket.wait(STARTED)
+
+
+def test_an_error_in_another_process_is_shown_here(processes):
+    ticket = processes.submit([Count(1), Fails("no such device")], kept := Kept())
+    assert ticket.wait(STARTED)
+    assert str(ticket.error) == "no such device"
+    ((_, process),) = kept.results[digest(Count(1))]
+    assert process != os.getpid()
+
+
+def test_what_is_over_is_not_passed_on_any_more(processes):
+    ticket = processes.submit([Count(1)], Kept())
+    assert ticket.wait(STARTED)
+    until(lambda: not processes._control._open)
