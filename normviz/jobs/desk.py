@@ -25,16 +25,18 @@ class Ticket:
     """What somebody asked for: some jobs, of which one at a time is at work, so that nobody takes all workers.
 
     Attributes:
+        jobs: with their digests; done: how many of them are; run: the one at work.
+        keep: where their results go.
         error: what a job raised, or None; the jobs after it were not started.
     """
 
     def __init__(self, desk: "Desk", jobs: Sequence[Job[Any]], keep: Keep) -> None:
-        self.jobs, self.keep = jobs, keep
+        self.jobs = [(digest(job), job) for job in jobs]
+        self.keep = keep
         self.done = 0
         self.run: Run | None = None
         self.error: Exception | None = None
-        self.ended = Event()
-        self._desk, self._cancelled = desk, False
+        self._desk, self._cancelled, self._ended = desk, False, Event()
         self.renew()
 
     def renew(self) -> None:
@@ -59,11 +61,16 @@ class Ticket:
     @property
     def over(self) -> bool:
         """Whether nothing is at work for it any more, in whatever way it ended."""
-        return self.ended.is_set()
+        return self._ended.is_set()
 
     def wait(self, seconds: float) -> bool:
         """Whether it is over within this time."""
-        return self.ended.wait(seconds)
+        return self._ended.wait(seconds)
+
+    def end(self, error: Exception | None = None) -> None:
+        """Nothing is at work for it any more."""
+        self.error = error
+        self._ended.set()
 
 
 class Run:
@@ -71,17 +78,16 @@ class Run:
 
     Attributes:
         share: the share that is done, as far as was told.
-        over: whether the work has ended and its result has been kept.
+        over: whether nothing more comes of it, and nobody can join it.
     """
 
     def __init__(self, job: Job[Any], ticket: Ticket) -> None:
         self.job, self.tickets = job, [ticket]
         self.share, self.over = 0.0, False
-        self._stopped, self._whole = False, False
-        self._lock, self._keeping = RLock(), Lock()
+        self._stopped, self._lock, self._keeping = False, RLock(), Lock()
 
     def join(self, ticket: Ticket) -> bool:
-        """Take in one more ticket; False where it is too late, as the job has been told to stop or has ended."""
+        """Take in one more ticket; False where it is too late, as the job was told to stop or has ended."""
         with self._lock:
             joined = not (self.over or self.stopped())
             if joined:
@@ -98,13 +104,13 @@ class Run:
             return self._stopped
 
     def tell(self, share: float, result: Any, last: bool = False) -> None:
-        """Keep the result so far, once for all tickets that keep it in the same place."""
-        with self._lock:
-            keeps = {ticket.keep for ticket in self.tickets}
+        """Keep the result so far, once for all tickets that keep it in the same place; nothing after the last one."""
         with self._keeping:
-            if self._whole:
-                return  # a report that the whole result has overtaken
-            self.share, self._whole = share, last
+            with self._lock:
+                if self.over:
+                    return  # a report that was overtaken on its way
+                self.share, self.over = share, last
+                keeps = {ticket.keep for ticket in self.tickets}
             for keep in keeps:
                 keep(self.job, result)
 
@@ -143,19 +149,21 @@ class Desk:
         self._lock = RLock()
 
     def submit(self, jobs: Sequence[Job[Any]], keep: Keep) -> Ticket:
-        """A ticket for these jobs, one after the other; `keep` is called in the thread in which a result arrives."""
+        """A ticket for these jobs, one after the other; `keep` is called in the thread in which a result arrives.
+
+        Raises TypeError or ValueError where a job is not plain data.
+        """
         ticket = Ticket(self, jobs, keep)
         self._next(ticket)
         return ticket
 
     def _next(self, ticket: Ticket) -> None:
-        """Put the ticket's next job to work, or end it where there is none or it is not wanted."""
-        if ticket.done == len(ticket.jobs) or not ticket.wanted:
+        """Put the ticket's next job to work, or end the ticket where there is none."""
+        if ticket.done == len(ticket.jobs):
             ticket.run = None
-            ticket.ended.set()
+            ticket.end()
             return
-        job = ticket.jobs[ticket.done]
-        name = digest(job)
+        name, job = ticket.jobs[ticket.done]
         with self._lock:
             run = self._runs.get(name)
             if run is not None and run.join(ticket):
@@ -188,8 +196,7 @@ class Desk:
                 del self._runs[name]
         for ticket in tickets:
             if error is not None or stopped:
-                ticket.error = error
-                ticket.ended.set()
+                ticket.end(error)
             else:
                 ticket.done += 1
                 self._next(ticket)

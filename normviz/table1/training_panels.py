@@ -75,7 +75,7 @@ def desk() -> Desk:
 
 
 def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
-    """See to it that what the page shows is trained: what is missing is handed in, or looked at where it is already.
+    """See to it that what the page shows is trained: what is missing is handed in, unless it is at work already.
 
     A training that ended early, as its ticket lapsed while the page was merely slow, is handed in again.
     """
@@ -91,8 +91,6 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
         asked.drop()
     elif asked.ticket is None or asked.ticket.over:
         asked.ticket = desk().submit(jobs, results().keep)
-    else:
-        asked.ticket.renew()
     return asked
 
 

@@ -261,6 +261,26 @@ def test_what_is_over_is_forgotten(slow, later):
     assert slow._runs == {}
 
 
+def test_a_job_whose_result_is_being_kept_is_not_joined(slow, later):
+    """Its result may be another place's: who comes too late would go without."""
+    late = Kept()
+
+    def keep(job, result):
+        tickets.append(slow.submit([Count(3)], late))
+
+    tickets = [slow.submit([Count(3)], keep)]
+    later.work()
+    later.work()
+    assert all(ticket.over for ticket in tickets)
+    assert len(late) == 1
+
+
+def test_a_job_that_is_not_plain_data_is_refused_at_once(slow, later):
+    with pytest.raises(TypeError, match="is not plain data"):
+        slow.submit([Count(1), Count([2])], Kept())
+    assert later.jobs == []
+
+
 def test_a_report_that_the_whole_result_has_overtaken_is_dropped(slow, later):
     ticket = slow.submit([Count(3)], kept := Kept())
     run = ticket.run
