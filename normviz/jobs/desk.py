@@ -15,7 +15,7 @@ from normviz.jobs.executors import Control, perform
 from normviz.jobs.spec import Job, digest
 
 LEASE = 10.0
-"""Seconds that a ticket is valid without being looked at."""
+"""Seconds that a ticket is valid without being looked at, where nothing else is said."""
 
 Keep = Callable[[Any, Any], object]
 """Is given a job and its result so far, again and again, and at last the whole result."""
@@ -26,22 +26,22 @@ class Ticket:
 
     Attributes:
         jobs: with their digests; done: how many of them are; run: the one at work.
-        keep: where their results go.
+        keep: where their results go; lease: seconds that it is valid without being looked at.
         error: what a job raised, or None; the jobs after it were not started.
     """
 
-    def __init__(self, desk: "Desk", jobs: Sequence[Job[Any]], keep: Keep) -> None:
+    def __init__(self, jobs: Sequence[Job[Any]], keep: Keep, lease: float, clock: Callable[[], float]) -> None:
         self.jobs = [(digest(job), job) for job in jobs]
-        self.keep = keep
+        self.keep, self.lease = keep, lease
         self.done = 0
         self.run: Run | None = None
         self.error: Exception | None = None
-        self._desk, self._cancelled, self._ended = desk, False, Event()
+        self._clock, self._cancelled, self._ended = clock, False, Event()
         self.renew()
 
     def renew(self) -> None:
         """Somebody is still looking."""
-        self._until = self._desk.clock() + self._desk.lease
+        self._until = self._clock() + self.lease
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
@@ -50,7 +50,7 @@ class Ticket:
     @property
     def wanted(self) -> bool:
         """Whether it is neither cancelled nor lapsed."""
-        return not self._cancelled and self._desk.clock() <= self._until
+        return not self._cancelled and self._clock() <= self._until
 
     @property
     def progress(self) -> float:
@@ -148,12 +148,13 @@ class Desk:
         self._runs: dict[str, Run] = {}
         self._lock = RLock()
 
-    def submit(self, jobs: Sequence[Job[Any]], keep: Keep) -> Ticket:
-        """A ticket for these jobs, one after the other; `keep` is called in the thread in which a result arrives.
+    def submit(self, jobs: Sequence[Job[Any]], keep: Keep, lease: float | None = None) -> Ticket:
+        """A ticket for these jobs, one after the other, valid for a lease, or for the desk's.
 
-        Raises TypeError or ValueError where a job is not plain data.
+        `keep` is called in the thread in which a result arrives. Raises TypeError or ValueError where a job is not
+        plain data.
         """
-        ticket = Ticket(self, jobs, keep)
+        ticket = Ticket(jobs, keep, self.lease if lease is None else lease, self.clock)
         self._next(ticket)
         return ticket
 

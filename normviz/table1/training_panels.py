@@ -19,6 +19,9 @@ AT_ONCE = 0.25
 POLL = 0.5
 """Seconds between two looks at a training."""
 
+PATIENCE = 160.0
+"""The longest lease of a page that is slow, in seconds."""
+
 KEY = "table training"
 """Where the session holds what it asks for."""
 
@@ -77,7 +80,8 @@ def desk() -> Desk:
 def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
     """See to it that what the page shows is trained: what is missing is handed in, unless it is at work already.
 
-    A training that ended early, as its ticket lapsed while the page was merely slow, is handed in again.
+    A training that ended early, as its ticket lapsed while the page was merely slow, is handed in again with a longer
+    lease: on a machine so busy that every look comes late, none would end otherwise.
     """
     held: Asked | None = st.session_state.get(KEY)
     asked = Asked(tuple(schemes), tuple(settings))
@@ -89,8 +93,10 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
     jobs = asked.missing()
     if asked.stopped or not jobs:
         asked.drop()
-    elif asked.ticket is None or asked.ticket.over:
+    elif asked.ticket is None:
         asked.ticket = desk().submit(jobs, results().keep)
+    elif asked.ticket.over:
+        asked.ticket = desk().submit(jobs, results().keep, min(2 * asked.ticket.lease, PATIENCE))
     return asked
 
 

@@ -166,6 +166,17 @@ def test_a_job_that_nobody_looks_at_ends(slow, later, clock):
     assert ticket.error is None
 
 
+def test_a_ticket_may_have_a_lease_of_its_own(slow, clock):
+    ticket = slow.submit([Endless()], Kept(), lease=30.0)
+    clock.now = 29.0
+    assert ticket.wanted
+    ticket.renew()
+    clock.now = 58.0
+    assert not ticket.run.stopped()
+    clock.now = 60.0
+    assert ticket.run.stopped()
+
+
 def test_a_job_that_is_looked_at_goes_on(slow, clock):
     ticket = slow.submit([Endless()], Kept())
     for clock.now in range(0, 60, 6):

@@ -104,10 +104,10 @@ def test_another_process_tells_how_far_it_is_and_stops_when_it_is_cancelled(proc
     assert steps == sorted(steps)
 
 
-def test_another_process_stops_when_nobody_looks(processes, monkeypatch):
+def test_another_process_stops_when_nobody_looks(processes):
     ticket = processes.submit([Endless("closed tab")], Kept())
     until(lambda: ticket.progress > 0)
-    monkeypatch.setattr(processes, "lease", 0.0)
+    ticket.lease = 0.0
     ticket.renew()
     assert ticket.wait(STARTED)
 

@@ -127,6 +127,25 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
     assert not says_stopped(at)
 
 
+def test_a_page_that_is_always_too_slow_gets_longer_leases(held, clock):
+    at = open_now(schemes="rms", seed="36", **SMALL)
+    leases = []
+    for _ in range(6):
+        assert held.waits.wait(SOON)
+        ticket = asked(at).ticket
+        leases.append(ticket.lease)
+        clock.now += ticket.lease + 0.1
+        held.waits.clear()
+        assert ticket.run.stopped()
+        held.go_on.set()
+        assert ticket.wait(SOON)
+        held.go_on.clear()
+        at = sound(at.run())
+    assert leases == [10.0, 20.0, 40.0, 80.0, 160.0, 160.0]
+    held.go_on.set()
+    assert "wait" not in answers(settled(at))
+
+
 def test_equal_pages_of_two_sessions_train_once(held):
     pages = [open_now(schemes="rms", seed="32", **SMALL) for _ in range(2)]
     assert held.waits.wait(SOON)
