@@ -96,7 +96,7 @@ def degenerate(scheme: Scheme, shape: Shape) -> str | None:
 
 
 def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_shape: Shape) -> bool:
-    """Whether the summed inputs do not change because γ, one number per input channel, meets weights of mean zero."""
+    """Whether the summed inputs do not change because τ, one number per input channel, meets weights of mean zero."""
     if transformation.on != "data" or transformation.factor is not None or weights.summation is None:
         return False
     field = weights.summation.canonical(weight_shape)

@@ -1,9 +1,9 @@
-"""The general form and its derivative, for any fields, in as few operations as there are.
+"""The general form and its derivative for any fields, written by hand in as few operations as possible.
 
-    v = z - E_A z,   σ² = ε + E_B v²,   ẑ = v / σ
-    u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂z = u - E_Aᵀ u        with g = ∂l/∂ẑ
+    v = x - E_A x,   σ² = ε + E_B v²,   x̂ = v / σ
+    u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂x = u - E_Aᵀ u        with g = ∂l/∂x̂
 
-`normalize` is the reference, with its care for extreme numbers; this is for loops that train many networks.
+`normalize` is the reference, and takes care of extreme numbers; this is for loops that train many networks.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ from normviz.core.fields import Field, Shape
 
 
 class Average:
-    """E over the boxes of a field, and its transpose, on tensors (..., N, H, W, C) of one shape.
+    """E, the average over the boxes of a field, and its transpose, for tensors (..., N, H, W, C) of one shape.
 
-    Full axes are averaged at once, grouped ones block by block, and windows by a banded, row-stochastic matrix.
+    All axes with the rule "full" are averaged at once, each axis in groups block by block, and each axis with windows
+    by a banded, row-stochastic matrix.
     """
 
     def __init__(self, field: Field, shape: Shape, like: torch.Tensor) -> None:
@@ -27,7 +28,7 @@ class Average:
             if rule.kind == "full" and n > 1:
                 self.full.append(axis)
             elif rule.kind == "groups":
-                self.groups.append((axis, rule.parameter))
+                self.groups.append((axis, rule.count(n)))
             elif rule.kind == "window":
                 index = torch.arange(n)
                 lo, hi = torch.as_tensor(rule.bounds(n)).T
@@ -57,17 +58,23 @@ class Average:
 
 @dataclass
 class General:
-    """The general form on one shape: `forward` keeps what `backward` needs. Both overwrite what they are given: most
-    of the time of a large stack went into new memory."""
+    """The general form on one shape: `forward` remembers what `backward` needs.
+
+    Both overwrite the tensor that they are given: most of the time of a large stack went into new memory.
+
+    Attributes:
+        summation, suppression: E_A and E_B; None: no centring, or no division.
+        scale: a constant factor of x̂.
+    """
 
     summation: Average | None
     suppression: Average | None
     eps: float
     scale: float = 1.0
 
-    def forward(self, z: torch.Tensor) -> torch.Tensor:
-        """ẑ; where σ is 0 it is 0, the limit of ε towards 0."""
-        v = z if self.summation is None else z.sub_(self.summation(z))
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂; where σ = 0 it is 0, its limit as ε goes to 0."""
+        v = x if self.summation is None else x.sub_(self.summation(x))
         if self.suppression is None:
             return v
         sigma = torch.sqrt(self.suppression(v.square()) + self.eps)
@@ -77,10 +84,10 @@ class General:
         return self.xhat
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """∂l/∂z from g = ∂l/∂ẑ of the last `forward`."""
+        """∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
         if self.suppression is not None:
             g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
-            if self.suppression.windows:  # overlapping boxes: σ of the others does not leave the average
+            if self.suppression.windows:  # boxes overlap, so σ differs inside of one and stays under the average
                 g.addcmul_(
                     self.v, self.suppression.transposed((g * self.xhat).mul_(self.inverse)), value=-1 / self.scale
                 )
@@ -95,11 +102,11 @@ class Spectral:
     """W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ with the leading singular vectors (Miyato et al. 2018)."""
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Ŵ of weights (..., kh, kw, Cin, Cout), as matrices with a column per unit."""
+        """Ŵ of weights (..., kh, kw, Cin, Cout), each seen as a matrix with one column for each unit."""
         matrix = weight.flatten(-4, -2)
-        wide = matrix.shape[-2] < matrix.shape[-1]  # the smaller of the two Gram matrices
+        wide = matrix.shape[-2] < matrix.shape[-1]  # then the transpose has the smaller Gram matrix
         tall = matrix.mT if wide else matrix
-        # Vectors do not depend on the size, which may overflow; where it has, LAPACK must not see it.
+        # Singular vectors do not depend on the scale, whose squares might overflow; and LAPACK must not see infinity.
         unit = torch.nan_to_num(tall / tall.abs().amax((-2, -1), keepdim=True), posinf=0.0, neginf=0.0)
         gram = unit.mT @ unit
         there = gram.cpu() if gram.device.type == "mps" else gram  # torch has had this on MPS for a short time only

@@ -1,4 +1,4 @@
-"""What is trained on, in NumPy: the digits, the first weights, and what each transformation does to them."""
+"""What networks are trained on, in NumPy: digits, initial weights, and what each transformation does to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +11,17 @@ from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 from normviz.networks.setting import Setting
 
 SHIFT = 0.5
-"""Size of τ in the re-centrings, beside data in 0..1 and weights of that order."""
+"""Standard deviation of τ in the re-centrings, for data from 0 to 1 and relative to that of the weights."""
 
 
 class Network(NamedTuple):
-    """One network of a stack: what is transformed (None: nothing), whether its learning rate follows, and whether its
-    weights are disturbed by a rounding error, to see what training makes of one."""
+    """One network of a stack.
+
+    Attributes:
+        transformation: what is changed; None: nothing.
+        follows: whether the learning rate of re-scaled weights follows them.
+        disturbed: whether its weights differ from the original's by rounding, to see what training makes of that.
+    """
 
     transformation: Transformation | None
     follows: bool = True
@@ -29,19 +34,16 @@ NETWORKS = (
     *(Network(row, follows=False) for row in TRANSFORMATIONS.values() if row.weight_factor is not None),
     Network(None, disturbed=True),
 )
-"""Of every scheme: the original, its six twins, those with re-scaled weights at the same learning rate, and the
-control, which differs from the original by rounding alone."""
+"""The networks of every scheme: the original, its six twins, the twins with re-scaled weights once more at the
+original's learning rate, and the control, which differs from the original by rounding alone."""
 
 ORIGINAL, CONTROL = 0, len(NETWORKS) - 1
 
 
 def position(transformation: Transformation | None, follows: bool = True) -> int:
-    """Where a twin stands in the stack; a change that asks for no other learning rate stands there once."""
-    wanted = Network(
-        transformation,
-        follows or transformation is None or transformation.weight_factor is None,
-    )
-    return NETWORKS.index(wanted)
+    """The index in `NETWORKS` of a twin; a change that needs no other learning rate has the same one either way."""
+    same_rate = transformation is None or transformation.weight_factor is None
+    return NETWORKS.index(Network(transformation, follows or same_rate))
 
 
 class Failure(NamedTuple):
@@ -53,15 +55,16 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One training run before it starts; every network starts from the same seeded numbers.
+    """One training run before it starts; all networks start from the same seeded numbers.
 
     Attributes:
-        inputs: all digits as (digits, positions, fan-in); labels: their classes.
-        order: (steps, batch), which digits each mini-batch has.
-        factor, shift: what a network does to them: (networks, batch, 1, 1) and (networks, 1, 1, fan-in).
-        weights: of every normalized layer, (networks, kh, kw, Cin, Cout), transformed.
+        inputs: all digits, (digits, positions, fan-in); labels: their classes.
+        order: the digits of every mini-batch, (steps, batch).
+        factor, shift: what a network's mini-batch is multiplied by and what is added to it, (networks, batch, 1, 1)
+            and (networks, 1, 1, fan-in).
+        weights: of every normalized layer, transformed, (networks, kh, kw, Cin, Cout).
         rates: their learning rates, (networks, 1, 1, 1, Cout).
-        classifier: (features, classes).
+        classifier: the last layer's weights, (features, classes).
     """
 
     inputs: np.ndarray
@@ -75,10 +78,10 @@ class Problem:
 
 
 def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Problem:
-    """The problem of a setting for some of the networks, given by their positions.
+    """The problem of a setting, for the networks at these positions of `NETWORKS`.
 
-    Order, data, layers and classifier each draw from a stream of their own, `default_rng([seed, k])`: more steps or
-    another width leave the others' numbers as they were.
+    The order, τ of the data, every layer and the classifier each draw from a random stream of their own,
+    `default_rng([seed, k])`: more steps or another width leave the numbers of the others as they were.
     """
     images, labels = load_digits()
     chosen = [NETWORKS[position] for position in networks]
@@ -105,34 +108,38 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
 
 
-def before_and_after(setting: Setting, change: Transformation, cases: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """What is changed, to look at: weights as (inputs, units), or the first digits of the first mini-batch in rows of
-    four, (rows · side, 4 · side)."""
+def before_and_after(setting: Setting, change: Transformation, examples: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """What a transformation changes, as two pictures, before and after.
+
+    Weights as (inputs, units), or the first digits of the first mini-batch in rows of four, (rows · side, 4 · side).
+    """
     problem = make_problem(replace(setting, steps=1), [ORIGINAL, position(change)])
     if change.on == "weights":
         before, after = problem.weights[0].reshape(2, -1, setting.width)
         return before, after
-    cases = min(cases, setting.batch) // 4 * 4 or min(cases, setting.batch)
-    images = load_digits()[0][problem.order[0][:cases]]
+    examples = min(examples, setting.batch) // 4 * 4 or min(examples, setting.batch)
+    images = load_digits()[0][problem.order[0][:examples]]
     shift = problem.shift[1].reshape(-1)
     shift = shift.reshape(SIDE, SIDE) if setting.layer == "dense" else shift[0]
-    columns = min(cases, 4)
+    columns = min(examples, 4)
 
     def tiled(pictures: np.ndarray) -> np.ndarray:
         rows = pictures.reshape(-1, columns, SIDE, SIDE).transpose(0, 2, 1, 3)
         return rows.reshape(-1, columns * SIDE)
 
-    return tiled(images), tiled(images * problem.factor[1, :cases] + shift)
+    return tiled(images), tiled(images * problem.factor[1, :examples] + shift)
 
 
 def _rounding(setting: Setting) -> float:
-    """The spacing of the numbers at 1 in the setting's type; bfloat16, which NumPy has not, keeps 8 bits."""
+    """The distance from 1 to the next larger number of the setting's type; bfloat16 has 8 bits, and NumPy lacks it."""
     return 2.0**-7 if setting.dtype == "bfloat16" else float(np.finfo(setting.dtype).eps)
 
 
 def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
-    """Factor and shift of the data by network. One τ for all examples; for a convolution one number per input channel,
-    of which digits have one."""
+    """Factor and shift of the data for every network.
+
+    All examples get the same τ; for a convolution it has one number per input channel, of which digits have one.
+    """
     rng = np.random.default_rng([setting.seed, 1])
     tau = SHIFT * rng.standard_normal(fan_in if setting.layer == "dense" else 1)
     factor = np.ones((len(networks), setting.batch, 1, 1))
@@ -147,7 +154,7 @@ def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) ->
 
 
 def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, tau: np.ndarray) -> np.ndarray:
-    """W' of a weight tensor (kh, kw, Cin, Cout): δW, W with one unit times δ, or every unit plus τ."""
+    """W' of weights W (kh, kw, Cin, Cout): δW, or one unit's vector times δ, or τ added to every unit's vector."""
     if change is None or change.on == "data":
         return weight
     if change.weight_factor is None:
@@ -168,5 +175,5 @@ def _rates(weight: np.ndarray, network: Network, setting: Setting) -> np.ndarray
 
 
 def firing_unit(weight: np.ndarray) -> int:
-    """The unit whose vector is re-scaled: that with the largest sum of weights, which inputs from 0 up make fire."""
+    """The unit whose vector is re-scaled: that with the largest sum of weights, which inputs from 0 to 1 activate."""
     return int(weight.sum((0, 1, 2)).argmax())

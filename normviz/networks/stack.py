@@ -1,11 +1,12 @@
-"""A stack of networks that differ in scheme and transformation, as one network: forward, backward and update by hand.
+"""Networks that differ in scheme and transformation, trained as one stack: forward and backward passes by hand.
 
 Every tensor has two leading axes, (schemes, networks). One matrix product serves the whole stack; only the
-normalization runs once per different scheme. Nothing here waits for the device, but for the spectral norm's singular
-vectors (`Stack.waits`).
+normalization runs once for each different scheme. Nothing here waits for the device, except for the singular vectors
+of spectral normalization (`Stack.waits`).
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 import torch
@@ -14,22 +15,42 @@ from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES
 from normviz.networks.gradient import Average, General, Spectral
-from normviz.networks.setting import BETAS, FIRST_BIAS, MOMENTUM, NOISE, Setting
-
-
-def _nothing(name: str, tensor: torch.Tensor) -> None:
-    """Watches nothing."""
-
+from normviz.networks.optimizers import OPTIMIZERS
+from normviz.networks.setting import FIRST_BIAS, Setting
 
 Watch = Callable[[str, torch.Tensor], object]
-"""Is told every tensor of a step by its name, in the order in which they come about."""
+"""Called with the name and the value of every tensor that a step computes, in the order in which it computes them."""
+
+
+def _nobody(name: str, tensor: torch.Tensor) -> None:
+    """Looks at nothing."""
+
+
+@dataclass
+class Data:
+    """The mini-batches as every network sees them, on the device; the attributes are those of `Problem`."""
+
+    inputs: torch.Tensor
+    labels: torch.Tensor
+    order: torch.Tensor
+    factor: torch.Tensor
+    shift: torch.Tensor
+
+    def __call__(self, step: int | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Inputs (networks, examples · positions, fan-in) and labels (examples,) of a step.
+
+        A step that is counted on the device comes as a tensor of shape (1,): to index with one of shape (), torch would
+        fetch its number.
+        """
+        chosen = self.order[step].flatten()
+        return torch.addcmul(self.shift, self.inputs[chosen], self.factor).flatten(1, 2), self.labels[chosen]
 
 
 class Normalizer:
-    """The schemes of a stack on one tensor (schemes, networks, four axes); those that compute the same go together.
+    """The schemes of a stack on one tensor (schemes, networks, and its four axes); equal ones are computed together.
 
-    Overwrites what it is given. What goes in and out is rounded to `dtype`; statistics are summed in the tensor's own
-    type, as PyTorch's kernels sum those of half precision in float32.
+    Overwrites the tensor that it is given. Input and output are rounded to `dtype`; statistics are summed in the
+    tensor's own type, as PyTorch's kernels sum those of half precision in float32.
     """
 
     def __init__(
@@ -47,22 +68,22 @@ class Normalizer:
         self.dtype = dtype
         order = sorted(range(len(schemes)), key=canonical)
         self.parts = []
-        for _, same in groupby(order, canonical):
-            same = list(same)
+        for _, equal in groupby(order, canonical):
+            same = list(equal)
             self.parts.append((_span(same, like.device), _form(schemes[same[0]], shape, eps, like)))
 
-    def forward(self, z: torch.Tensor) -> torch.Tensor:
-        """ẑ of every scheme."""
-        return self._each(z, "forward")
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂ of every scheme."""
+        return self._each(x, "forward")
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """∂l/∂z from ∂l/∂ẑ."""
+        """∂l/∂x from ∂l/∂x̂."""
         return self._each(g, "backward")
 
     def _each(self, x: torch.Tensor, direction: str) -> torch.Tensor:
         for where, form in self.parts:
             if form is not None:
-                part = x[where]  # a view of neighbours, a copy of others
+                part = x[where]  # a view where `where` is a slice, otherwise a copy
                 new = self._rounded(getattr(form, direction)(self._rounded(part)))
                 if new is not part or not isinstance(where, slice):
                     x[where] = new
@@ -73,7 +94,10 @@ class Normalizer:
 
 
 def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
-    """Neighbours as a slice, which copies nothing; others as a tensor, which is on its device before any step."""
+    """Positions as an index: a slice where they are adjacent, which copies nothing, otherwise a tensor.
+
+    The tensor is put on the device here, so that no step has to.
+    """
     whole = slice(min(positions), max(positions) + 1)
     return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
 
@@ -89,14 +113,16 @@ def _form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -
 
 
 class Stack:
-    """All networks of all schemes: patches → W → normalize → γ·+β → ReLU, `depth` times, then a linear classifier.
+    """All networks of all schemes, of `depth` normalized layers and a linear classifier.
+
+    A layer: a = Wx on patches of x, â = a normalized, and ReLU(γâ + β), the next layer's x.
 
     Args:
-        schemes: the first leading axis.
+        schemes: one for each position of the first leading axis.
         setting: sizes, ε, optimizer.
-        weights: the first weights of every normalized layer, (networks, kh, kw, Cin, Cout), transformed already.
+        weights: W of every normalized layer before training, (networks, kh, kw, Cin, Cout), already transformed.
         rates: their learning rates by network and unit, (networks, 1, 1, 1, Cout).
-        classifier: the first weights of the last layer, (features, classes).
+        classifier: the classifier's weights before training, (features, classes).
     """
 
     def __init__(
@@ -110,14 +136,12 @@ class Stack:
         self.setting, like = setting, classifier
         lead = (len(schemes), weights[0].shape[0])
         self.layers = range(setting.depth)
-        act, wts = (
-            [scheme.on_activations for scheme in schemes],
-            [scheme.on_weights for scheme in schemes],
-        )
+        act, wts = [scheme.on_activations for scheme in schemes], [scheme.on_weights for scheme in schemes]
         types = [getattr(torch, setting.dtype), *(like.dtype for _ in self.layers[1:])]
         self.acts = [Normalizer(act, *on, setting.eps, like) for on in zip(setting.shapes, types, strict=True)]
         self.wts = [Normalizer(wts, *on, 0.0, like) for on in zip(setting.weight_shapes, types, strict=True)]
-        self.parameters, self.rates = [], []
+        self.parameters: list[torch.Tensor] = []
+        self.rates: list[torch.Tensor] = []
         for first, rate in zip(weights, rates, strict=True):
             self._add(first.expand(*lead, *first.shape[1:]), rate)
         for value in (1.0, FIRST_BIAS):
@@ -125,18 +149,18 @@ class Stack:
                 self._add(like.new_full((*lead, 1, 1, 1, setting.width), value), setting.rate)
         self._add(classifier.expand(*lead, *classifier.shape), setting.rate)
         self._add(like.new_zeros(*lead, 1, CLASSES), setting.rate)
-        self.optimizer = _OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
+        self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
-    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nothing) -> torch.Tensor:
-        """Train on one mini-batch (networks, cases, positions, fan-in); the losses before the update."""
+    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> torch.Tensor:
+        """Train on one mini-batch, as `Data` gives it; the losses before the update, (schemes, networks)."""
         loss, gradients = self.gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss
 
     def gradients(
-        self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nothing
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """The mean cross-entropy of every network, (schemes, networks), and its gradient by every parameter."""
+        """The mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter."""
         depth, k = self.setting.depth, self.setting.kernel
         weights, gains, biases = (self.parameters[depth * i : depth * (i + 1)] for i in range(3))
         classifier, offset = self.parameters[3 * depth :]
@@ -189,16 +213,16 @@ class Stack:
         watch("the loss", loss)
         for kind, some in zip(("weights", "gains", "biases"), (by_weights, by_gains, by_biases), strict=True):
             for layer, gradient in zip(reversed(self.layers), some, strict=True):
-                watch(f"the gradient by the {kind} of layer {layer + 1}", gradient)
+                watch(f"the gradient with respect to the {kind} of layer {layer + 1}", gradient)
         return loss, gradients
 
     @staticmethod
     def waits(scheme: Scheme) -> bool:
-        """Whether a step of this scheme waits for the device: a decomposition looks at its outcome."""
+        """Whether a step of this scheme waits for the device: torch checks on the host how a decomposition went."""
         return scheme.spectral
 
     def state(self) -> list[torch.Tensor]:
-        """Every tensor that a step changes."""
+        """Every tensor that a step updates."""
         return [*self.parameters, *self.optimizer.state()]
 
     def _add(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
@@ -207,7 +231,7 @@ class Stack:
 
 
 def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """x @ y; an x that all schemes share is not copied for each."""
+    """x @ y, without a copy for every scheme of an x that all of them share."""
     if x.ndim == y.ndim:
         return x @ y
     out = y.new_empty(*y.shape[:2], x.shape[-2], y.shape[-1])
@@ -217,7 +241,7 @@ def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _patches(h: torch.Tensor, k: int) -> torch.Tensor:
-    """(…, N, H, W, C) -> (…, N·H'·W', k·k·C): what a k × k filter without padding sees at each position."""
+    """(…, N, H, W, C) -> (…, N·H'·W', k·k·C): what a k × k filter without padding sees at every position."""
     height, width = h.shape[-3] - k + 1, h.shape[-2] - k + 1
     if k == 1:
         return h.flatten(2, 4)
@@ -226,7 +250,7 @@ def _patches(h: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def _unpatch(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
-    """The transpose of `_patches`: every position gets the sum of what its copies got."""
+    """The transpose of `_patches`: every element gets the sum over its copies."""
     if k == 1:
         return g.view(shape)
     out = g.new_zeros(shape)
@@ -236,71 +260,3 @@ def _unpatch(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
         for j in range(k):
             out[..., i : i + height, j : j + width, :] += parts[..., i * k + j, :]
     return out
-
-
-class _Sgd:
-    """p ← p - η g."""
-
-    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
-        self.parameters, self.rates = parameters, rates
-
-    def __call__(self, gradients: list[torch.Tensor]) -> None:
-        for p, rate, g in zip(self.parameters, self.rates, gradients, strict=True):
-            p.addcmul_(rate, g, value=-1)
-
-    def state(self) -> list[torch.Tensor]:
-        return []
-
-
-class _Momentum(_Sgd):
-    """m ← 0.9 m + g; p ← p - η m (Sutskever et al. 2013, as in torch.optim.SGD)."""
-
-    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
-        super().__init__(parameters, rates)
-        self.velocity = [torch.zeros_like(p) for p in parameters]
-
-    def __call__(self, gradients: list[torch.Tensor]) -> None:
-        for m, g in zip(self.velocity, gradients, strict=True):
-            m.mul_(MOMENTUM).add_(g)
-        super().__call__(self.velocity)
-
-    def state(self) -> list[torch.Tensor]:
-        return self.velocity
-
-
-class _Adam(_Sgd):
-    """Kingma & Ba 2015, with an ε that only keeps 0/0 from happening: at the usual 1e-8 no re-scaling is exact."""
-
-    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
-        super().__init__(parameters, rates)
-        self.first = [torch.zeros_like(p) for p in parameters]
-        self.second = [torch.zeros_like(p) for p in parameters]
-        self.powers = [torch.ones((), dtype=p.dtype, device=p.device) for p in (parameters[0], parameters[0])]
-        self.tiny, self.noise = (
-            torch.finfo(parameters[0].dtype).tiny,
-            NOISE * torch.finfo(parameters[0].dtype).eps,
-        )
-
-    def __call__(self, gradients: list[torch.Tensor]) -> None:
-        for power, beta in zip(self.powers, BETAS, strict=True):
-            power.mul_(beta)
-        first, second = (1 - power for power in self.powers)
-        steps = []
-        for m, v, g in zip(self.first, self.second, gradients, strict=True):
-            # A gradient that is zero but for rounding would move its weight as far as any other.
-            size = g.abs()
-            g = torch.where(
-                size > self.noise * size.flatten(2).amax(2).view(*g.shape[:2], *[1] * (g.ndim - 2)),
-                g,
-                0.0,
-            )
-            m.lerp_(g, 1 - BETAS[0])
-            v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
-            steps.append((m / first) / ((v / second).sqrt() + self.tiny))
-        super().__call__(steps)
-
-    def state(self) -> list[torch.Tensor]:
-        return [*self.first, *self.second, *self.powers]
-
-
-_OPTIMIZERS = {"sgd": _Sgd, "momentum": _Momentum, "adam": _Adam}

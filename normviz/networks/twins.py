@@ -1,12 +1,9 @@
-"""Twins: the original network and its transformed copies, trained from the same start on the same mini-batches."""
+"""Twins: a network and its transformed copies, trained from the same start on the same mini-batches."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import prod
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -14,15 +11,14 @@ import torch
 
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
+from normviz.networks.capture import eager, graph
 from normviz.networks.problem import NETWORKS, Failure, Problem, make_problem
 from normviz.networks.setting import Setting
-from normviz.networks.stack import Stack
+from normviz.networks.stack import Data, Stack
 
 BLOCK = 2**18
-"""Elements of a tensor up to which one larger stack is faster than two: beyond, every temporary is fresh memory from
-the system, which costs more than the calls that are saved (measured on conv layers)."""
-
-_CAPTURING = Lock()
+"""Elements of a tensor up to which one stack is faster than two half as large. Beyond, every temporary tensor is fresh
+memory from the system, which costs more than the calls that are saved (measured on convolutions)."""
 
 
 class Trained(NamedTuple):
@@ -30,23 +26,6 @@ class Trained(NamedTuple):
 
     losses: np.ndarray
     device: str
-
-
-@dataclass
-class Data:
-    """The mini-batches as every network sees them, on the device."""
-
-    inputs: torch.Tensor
-    labels: torch.Tensor
-    order: torch.Tensor
-    factor: torch.Tensor
-    shift: torch.Tensor
-
-    def __call__(self, step: int | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(networks, cases · positions, fan-in) and (cases,); a step on the device is a tensor of one number, since
-        one without axes would be fetched from there."""
-        chosen = self.order[step].flatten()
-        return torch.addcmul(self.shift, self.inputs[chosen], self.factor).flatten(1, 2), self.labels[chosen]
 
 
 @torch.inference_mode()
@@ -66,8 +45,8 @@ def training(
         some = make_problem(setting, networks[columns])
         data, stack = prepare(schemes[rows], setting, some, device, dtype)
         captured = device.type == "cuda" and not Stack.waits(schemes[rows][0])
-        follow = _graph if captured else _eager
-        advances.append(follow(stack, data, losses[:, rows, columns]))
+        make = graph if captured else eager
+        advances.append(make(stack, data, losses[:, rows, columns]))
     for step in range(setting.steps):
         for advance in advances:
             advance(step)
@@ -83,8 +62,10 @@ def train(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] =
 def _blocks(
     schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device
 ) -> Iterator[tuple[slice, slice]]:
-    """The stack cut into blocks whose summed inputs are not larger than `BLOCK`; a GPU takes it whole, but for the
-    schemes that wait for it, which go by themselves."""
+    """Cut the stack into blocks, as (schemes, networks), whose summed inputs have at most `BLOCK` elements.
+
+    A GPU takes the whole stack as one block, only without the schemes that wait for it, which get blocks of their own.
+    """
     if device.type != "cpu":
         start = 0
         for _, same in groupby(schemes, Stack.waits):
@@ -102,7 +83,7 @@ def _blocks(
 
 
 def device_words(device: torch.device) -> str:
-    """What a device is called."""
+    """The name of a device, for people."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type.upper()
 
 
@@ -132,7 +113,10 @@ def diagnosis(
 
 
 def resolve_device(setting: Setting) -> str:
-    """The device that "auto" means here: a GPU where there is one; MPS has no float64."""
+    """The setting's device; for "auto" a GPU where there is one that has the type, as MPS has no float64.
+
+    Raises InvalidInput where the device is not there or does not have the type.
+    """
     there = {
         "cpu": True,
         "cuda": torch.cuda.is_available(),
@@ -156,7 +140,7 @@ def prepare(
     device: torch.device,
     dtype: torch.dtype,
 ) -> tuple[Data, Stack]:
-    """A problem on its device."""
+    """A problem's data and its untrained networks on a device."""
 
     def real(array: np.ndarray) -> torch.Tensor:
         return torch.tensor(array, dtype=dtype, device=device)
@@ -165,45 +149,3 @@ def prepare(
     data = Data(real(problem.inputs), labels, order, real(problem.factor), real(problem.shift))
     weights, rates = ([real(array) for array in arrays] for arrays in (problem.weights, problem.rates))
     return data, Stack(schemes, setting, weights, rates, real(problem.classifier))
-
-
-def _eager(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], None]:
-    def advance(step: int) -> None:
-        losses[step] = stack.step(*data(step))
-
-    return advance
-
-
-def counted(stack: Stack, data: Data, losses: torch.Tensor) -> tuple[Callable[[], None], torch.Tensor]:
-    """A training step that never waits for the device, and the counter of steps, (1,), that it keeps there."""
-    counter = torch.zeros(1, dtype=torch.long, device=losses.device)
-
-    def step() -> None:
-        losses.index_copy_(0, counter, stack.step(*data(counter))[None])
-        counter.add_(1)
-
-    return step, counter
-
-
-def _graph(stack: Stack, data: Data, losses: torch.Tensor) -> Callable[[int], None]:
-    """The training step captured once as a CUDA graph and replayed."""
-    step, counter = counted(stack, data, losses)
-    state = [*stack.state(), counter]
-    before = [tensor.clone() for tensor in state]
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        step()  # warms up libraries and allocator, which a capture may not
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    # Other sessions' threads may be at work; those that capture too would share torch's one stream for it.
-    with _CAPTURING, torch.cuda.graph(graph, capture_error_mode="thread_local"):
-        step()
-    for tensor, value in zip(state, before, strict=True):
-        tensor.copy_(value)
-    return partial(_replay, graph, step)
-
-
-def _replay(graph: torch.cuda.CUDAGraph, captured: Callable[[], None], number: int) -> None:
-    """Run what was captured; holding on to it keeps the tensors whose places the graph has noted."""
-    graph.replay()

@@ -1,4 +1,4 @@
-"""Measured on one forward pass: how far the normalized outputs of a transformed layer are from the original's."""
+"""One forward pass: how far the normalized outputs of a transformed layer are from the original's."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +12,10 @@ from normviz.networks.setting import Setting
 
 
 def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """max|ẑ' - ẑ| / max|ẑ| of the first normalized layer on the first mini-batch, (schemes, networks).
+    """max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
 
-    Infinite where a number is not finite, as when float16 overflows.
+    x̂ is what the layer's normalization gives: of a = Wx where the scheme normalizes activations, otherwise a itself,
+    with normalized W. A gap is infinite where a number is not finite, as when float16 overflows.
     """
     problem = make_problem(replace(setting, steps=1))
     x = (problem.inputs[problem.order[0]] * problem.factor + problem.shift).astype(setting.storage)
@@ -36,15 +37,15 @@ def _gaps(out: np.ndarray) -> np.ndarray:
     return np.abs(out - first).max((1, 2, 3, 4)) / (np.abs(first).max() or 1.0)
 
 
-def _normalized(z: np.ndarray, scheme: Scheme, eps: float, setting: Setting) -> np.ndarray:
-    """ẑ, with what goes in and out rounded to the setting's type."""
-    return _rounded(normalize(_rounded(z, setting), scheme, eps).xhat, setting)
+def _normalized(x: np.ndarray, scheme: Scheme, eps: float, setting: Setting) -> np.ndarray:
+    """x̂, where the input and the output are rounded to the setting's type."""
+    return _rounded(normalize(_rounded(x, setting), scheme, eps).xhat, setting)
 
 
 @quiet
 def _rounded(x: np.ndarray, setting: Setting) -> np.ndarray:
     if setting.dtype == "bfloat16":
-        import torch  # NumPy has no bfloat16
+        import torch  # which has a bfloat16; NumPy has none
 
         return torch.tensor(x).bfloat16().float().numpy()
     return x.astype(setting.dtype).astype(x.dtype)

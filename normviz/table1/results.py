@@ -1,4 +1,4 @@
-"""What has been trained, kept by what it depends on: a setting that moves retrains what it affects and nothing else."""
+"""Trained networks, kept by what they depend on: a setting that changes retrains what it affects and nothing else."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from normviz.jobs.spec import finish
 from normviz.jobs.store import Store
 from normviz.networks.problem import NETWORKS, Failure
 from normviz.networks.setting import Setting
-from normviz.table1.training import Trained, Training
+from normviz.table1.training import Outcome, Training
 
 
 class Record(NamedTuple):
@@ -25,7 +25,7 @@ NOTHING = Record(np.empty(0), None)
 
 
 class Results:
-    """Trained networks, the most recently used ones; for any number of threads.
+    """The most recently used trained networks; for any number of threads.
 
     Attributes:
         device: what the last training ran on, in words.
@@ -36,7 +36,7 @@ class Results:
         self._records: Store[Hashable, Record] = Store(limit, replaces=_at_least_as_long)
 
     def losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
-        """(steps so far, networks), of as many steps as all networks of the scheme have done."""
+        """The losses of all networks of a scheme, (steps so far, networks), as far as each of them has come."""
         found = [self._record(key).losses for key in _keys(scheme, setting)]
         done = min(setting.steps, *map(len, found))
         return np.stack([losses[:done] for losses in found], axis=1)
@@ -55,16 +55,16 @@ class Results:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
         return [Training.of(list(rows.values()), setting, networks) for networks, rows in blocks.items()]
 
-    def keep(self, job: Training, trained: Trained) -> None:
+    def keep(self, job: Training, outcome: Outcome) -> None:
         """Keep what came out of a job, whole or as far as it has come; a longer run is never lost to a shorter one."""
-        if len(trained.losses) == 0:
+        if len(outcome.losses) == 0:
             return
-        self.device = trained.device
+        self.device = outcome.device
         for row, scheme in enumerate(job.schemes):
             keys = _keys(scheme, job.setting)
             for column, network in enumerate(job.networks):
-                losses = trained.losses[:, row, column].copy()
-                self._records.put(keys[network], Record(losses, trained.failures.get((row, column))))
+                losses = outcome.losses[:, row, column].copy()
+                self._records.put(keys[network], Record(losses, outcome.failures.get((row, column))))
 
     def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
         """Train what is missing, here and now. Raises InvalidInput where a scheme does not fit the setting."""
@@ -81,14 +81,15 @@ def _at_least_as_long(new: Record, old: Record) -> bool:
 
 
 def _keys(scheme: Scheme, setting: Setting) -> list[Hashable]:
-    """What the losses of every network depend on; those of fewer steps are the first ones of those of more."""
+    """What the losses of every network depend on. Not on the number of steps: fewer are the first ones of more."""
     on_activations, on_weights = scheme.on_activations, scheme.on_weights
     computed = (
-        on_activations and tuple(map(on_activations.canonical, setting.shapes)),
-        on_weights and tuple(map(on_weights.canonical, setting.weight_shapes)),
+        None if on_activations is None else tuple(map(on_activations.canonical, setting.shapes)),
+        None if on_weights is None else tuple(map(on_weights.canonical, setting.weight_shapes)),
     )
     divides = on_activations is not None and on_activations.suppression is not None
-    alike = replace(setting, steps=1, eps=setting.eps if divides else 0.0)
-    without_delta = replace(alike, delta=1.0)
-    rescales = (change.transformation and change.transformation.factor is not None for change in NETWORKS)
-    return [(computed, alike if yes else without_delta, network) for network, yes in enumerate(rescales)]
+    with_delta = replace(setting, steps=1, eps=setting.eps if divides else 0.0)
+    without = replace(with_delta, delta=1.0)
+    changes = (network.transformation for network in NETWORKS)
+    rescaled = (change is not None and change.factor is not None for change in changes)
+    return [(computed, with_delta if yes else without, network) for network, yes in enumerate(rescaled)]

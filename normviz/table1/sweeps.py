@@ -1,4 +1,4 @@
-"""How an invariance fades: the gap over ε, and over δ in several precisions."""
+"""How invariance fades: gaps over ε, and over δ in several precisions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ COLUMNS = [position(change) for change in TRANSFORMATIONS.values()]
 
 
 def over_eps(setting: Setting) -> list[Setting]:
-    """The setting with every ε of the sweep."""
+    """The setting once for every ε of the sweep."""
     return [replace(setting, eps=eps) for eps in EPSILONS]
 
 
@@ -29,7 +29,7 @@ def forward_over(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> np.n
 
 
 def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
-    """Training gaps, of the same shape; NaN where training is not over."""
+    """Training gaps, (settings, schemes, transformations); NaN where training is not over."""
     found = np.full((len(settings), len(schemes), len(COLUMNS)), np.nan)
     for i, setting in enumerate(settings):
         for j, scheme in enumerate(schemes):

@@ -1,4 +1,4 @@
-"""Table 1: for every scheme and every transformation the three answers side by side, and what the paper says."""
+"""Table 1: for every scheme and every transformation three answers side by side, and the paper's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from normviz.table1.forward import forward_gaps
 from normviz.table1.results import Results
 
 DIVERGED = 1e3
-"""A loss that has grown this many times over has diverged: what is left of it says nothing about twins."""
+"""A run has diverged when its loss has grown this many times over; its later losses say nothing about twins."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,16 @@ class Cell:
 
     Attributes:
         scheme, transformation: their keys.
-        predicted, fades, reason: the rule's answer, whether ε alone decides it, and why, in a sentence.
-        degenerate: why the question says nothing here, in a sentence; None where it does.
-        forward_gap, training_gap, training_gap_equal_lr: relative distances to the original, of the normalized
-            outputs and of the losses, with the learning rate that follows the weights and with the same one;
-            infinite where a run did not stay finite, NaN where none was made.
-        forward, trained: whether these gaps are rounding; trained is None where training has no answer.
-        unanswered: why it has none, in a sentence; None where it has one.
-        paper: Table 1's answer; None where it has no such row.
-        parted_by_rate: whether re-scaled weights kept the original's learning rate, which parts the twins in training
+        predicted, reason: the rule's answer, and why, in a sentence.
+        fades: whether invariance is lost only because ε > 0.
+        degenerate: why the question means nothing here, in a sentence; None where it has a meaning.
+        forward_gap, training_gap, training_gap_equal_lr: relative distances from the original: of the normalized
+            outputs, and of the losses at a learning rate that follows the weights and at the original's. Infinite where
+            a run did not stay finite, NaN where nothing has been trained.
+        forward, trained: whether the gaps are rounding errors; trained is None where training gives no answer.
+        unanswered: why it gives none, in a sentence; None where it gives one.
+        paper: the answer in the paper's Table 1; None where it has no such row.
+        parted_by_rate: whether re-scaled weights kept the original's learning rate, so that the twins part in training
             even where their outputs agree.
         pending: whether training is not over.
     """
@@ -56,18 +57,21 @@ class Cell:
 
     @property
     def invariant(self) -> bool:
-        """What was measured: the outputs agree, and so does the training where it has an answer."""
+        """What was measured: whether the outputs agree, and the losses too where training gives an answer."""
         return self.forward and self.trained is not False and self.degenerate is None
 
     @property
     def agrees(self) -> bool:
-        """Whether all answers that there are agree; a degenerate cell has none, and a small ε may not show."""
+        """Whether what was measured meets the prediction.
+
+        A degenerate cell has nothing to meet, and one that fades may look invariant while ε is small.
+        """
         together = self.predicted and not self.parted_by_rate
         right = self.forward == self.predicted and self.trained in (together, None)
         return self.degenerate is not None or self.fades or right
 
     def record(self) -> dict:
-        """The cell as plain data: what `python -m normviz table1 --json` prints of it."""
+        """The cell as plain data, as the command `table1 --json` prints it."""
         return {
             "scheme": self.scheme,
             "transformation": self.transformation,
@@ -85,7 +89,7 @@ class Cell:
 def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow: bool = True) -> list[Cell]:
     """All cells of these schemes, from what has been trained so far.
 
-    `follow`: whether `trained` judges the twins whose learning rate follows the weights, or those at an equal one.
+    `follow`: whether `trained` is about the twins whose learning rate follows the weights, or those at the original's.
     """
     forward = forward_gaps(schemes, setting)
     losses = [results.losses(scheme, setting) for scheme in schemes]
@@ -97,14 +101,14 @@ def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow:
 
 
 def measure(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
-    """Train, and put the three answers side by side."""
+    """All cells of these schemes, once they are trained. Raises InvalidInput where one does not fit the setting."""
     results = Results()
     results.fill(schemes, setting)
     return table(schemes, setting, results)
 
 
 def gaps(losses: np.ndarray) -> np.ndarray:
-    """|l' - l| of every step and network, relative to the original's largest loss, (steps, networks).
+    """|l' - l| / max|l| of every step and network, (steps, networks); l: the original's losses, over all steps.
 
     Infinite where a loss is not finite.
     """
@@ -115,7 +119,7 @@ def gaps(losses: np.ndarray) -> np.ndarray:
 
 
 def _together(losses: np.ndarray, network: int, setting: Setting) -> tuple[bool | None, str | None]:
-    """Whether a twin's losses are the original's up to rounding; or None, and why that cannot be told."""
+    """Whether a twin's losses are the original's up to rounding; None where that cannot be told, and why."""
     if len(losses) == 0:
         return None, "Not trained yet."
     original, largest = losses[:, ORIGINAL], gaps(losses).max(0)

@@ -40,7 +40,7 @@ class Row:
         return named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
 
 
-class Trained(NamedTuple):
+class Outcome(NamedTuple):
     """What came out so far.
 
     Attributes:
@@ -75,7 +75,7 @@ class Training:
         """The schemes of the rows."""
         return [row.scheme for row in self.rows]
 
-    def steps(self) -> Iterator[Step[Trained]]:
+    def steps(self) -> Iterator[Step[Outcome]]:
         """Step by step; where losses are not finite, once more to find out which tensor was the first.
 
         The result has all its losses only when it also has the reasons. Raises InvalidInput where a field does not fit
@@ -84,12 +84,12 @@ class Training:
         from normviz.networks import twins  # imports torch
 
         schemes, whole = self.schemes, self.setting.steps
-        step = Step(0.0, partial(Trained, np.empty((0, len(schemes), len(self.networks))), {}, ""))
+        step = Step(0.0, partial(Outcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
         for losses in twins.training(schemes, self.setting, self.networks):
             if len(losses) < whole:
-                step = Step(len(losses) / whole, partial(_trained, losses))
+                step = Step(len(losses) / whole, partial(_outcome, losses))
                 yield step
-        result = _trained(losses)
+        result = _outcome(losses)
         lost = ~np.isfinite(result.losses).all(0)
         if lost.any():
             rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
@@ -101,10 +101,10 @@ class Training:
         yield Step(1.0, lambda: result)
 
 
-def _trained(losses: "Tensor") -> Trained:
+def _outcome(losses: "Tensor") -> Outcome:
     from normviz.networks.twins import device_words
 
-    return Trained(losses.cpu().double().numpy(), {}, device_words(losses.device))
+    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device))
 
 
 def on_one_core() -> None:

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.networks import twins
+from normviz.networks import capture, twins
 from normviz.networks.gradient import Average, General, Spectral
 from normviz.networks.problem import NETWORKS, make_problem
 from normviz.networks.setting import Setting
@@ -166,7 +166,7 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
     meta, storage = torch.device("meta"), getattr(torch, setting.storage)  # computes nothing, and has no numbers
     losses = torch.empty(setting.steps, len(schemes), len(NETWORKS), device=meta, dtype=storage)
     data, stack = twins.prepare(schemes, setting, make_problem(setting), meta, storage)
-    step, _ = twins.counted(stack, data, losses)
+    step, _ = capture.counted(stack, data, losses)
     with torch.inference_mode(), OnTheDevice(), NoLists():
         step()
 
@@ -185,8 +185,8 @@ def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
     eager = train(MIXED, setting).losses
     for name in ("Stream", "current_stream", "stream", "CUDAGraph", "graph"):
         monkeypatch.setattr(torch.cuda, name, MagicMock())
-    monkeypatch.setattr(twins, "_replay", lambda graph, step, number: step())
-    monkeypatch.setattr(twins, "_eager", twins._graph)
+    monkeypatch.setattr(capture, "replay", lambda captured, step, number: step())
+    monkeypatch.setattr(twins, "eager", capture.graph)
     assert np.array_equal(train(MIXED, setting).losses, eager)
 
 

@@ -15,7 +15,7 @@ from normviz.networks.problem import NETWORKS
 from normviz.networks.setting import Setting
 from normviz.table1 import training_panels
 from normviz.table1.state import PREFIX
-from normviz.table1.training import Trained
+from normviz.table1.training import Outcome
 from normviz.table1.training_panels import POLL
 
 HEAVY = {"layer": "conv", "width": "32", "batch": "64", "steps": "2000"}
@@ -178,7 +178,7 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     at = open_now(schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
     (job,), run = asked(at).missing(), asked(at).ticket.run
-    training_panels.results().keep(job, Trained(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
+    training_panels.results().keep(job, Outcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
     at = sound(at.run())
     assert not trains(at)
     assert run.stopped()

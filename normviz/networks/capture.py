@@ -1,0 +1,58 @@
+"""Training steps that are run again and again: as they are, or captured once as a CUDA graph and replayed."""
+
+from collections.abc import Callable
+from functools import partial
+from threading import Lock
+
+import torch
+
+from normviz.networks.stack import Data, Stack
+
+Advance = Callable[[int], None]
+"""Trains one step, the one of this number, and writes down its losses."""
+
+_CAPTURING = Lock()
+
+
+def eager(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
+    """The step as it is. Its losses, (schemes, networks), go into `losses`, (steps, schemes, networks)."""
+
+    def advance(step: int) -> None:
+        losses[step] = stack.step(*data(step))
+
+    return advance
+
+
+def counted(stack: Stack, data: Data, losses: torch.Tensor) -> tuple[Callable[[], None], torch.Tensor]:
+    """A step that never waits for the device, and the counter of steps that it keeps there, a tensor of shape (1,)."""
+    counter = torch.zeros(1, dtype=torch.long, device=losses.device)
+
+    def step() -> None:
+        losses.index_copy_(0, counter, stack.step(*data(counter))[None])
+        counter.add_(1)
+
+    return step, counter
+
+
+def graph(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
+    """The step captured once as a CUDA graph, which is replayed."""
+    step, counter = counted(stack, data, losses)
+    state = [*stack.state(), counter]
+    before = [tensor.clone() for tensor in state]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step()  # libraries and the allocator set themselves up, which they must not do while a graph is captured
+    torch.cuda.current_stream().wait_stream(side)
+    captured = torch.cuda.CUDAGraph()
+    # Other sessions' threads may be at work; two captures at once would share the one stream that torch has for them.
+    with _CAPTURING, torch.cuda.graph(captured, capture_error_mode="thread_local"):
+        step()
+    for tensor, value in zip(state, before, strict=True):
+        tensor.copy_(value)
+    return partial(replay, captured, step)
+
+
+def replay(captured: torch.cuda.CUDAGraph, step: Callable[[], None], number: int) -> None:
+    """Run a captured step; the reference to `step` keeps the tensors alive whose addresses the graph has recorded."""
+    captured.replay()

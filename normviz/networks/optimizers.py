@@ -1,0 +1,74 @@
+"""SGD, momentum and Adam for a stack, in place and without waiting for the device."""
+
+import torch
+
+from normviz.networks.setting import BETAS, MOMENTUM, NOISE
+
+
+class Sgd:
+    """p ← p - η g, with a learning rate η for each parameter tensor, which may vary along its axes."""
+
+    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
+        self.parameters, self.rates = parameters, rates
+
+    def __call__(self, gradients: list[torch.Tensor]) -> None:
+        """Update the parameters."""
+        for p, rate, g in zip(self.parameters, self.rates, gradients, strict=True):
+            p.addcmul_(rate, g, value=-1)
+
+    def state(self) -> list[torch.Tensor]:
+        """The tensors, beside the parameters, that an update changes."""
+        return []
+
+
+class Momentum(Sgd):
+    """m ← 0.9 m + g; p ← p - η m (Sutskever et al. 2013, as in torch.optim.SGD)."""
+
+    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
+        super().__init__(parameters, rates)
+        self.velocity = [torch.zeros_like(p) for p in parameters]
+
+    def __call__(self, gradients: list[torch.Tensor]) -> None:
+        """Update m, and the parameters by it."""
+        for m, g in zip(self.velocity, gradients, strict=True):
+            m.mul_(MOMENTUM).add_(g)
+        super().__call__(self.velocity)
+
+    def state(self) -> list[torch.Tensor]:
+        """m of every parameter."""
+        return self.velocity
+
+
+class Adam(Sgd):
+    """Adam (Kingma & Ba 2015), with an ε that only prevents 0/0: at the usual 1e-8 no re-scaling would be exact."""
+
+    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
+        super().__init__(parameters, rates)
+        self.first = [torch.zeros_like(p) for p in parameters]
+        self.second = [torch.zeros_like(p) for p in parameters]
+        self.powers = [parameters[0].new_ones(()) for _ in BETAS]
+        numbers = torch.finfo(parameters[0].dtype)
+        self.tiny, self.noise = numbers.tiny, NOISE * numbers.eps
+
+    def __call__(self, gradients: list[torch.Tensor]) -> None:
+        """Update both moments, and the parameters by what they are without their bias."""
+        for power, beta in zip(self.powers, BETAS, strict=True):
+            power.mul_(beta)
+        first, second = (1 - power for power in self.powers)
+        steps = []
+        for m, v, g in zip(self.first, self.second, gradients, strict=True):
+            # A gradient that is zero but for rounding would move its weight as far as any other.
+            size = g.abs()
+            largest = size.flatten(2).amax(2).view(*g.shape[:2], *[1] * (g.ndim - 2))
+            g = torch.where(size > self.noise * largest, g, 0.0)
+            m.lerp_(g, 1 - BETAS[0])
+            v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+            steps.append((m / first) / ((v / second).sqrt() + self.tiny))
+        super().__call__(steps)
+
+    def state(self) -> list[torch.Tensor]:
+        """Both moments of every parameter, and the powers of β."""
+        return [*self.first, *self.second, *self.powers]
+
+
+OPTIMIZERS: dict[str, type[Sgd]] = {"sgd": Sgd, "momentum": Momentum, "adam": Adam}
