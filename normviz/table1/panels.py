@@ -194,7 +194,7 @@ def _reason(cell: Cell) -> str:
 
 def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
     """The gaps, in words beside what they were measured on."""
-    rows = [("Forward: outputs ẑ", cell.forward_gap)]
+    rows = [("Forward: outputs x̂", cell.forward_gap)]
     if change.weight_factor is None:
         rows.append(("Training: losses", cell.training_gap))
     else:

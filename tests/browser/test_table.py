@@ -1,6 +1,5 @@
 """Table 1 in a real browser: dragging δ, opening cells, predicting, links, cancelling, a phone, accessibility."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -169,18 +168,18 @@ def test_a_run_that_is_not_finite_is_explained(table):
     expect(note.first).to_contain_text("overflowed float64")
 
 
-def test_cancel_stops_the_work_within_a_second(table):
+def test_cancel_stops_the_work_for_good(table):
     table.open("?schemes=divisive,spectral,batch,layer&layer=conv&width=32&steps=2000&seed=8", trained=False)
-    cancel = table.page.locator(".st-key-cancel button")
-    cancel.wait_for()
-    table.page.wait_for_timeout(1000)
-    started = time.monotonic()
+    cancel, stopped = table.page.locator(".st-key-cancel button"), table.page.get_by_text("Training was stopped")
     cancel.click()
-    table.page.get_by_text("Training was stopped").wait_for()
-    assert time.monotonic() - started < 10  # a loaded machine; that the loop asks before every step is tested elsewhere
-    table.page.wait_for_timeout(1500)
-    expect(table.page.get_by_text("Training was stopped")).to_have_count(1)
+    stopped.wait_for()
+    table.page.wait_for_timeout(1500)  # the page does not start again by itself
+    expect(stopped).to_have_count(1)
+    expect(cancel).to_have_count(0)
     assert table.page.locator(".nv-grid .wait").count() > 0
+    table.page.locator(".st-key-again button").click()
+    cancel.click()
+    stopped.wait_for()
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -1,6 +1,6 @@
 """The Table 1 page while it trains: slow pages, closed ones, several with one view, and those that are cancelled."""
 
-import time
+from dataclasses import replace
 from threading import Event
 
 import numpy as np
@@ -19,6 +19,7 @@ from normviz.table1.training import Outcome
 from normviz.table1.training_panels import POLL
 
 HEAVY = {"layer": "conv", "width": "32", "batch": "64", "steps": "2000"}
+HEAVY_SETTING = Setting(layer="conv", width=32, batch=64, steps=2000, seed=98)
 SOON = 60  # seconds that a test waits at most for what should come at once
 
 
@@ -88,8 +89,7 @@ def test_a_run_that_nobody_looks_at_any_more_ends(clock):
     assert not ticket.wait(0.2)
     clock.lapse()  # the tab was closed: nothing has renewed the ticket
     assert ticket.wait(SOON)
-    setting = Setting(layer="conv", width=32, batch=64, steps=2000, seed=99)
-    assert len(training_panels.results().losses(SCHEMES["batch"], setting)) < 2000
+    assert len(training_panels.results().losses(SCHEMES["batch"], replace(HEAVY_SETTING, seed=99))) < 2000
 
 
 def test_a_page_that_looks_again_renews_its_ticket(held, clock):
@@ -187,10 +187,9 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
 def test_cancel_stops_the_run_and_it_can_be_taken_up_again():
     at = open_now(**HEAVY, seed="98")
     ticket = asked(at).ticket
-    started = time.monotonic()
     at = sound(at.button(key="cancel").click().run())
     assert ticket.wait(SOON)
-    assert time.monotonic() - started < 10  # on a busy machine; a step takes less than a tenth of that
+    assert len(training_panels.results().losses(SCHEMES["batch"], HEAVY_SETTING)) < 2000
     for _ in range(2):
         at = sound(at.run())
         assert says_stopped(at)
