@@ -90,6 +90,15 @@ def gap_text(gap: float) -> str:
     return f"{mantissa}e{int(exponent)}".replace("-", "−")
 
 
+def decimals(value: float, digits: int = 3) -> str:
+    """A number to some decimals, −0.250; a power of ten where they would say nothing: 2e−16."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 10.0**-digits / 2:
+        return f"{value:,.{digits}f}".replace("-", "−")
+    return f"{value:.0e}".replace("e-0", "e-").replace("-", "−")
+
+
 def signed(value: float, digits: int = 4) -> str:
     """A number to some significant digits, with a minus sign of its width."""
     return f"{value:.{digits}g}".replace("-", "−")

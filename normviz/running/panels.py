@@ -6,10 +6,10 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.schemes import SCHEMES
-from normviz.describe.wording import sentence
+from normviz.describe.wording import decimals, sentence
 from normviz.running import effects
 from normviz.running.figures import Curve, Panel, panels_figure, strips
-from normviz.running.state import MOST_DEVICES, PANELS, PREFIX, WRONG, figures, setting_of
+from normviz.running.state import MOST_DEVICES, PANELS, PREFIX, WRONG, setting_of
 from normviz.running.stream import (
     STEPS,
     Averages,
@@ -71,11 +71,11 @@ def bias(view: View, theme: str) -> None:
     title = f"Variance of unit {view['unit']} over the population's"
     here = setting.batch if setting.batch >= effects.SIZES[0] else None  # a single example is not in the picture
     panel = Panel(title, curves, "batch size N", level=1.0, log="x", marked=here)
-    small = figures(found.variance[0, unit] / whole)
+    small = decimals(found.variance[0, unit] / whole)
     plot(panels_figure([panel], 1, theme), "effect", f"{title}: {small} at a batch of 2, towards 1 for large.", "25rem")
     text = (
         f"At N = {effects.SIZES[0]} a batch sees **{small}** of the variance on average, and times m/(m−1) "
-        f"**{figures(found.corrected[0, unit] / whole)}** (measured over {effects.DRAWN:,} draws)."
+        f"**{decimals(found.corrected[0, unit] / whole)}** (measured over {effects.DRAWN:,} draws)."
     )
     if setting.side > 1:
         m = float(found.elements[0, 0])
@@ -113,7 +113,7 @@ def noise(view: View, theme: str) -> None:
     first, last = found.mean_error[0, unit], found.mean_error[-1, unit]
     ratio = effects.SIZES[-1] / effects.SIZES[0]
     st.markdown(
-        f"The scatter of μ falls from **{figures(first)}** at N = {effects.SIZES[0]} to **{figures(last)}** at "
+        f"The scatter of μ falls from **{decimals(first)}** at N = {effects.SIZES[0]} to **{decimals(last)}** at "
         f"N = {effects.SIZES[-1]}: {first / last:.1f} times, where √{ratio:g} = {ratio**0.5:.1f}."
     )
 
@@ -128,7 +128,7 @@ def folding(view: View, statistics: Moments) -> None:
     with left:
         st.latex(r"a = \frac{\gamma}{\sqrt{\sigma^2_\mathrm{run}+\epsilon}} \qquad b = \beta - a\,\mu_\mathrm{run}")
         st.latex(r"y = \gamma\,\frac{Wx-\mu_\mathrm{run}}{\sqrt{\sigma^2_\mathrm{run}+\epsilon}}+\beta = (aW)\,x + b")
-        st.markdown(f"Largest relative difference of outputs, folded against unfolded: **{figures(residual)}**")
+        st.markdown(f"Largest relative difference of outputs, folded against unfolded: **{decimals(residual)}**")
     with right:
         columns = {
             "running mean": statistics.mean,
@@ -138,7 +138,7 @@ def folding(view: View, statistics: Moments) -> None:
             "a": factor,
             "b": folded.bias,
         }
-        numbers = {name: [figures(value) for value in values] for name, values in columns.items()}
+        numbers = {name: [decimals(value) for value in values] for name, values in columns.items()}
         st.table({"Unit": [str(unit + 1) for unit in range(len(gain))]} | numbers, border="horizontal")
     st.markdown(
         f"After {STEPS} batches the statistics are constants, so batch norm is one multiplication and one addition a "
@@ -151,7 +151,7 @@ def beside_others(view: View, theme: str) -> None:
     setting, unit = setting_of(view), view["unit"] - 1
     found = {key: outputs[:, unit] for key, outputs in among_others(_still(setting)).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
-    rows = {f"{SCHEMES[key].label}  <b>{figures(spread[key])}</b>": outputs for key, outputs in found.items()}
+    rows = {f"{SCHEMES[key].label}  <b>{decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
     alt = f"Output of one test digit in {effects.DRAWS} random mini-batches, by scheme: only {varying} spread."
     axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAWS} batches of {setting.batch}"
@@ -181,8 +181,8 @@ def shards(view: View) -> None:
             {
                 "First batch": [name for name, *_ in rows],
                 "m": ["" if m is None else f"{m:,}" for _, m, *_ in rows],
-                f"mean, unit {view['unit']}": ["" if mean is None else figures(mean, 6) for *_, mean, _ in rows],
-                "variance": [figures(variance, 6) for *_, variance in rows],
+                f"mean, unit {view['unit']}": ["" if mean is None else decimals(mean, 6) for *_, mean, _ in rows],
+                "variance": [decimals(variance, 6) for *_, variance in rows],
             },
             border="horizontal",
         )
@@ -191,7 +191,7 @@ def shards(view: View) -> None:
         st.latex(r"\sigma^2 = \sum_k \tfrac{m_k}{m}\left(\sigma_k^2 + (\mu_k-\mu)^2\right)")
         gap = max(float(np.abs(a - b).max()) for a, b in zip(merged, whole, strict=True))
         st.markdown(
-            f"Largest difference, merged against whole: **{figures(gap)}**. Merged, the parts give the whole batch's "
+            f"Largest difference, merged against whole: **{decimals(gap)}**. Merged, the parts give the whole batch's "
             "statistics. Averaging the variances alone loses "
             "what lies between the devices' means; each device by itself would normalize by its own."
         )
@@ -228,9 +228,9 @@ def batch_of_one(view: View, seen: Trace, theme: str) -> None:
     plot(panels_figure(panels, 3, theme, one_scale=True), "effect", alt, "25rem")
     if setting.side == 1:
         text = (
-            f"Alone, a digit is its own mean: the output is β = **{figures(shift)}** whatever comes in (PyTorch raises "
-            f"an error, Keras gives β). In pairs it is β ± γ: one bit, **{figures(shift - gain)}** or "
-            f"**{figures(shift + gain)}**."
+            f"Alone, a digit is its own mean: the output is β = **{decimals(shift)}** whatever comes in (PyTorch "
+            f"raises an error, Keras gives β). In pairs it is β ± γ: one bit, **{decimals(shift - gain)}** or "
+            f"**{decimals(shift + gain)}**."
         )
     else:
         text = (
@@ -253,8 +253,8 @@ def stopped_early(view: View, seen: Trace, averages: Averages, theme: str) -> No
     plot(panels_figure(panels, 2, theme), "effect", alt, "25rem")
     st.markdown(
         "The running statistics start from 0 and 1. After 10 batches the output in evaluation has variance "
-        f"**{figures(found.variance[10, unit])}** instead of 1, after {STEPS} **{figures(found.variance[-1, unit])}**: "
-        "the smaller the share of a new batch, the longer the start lasts."
+        f"**{decimals(found.variance[10, unit])}** instead of 1, after {STEPS} **{decimals(found.variance[-1, unit])}**"
+        ": the smaller the share of a new batch, the longer the start lasts."
     )
 
 
@@ -272,8 +272,8 @@ def eval_forgotten(view: View, statistics: Moments, theme: str) -> None:
     plot(panels_figure([panel], 1, theme), "effect", alt, "25rem")
     st.markdown(
         "Test batches that hold one class each. With running statistics their outputs lie "
-        f"**{figures(np.ptp(found['eval'][:, unit]))}** apart, which is what a classifier goes by; normalized by the "
-        f"batch's own they all have mean **{figures(np.abs(found['train'][:, unit]).max())}**."
+        f"**{decimals(np.ptp(found['eval'][:, unit]))}** apart, which is what a classifier goes by; normalized by the "
+        f"batch's own they all have mean **{decimals(np.abs(found['train'][:, unit]).max())}**."
     )
 
 
@@ -300,8 +300,8 @@ def shifted(view: View, statistics: Moments, theme: str) -> None:
     doubled = contrast.frozen.variance[SCALES.index(2.0), unit]
     brighter = brightness.frozen.mean[OFFSETS.index(1.0), unit] - brightness.frozen.mean[OFFSETS.index(0.0), unit]
     st.markdown(
-        f"With running statistics, test pictures of twice the contrast come out with variance **{figures(doubled)}**, "
-        f"which the layer behind has never seen in training; brightness +1 moves the mean by **{figures(brighter)}**, "
+        f"With running statistics, test pictures of twice the contrast come out with variance **{decimals(doubled)}**, "
+        f"which the layer behind has never seen in training; brightness +1 moves the mean by **{decimals(brighter)}**, "
         "the sum of the unit's weights over the deviation. The batch's own statistics absorb both."
     )
 

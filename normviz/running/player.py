@@ -6,8 +6,9 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.describe.notation import number
+from normviz.describe.wording import decimals
 from normviz.running.figures import Followed, stream_figure
-from normviz.running.state import PACES, PAGE, PARAMS, PREFIX, figures, has, setting_of
+from normviz.running.state import PACES, PAGE, PARAMS, PREFIX, has, setting_of
 from normviz.running.stream import CONVENTIONS, STEPS, Averages, Convention, Trace, infer, lag
 from normviz.ui.components.plot import plot
 from normviz.ui.link import KEPT, View, store
@@ -135,7 +136,7 @@ def _numbers(view: View, seen: Trace, averages: Averages, position: int) -> None
         "population": whole,
         "running − population": [a - b for a, b in zip(running, whole, strict=True)],
     }
-    columns = {name: [figures(row[k]) for row in rows.values()] for k, name in enumerate(("mean", "variance"))}
+    columns = {name: [decimals(row[k]) for row in rows.values()] for k, name in enumerate(("mean", "variance"))}
     st.table({f"Batch {position}": list(rows)} | columns, border="horizontal")
     with st.container():
         if position:
@@ -158,7 +159,7 @@ def _first_digit(view: View, seen: Trace, averages: Averages, position: int) -> 
         st.caption(str(error))
         return
     cells = {"z of digit 1": z, "x̂ in training": seen.first_output[position - 1, unit], "x̂ in evaluation": evaluated}
-    st.table({name: [figures(value)] for name, value in cells.items()}, border="horizontal")
+    st.table({name: [decimals(value)] for name, value in cells.items()}, border="horizontal")
 
 
 def _update(convention: Convention, view: View, seen: Trace, averages: Averages, position: int) -> None:

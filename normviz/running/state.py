@@ -113,12 +113,3 @@ def controls(view: View) -> None:
         st.divider()
         page.draw("drift", "unit")
         page.rest()
-
-
-def figures(value: float, decimals: int = 3) -> str:
-    """A number for a table: some decimals or, where these would say nothing, a power of ten."""
-    if value == 0:
-        return "0"
-    if abs(value) >= 10.0**-decimals / 2:
-        return f"{value:,.{decimals}f}".replace("-", "−")
-    return f"{value:.0e}".replace("e-0", "e-").replace("-", "−")

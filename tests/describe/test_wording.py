@@ -157,3 +157,11 @@ def test_plurals(number, text):
 
 def test_a_shape_in_words():
     assert wording.shape_words(SHAPE) == "4 × 4 × 4 × 6"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-0.25, "−0.250"), (2.2e-16, "2e−16"), (-3e-4, "−3e−4"), (12345.6, "12,345.600"), (5e-4, "0.001")],
+)
+def test_a_number_to_some_decimals(value, text):
+    assert wording.decimals(value) == text

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from lab_page import numbers, open_lab, plots, sound, texts, traces
 
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
+from normviz.describe.wording import decimals
 from normviz.running import effects as running_effects
 from normviz.running import player as running_stream
 from normviz.running import stream as running
 from normviz.running.figures import Curve, Followed, Panel, panels_figure, stream_figure, strips
 from normviz.running.player import PLAYING
-from normviz.running.state import PACES, PANELS, PARAMS, PREFIX, WRONG, averages_of, figures, setting_of
+from normviz.running.state import PACES, PANELS, PARAMS, PREFIX, WRONG, averages_of, setting_of
 from normviz.running.stream import CONVENTIONS, STEPS, UNITS, Setting
 from normviz.ui.palette import THEMES
 
@@ -54,7 +55,7 @@ def test_the_stream_shows_the_core_up_to_the_position():
     table = at.table[0].value
     assert table.columns[0] == "Batch 50"
     assert list(table["mean"]) == [
-        figures(value)
+        decimals(value)
         for value in (
             seen.mean[49, 2],
             seen.output_mean[49, 2],
@@ -63,7 +64,7 @@ def test_the_stream_shows_the_core_up_to_the_position():
             averages.mean[50, 2] - seen.population_mean[49, 2],
         )
     ]
-    assert list(at.table[1].value["x̂ in training"]) == [figures(seen.first_output[49, 2])]
+    assert list(at.table[1].value["x̂ in training"]) == [decimals(seen.first_output[49, 2])]
 
 
 def test_before_the_first_batch():
@@ -185,7 +186,7 @@ def test_folding_and_shards_say_how_equal_they_are():
     averages = averages_of(view, running.trace(setting_of(view)))
     statistics = running.Moments(averages.mean[-1], averages.variance[-1])
     _, residual = running_effects.folding(setting_of(view), statistics, DEFAULT_EPS)
-    assert any(f"unfolded: **{figures(residual)}**" in text for text in texts(at.markdown))
+    assert any(f"unfolded: **{decimals(residual)}**" in text for text in texts(at.markdown))
     assert len(at.table[-1].value) == UNITS
     table = open_page(panel="shards", devices="3", batch="8").table[-1].value.set_index("First batch")
     assert list(table["m"]) == ["3", "3", "2", "8", "8", ""]
@@ -226,14 +227,6 @@ def test_a_bad_link_is_mended_with_a_note():
 )
 def test_no_link_breaks_the_page(link):
     open_page(**link)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (-0.25, "−0.250"), (2.2e-16, "2e−16"), (-3e-4, "−3e−4"), (12345.6, "12,345.600"), (5e-4, "0.001")],
-)
-def test_numbers_in_a_few_characters(value, text):
-    assert figures(value) == text
 
 
 @pytest.mark.parametrize("theme", THEMES)
