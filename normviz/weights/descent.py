@@ -82,7 +82,7 @@ def gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Way:
+class Parametrization:
     """How w is trained: by itself, or as g v/‖v‖, where g is learned or stays as it was."""
 
     key: str
@@ -91,12 +91,12 @@ class Way:
     learns_length: bool
 
 
-WAYS: dict[str, Way] = {
-    way.key: way
-    for way in (
-        Way("plain", "plain w", False, True),
-        Way("weight", "g v/‖v‖", True, True),
-        Way("direction", "g v/‖v‖, only v learned", True, False),
+PARAMETRIZATIONS: dict[str, Parametrization] = {
+    each.key: each
+    for each in (
+        Parametrization("plain", "plain w", False, True),
+        Parametrization("weight", "g v/‖v‖", True, True),
+        Parametrization("direction", "g v/‖v‖, only v learned", True, False),
     )
 }
 
@@ -122,10 +122,10 @@ class Path(NamedTuple):
         return np.linalg.norm(self.v, axis=1)
 
 
-def descend(way: Way, setting: Setting, steps: int = STEPS) -> Path:
-    """SGD on mini-batches of digits, the same ones for every way of one seed.
+def descend(form: Parametrization, setting: Setting, steps: int = STEPS) -> Path:
+    """SGD on mini-batches of digits; with one seed, the same ones for every parametrization.
 
-    Every way starts from the same w, of length 1, so g = 1; v is `start` times as long. With weight norm a step is at
+    Each starts from the same w, of length 1, so g = 1; v is `start` times as long. With weight norm a step is at
     right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂l/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂l/∂v‖/‖v‖).
 
     Source: Salimans & Kingma 2016, section 2.1.
@@ -133,7 +133,7 @@ def descend(way: Way, setting: Setting, steps: int = STEPS) -> Path:
     problem = regression(setting.inputs)
     rng = np.random.default_rng(setting.seed)
     v = rng.standard_normal((problem.x.shape[1],))
-    v *= (setting.start if way.normalized else 1.0) / np.linalg.norm(v)
+    v *= (setting.start if form.normalized else 1.0) / np.linalg.norm(v)
     g = 1.0
     vs, gs = [v], [g]
     ws: list[np.ndarray] = []
@@ -141,18 +141,18 @@ def descend(way: Way, setting: Setting, steps: int = STEPS) -> Path:
     dws: list[np.ndarray] = []
     for _ in range(steps):
         chosen = rng.permutation(len(problem.x))[: setting.batch]
-        w = weight_norm(v, g) if way.normalized else v
+        w = weight_norm(v, g) if form.normalized else v
         dw = gradient(Regression(problem.x[chosen], problem.target[chosen]), w)
-        dv, dg = weight_norm_gradients(v, g, dw) if way.normalized else (dw, 0.0)
+        dv, dg = weight_norm_gradients(v, g, dw) if form.normalized else (dw, 0.0)
         v = v - setting.rate * dv
-        if not way.normalized:
+        if not form.normalized:
             g = float(np.linalg.norm(v))
-        elif way.learns_length:
+        elif form.learns_length:
             g -= setting.rate * float(dg)
         for run, value in ((vs, v), (ws, w), (dvs, dv), (dws, dw)):
             run.append(value)
         gs.append(g)
-    ws.append(weight_norm(v, g) if way.normalized else v)
+    ws.append(weight_norm(v, g) if form.normalized else v)
     w, v = np.array(ws), np.array(vs)
     turned = np.degrees(angles(v[:-1], v[1:]))
     return Path(w, v, np.array(gs), loss(problem, w), np.array(dws), np.array(dvs), turned)

@@ -16,7 +16,7 @@ from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after
 from normviz.ui.link import View
 from normviz.weights.controls import player
-from normviz.weights.descent import PAIR, STEPS, WAYS, Path, Setting, growth_gap, loss, regression
+from normviz.weights.descent import PAIR, PARAMETRIZATIONS, STEPS, Path, Setting, growth_gap, loss, regression
 from normviz.weights.descent_figures import by_step, extent, plane
 from normviz.weights.figures import by_place, divided_values, falling_errors, ratio_histograms
 from normviz.weights.state import ITERATIONS, Sampled, gaps_to_torch, paths, sampled, weights_of
@@ -75,7 +75,11 @@ def _plane(runs: dict[str, Path], step: int, rate: float, theme: str) -> None:
     run, plain = runs["weight"], runs["plain"]
     x, y = extent([run.v, run.w, plain.w])
     grid = np.stack(np.meshgrid(x, y), axis=-1)
-    tracks = {"v": run.v[: step + 1], "w = g v/‖v‖": run.w[: step + 1], WAYS["plain"].name: plain.w[: step + 1]}
+    tracks = {
+        "v": run.v[: step + 1],
+        "w = g v/‖v‖": run.w[: step + 1],
+        PARAMETRIZATIONS["plain"].name: plain.w[: step + 1],
+    }
     now = min(step, STEPS - 1)
     along = -run.dv[now] / (np.linalg.norm(run.dv[now]) or 1.0)
     arrows = {"−∂l/∂v": (run.v[now], run.v[now] + along * 0.16 * (x[-1] - x[0]))}
@@ -105,11 +109,13 @@ def _pictures(runs: dict[str, Path], step: int, theme: str) -> None:
 
 def _curves(runs: dict[str, Path], step: int, theme: str) -> None:
     def of(values) -> dict[str, np.ndarray]:
-        return {WAYS[key].name: values(run) for key, run in runs.items()}
+        return {PARAMETRIZATIONS[key].name: values(run) for key, run in runs.items()}
 
     turn, length = "Turned in a step (°)", "g, or plain ‖w‖"
     panels = {
-        "‖v‖": {WAYS[key].name: run.lengths for key, run in runs.items() if WAYS[key].normalized},
+        "‖v‖": {
+            PARAMETRIZATIONS[key].name: run.lengths for key, run in runs.items() if PARAMETRIZATIONS[key].normalized
+        },
         turn: of(lambda run: np.maximum(_smooth(run.turned), 1e-3)),
         length: of(lambda run: run.g),
         "Loss": of(lambda run: run.losses),

@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.core.settings import choice, switch, whole
 from normviz.ui.link import View, params
-from normviz.weights.descent import STEPS, WAYS, Path, Setting, descend
+from normviz.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend
 from normviz.weights.weights import (
     FIRST_LAYERS,
     MAX_TRAINING,
@@ -67,8 +67,8 @@ def has(view: View, name: str) -> bool:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def paths(setting: Setting) -> dict[str, Path]:
-    """A run of every way of training, whole, by its key."""
-    return {key: descend(way, setting) for key, way in WAYS.items()}
+    """A whole run of each parametrization, by its key."""
+    return {key: descend(form, setting) for key, form in PARAMETRIZATIONS.items()}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -16,7 +16,7 @@ from normviz.weights.descent import (
     DIGITS,
     INPUTS,
     PAIR,
-    WAYS,
+    PARAMETRIZATIONS,
     Regression,
     Setting,
     angles,
@@ -63,21 +63,21 @@ def test_the_gradient_of_the_loss_is_that_of_autograd(seed, inputs, size):
     np.testing.assert_allclose(gradient(problem, w), there.grad, rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("form", PARAMETRIZATIONS.values(), ids=PARAMETRIZATIONS)
 @pytest.mark.parametrize("inputs", INPUTS)
-def test_a_run_is_that_of_torch(way, inputs):
+def test_a_run_is_that_of_torch(form, inputs):
     rate, start, batch, steps = 2.0, 0.5, 40, 12
-    ours = descend(way, Setting(inputs, rate, batch, start, 7), steps)
+    ours = descend(form, Setting(inputs, rate, batch, start, 7), steps)
     problem = regression(inputs)
     rng = np.random.default_rng(7)
     layer = nn.Linear(problem.x.shape[1], 1, bias=False, dtype=torch.float64)
     first = rng.standard_normal(problem.x.shape[1])
     first /= np.linalg.norm(first)
     layer.weight.data = torch.from_numpy(first[None].copy())
-    if way.normalized:
+    if form.normalized:
         layer = torch_weight_norm(layer)
         layer.parametrizations.weight.original1.data *= start
-        layer.parametrizations.weight.original0.requires_grad_(way.learns_length)
+        layer.parametrizations.weight.original0.requires_grad_(form.learns_length)
     optimizer = torch.optim.SGD([p for p in layer.parameters() if p.requires_grad], lr=rate)
     for step in range(steps + 1):
         np.testing.assert_allclose(ours.w[step], layer.weight.detach()[0], rtol=1e-9, atol=1e-12)
@@ -91,7 +91,7 @@ def test_a_run_is_that_of_torch(way, inputs):
 
 @settings(max_examples=30)
 @given(
-    st.sampled_from([key for key, way in WAYS.items() if way.normalized]),
+    st.sampled_from([key for key, form in PARAMETRIZATIONS.items() if form.normalized]),
     st.builds(
         Setting,
         st.sampled_from(list(INPUTS)),
@@ -101,8 +101,8 @@ def test_a_run_is_that_of_torch(way, inputs):
         st.integers(0, 9999),
     ),
 )
-def test_the_length_of_v_never_shrinks_and_grows_as_it_should(way, setting):
-    run = descend(WAYS[way], setting, 30)
+def test_the_length_of_v_never_shrinks_and_grows_as_it_should(form, setting):
+    run = descend(PARAMETRIZATIONS[form], setting, 30)
     lengths = run.lengths
     assert lengths[0] == pytest.approx(setting.start)
     assert np.all(lengths[1:] >= lengths[:-1] * (1 - 1e-14))
@@ -112,20 +112,20 @@ def test_the_length_of_v_never_shrinks_and_grows_as_it_should(way, setting):
 
 
 def test_plain_sgd_does_not_follow_that_law():
-    assert growth_gap(descend(WAYS["plain"], Setting()), 3.0) > 0.1
+    assert growth_gap(descend(PARAMETRIZATIONS["plain"], Setting()), 3.0) > 0.1
 
 
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_g_is_learned_and_without_it_the_loss_stays_high(inputs):
-    learned, kept = (descend(WAYS[key], Setting(inputs)) for key in ("weight", "direction"))
+    learned, kept = (descend(PARAMETRIZATIONS[key], Setting(inputs)) for key in ("weight", "direction"))
     assert np.all(kept.g == 1)
     assert learned.g[-1] > 3
     assert learned.losses[-1] < 0.5 * kept.losses[-1]
     assert learned.turned[0] > 5 * learned.turned[-20:].mean()
 
 
-def test_every_way_starts_from_the_same_weights():
-    runs = [descend(way, Setting("pixels", 1.0, 32, 4.0, 2), 1) for way in WAYS.values()]
+def test_every_parametrization_starts_from_the_same_weights():
+    runs = [descend(form, Setting("pixels", 1.0, 32, 4.0, 2), 1) for form in PARAMETRIZATIONS.values()]
     for run in runs:
         np.testing.assert_allclose(run.w[0], runs[0].w[0])
         assert np.linalg.norm(run.w[0]) == pytest.approx(1)
@@ -154,7 +154,7 @@ def test_angles_are_exact_for_small_ones_too(angle):
 
 
 def test_a_batch_of_all_digits_is_the_whole_problem():
-    run = descend(WAYS["plain"], Setting(rate=1.0, batch=DIGITS, seed=0), 1)
+    run = descend(PARAMETRIZATIONS["plain"], Setting(rate=1.0, batch=DIGITS, seed=0), 1)
     np.testing.assert_allclose(run.dw[0], gradient(regression("plane"), run.w[0]), rtol=1e-12)
     half = Regression(*(part[:10] for part in regression("plane")))
     assert not np.allclose(run.dw[0], gradient(half, run.w[0]))

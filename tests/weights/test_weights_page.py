@@ -14,7 +14,7 @@ from normviz.describe import notation
 from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
 from normviz.weights import controls as weights_controls
-from normviz.weights.descent import INPUTS, STEPS, WAYS, Setting, descend
+from normviz.weights.descent import INPUTS, PARAMETRIZATIONS, STEPS, Setting, descend
 from normviz.weights.state import BELONGS, ITERATIONS, PARAMS, PREFIX, SHOWN, has
 from normviz.weights.weights import (
     FIRST_LAYERS,
@@ -93,7 +93,7 @@ def test_the_formulas_are_those_of_the_schemes():
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_the_numbers_of_weight_norm_are_those_of_the_run(inputs):
     at = open_page(inputs=inputs, step="20", rate="5", start="0.5", batch="32", seed="3")
-    runs = {key: descend(way, Setting(inputs, 5.0, 32, 0.5, 3)) for key, way in WAYS.items()}
+    runs = {key: descend(form, Setting(inputs, 5.0, 32, 0.5, 3)) for key, form in PARAMETRIZATIONS.items()}
     run = runs["weight"]
     assert f"from 0.5 to {run.lengths[20]:.4g}:" in said(at)
     assert f"turned it by {run.turned[0]:.2g}°, this one by {run.turned[20]:.2g}°" in said(at)
@@ -102,19 +102,19 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run(inputs):
     assert f"g went from 1 to {g}, the loss to {run.losses[20]:.3g}" in said(at)
     assert f"With v alone, g stays 1, and the loss is {kept.losses[20]:.3g}" in said(at)
     assert set(plots(at)) == {"descent", "plane" if inputs == "plane" else "pictures"}
-    np.testing.assert_allclose(numbers(trace(at, "descent", WAYS["weight"].name)["y"]), run.lengths)
+    np.testing.assert_allclose(numbers(trace(at, "descent", PARAMETRIZATIONS["weight"].name)["y"]), run.lengths)
 
 
 def test_the_picture_shows_the_steps_so_far():
     at = open_page(step="7")
-    run = descend(WAYS["weight"], Setting())
+    run = descend(PARAMETRIZATIONS["weight"], Setting())
     np.testing.assert_allclose(numbers(trace(at, "plane", "v")["x"]), run.v[:8, 0])
     np.testing.assert_allclose(numbers(trace(at, "plane", "w = g v/‖v‖")["y"]), run.w[:8, 1])
 
 
 def test_a_g_below_zero_is_told():
     at = open_page(seed="4", step=str(STEPS))
-    assert descend(WAYS["weight"], Setting(seed=4)).g[-1] < 0
+    assert descend(PARAMETRIZATIONS["weight"], Setting(seed=4)).g[-1] < 0
     assert "g went from 1 to −6." in said(at)
 
 
