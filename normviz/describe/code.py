@@ -30,7 +30,7 @@ def as_code(value: object) -> str:
         return f"({', '.join(map(as_code, value))}{',' * (len(value) == 1)})"
     if isinstance(value, Undefined):
         return str(value)  # raises, and says what is undefined
-    raise TypeError(f"{value!r} is not text, a number or a tuple of them, and so does not belong into code.")
+    raise TypeError(f"{value!r} is not text, a number or a tuple of them, so it does not belong in code.")
 
 
 _TEMPLATES = Environment(

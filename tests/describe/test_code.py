@@ -35,7 +35,7 @@ def test_a_value_as_code(value, code):
 
 @pytest.mark.parametrize("value", [None, True, np.True_, [1, 2], {"a": 1}, (1, None), SCHEMES["batch"]])
 def test_what_is_no_code_is_refused(value):
-    with pytest.raises(TypeError, match="does not belong into code"):
+    with pytest.raises(TypeError, match="does not belong in code"):
         as_code(value)
 
 
@@ -43,6 +43,11 @@ def test_what_is_no_code_is_refused(value):
 def test_a_fact_that_is_not_given_raises(template):
     with pytest.raises(UndefinedError, match="is undefined"):
         render(template)
+
+
+def test_a_fact_that_is_no_code_raises():
+    with pytest.raises(TypeError, match="None is not text"):
+        render("snippet.py.jinja", scheme=SCHEMES["batch"], source=None, weights=None)
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
