@@ -45,6 +45,11 @@ def test_a_fact_that_is_not_given_raises(template):
         render(template)
 
 
+def test_a_fact_that_is_only_laid_out_raises_too():
+    with pytest.raises(UndefinedError, match="'source' is undefined"):
+        render("snippet.py.jinja", scheme=SCHEMES["batch"], weights=None)
+
+
 def test_a_fact_that_is_no_code_raises():
     with pytest.raises(TypeError, match="None is not text"):
         render("snippet.py.jinja", scheme=SCHEMES["batch"], source=None, weights=None)
