@@ -1,42 +1,45 @@
 """Whether two schemes are the same on a shape: by their fields, and by the largest difference on random tensors."""
 
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from normviz.core.fields import OWN, Field, Shape
+from normviz.core.fields import OWN, Field, Index, Shape
 from normviz.core.normalize import normalize, quiet
 from normviz.core.schemes import DEFAULT_EPS, Scheme
 from normviz.core.tolerances import INVARIANT
 
 WORK = 2**22
-"""The most numbers that windows may hold together: the tensor is drawn many times over, for many visitors."""
+"""The most numbers that windows may hold together here: many tensors are normalized, for many visitors at once."""
 
 AT_ONCE = 2**18
-"""Elements of random tensors that are normalized in one call."""
+"""The most elements of random tensors that are normalized in one call."""
 
 DRAWS = 256
-"""Random tensors for two schemes of one's own, at most; where there are few elements, signs may agree by chance."""
+"""The most random tensors for two schemes; a tensor of few elements needs many, since its signs may agree by chance."""
 
 
 def general_form(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """x̂ by the scheme's fields; ε is left out where the scheme has none."""
+    """x̂ of a scheme, with ε = 0 for a scheme that has none."""
     return normalize(x, scheme, 0.0 if scheme.eps is None else eps).xhat
 
 
-class Difference(NamedTuple):
+@dataclass(frozen=True)
+class Difference:
     """How far two arrays are apart: relative to the largest magnitude, and the element where they are furthest."""
 
     residual: float
-    index: tuple[int, ...]
+    index: Index
     left: float
     right: float
 
 
 @quiet
 def distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """|left - right|; NaN and Inf are equal to themselves, and infinitely far from others."""
+    """|left - right|, where NaN and Inf are at distance 0 from themselves and infinitely far from all else."""
     alike = (left == right) | (np.isnan(left) & np.isnan(right))
     apart = np.where(alike, 0, np.abs(left - right))
     return np.where(np.isnan(apart), np.inf, apart)
@@ -52,16 +55,20 @@ def difference(left: np.ndarray, right: np.ndarray) -> Difference:
     return Difference(gap / float(scale) if scale else gap, index, float(left[index]), float(right[index]))
 
 
-def is_rounding(residual: float, dtype: object = np.float64) -> bool:
-    """Whether a residual is no more than rounding, in arrays of this type."""
+def is_rounding(residual: float, dtype: DTypeLike = np.float64) -> bool:
+    """Whether a relative difference is no more than rounding, in arrays of this type."""
     return residual <= INVARIANT[np.dtype(dtype).name]
 
 
 class Comparison(NamedTuple):
     """Two schemes on random tensors.
 
-    same_fields: they share the same elements on this shape. equal: they compute the same on it, as `behaviour` says.
-    draws: how many random tensors. worst: where they are furthest apart, in the tensor x, with x̂ left and right.
+    Attributes:
+        same_fields: whether their fields are the same on this shape.
+        equal: whether they compute the same on it, by `behaviour`.
+        draws: number of random tensors.
+        worst: the largest difference in x̂ over all of them.
+        x, left, right: the tensor with that difference, and x̂ by both schemes.
     """
 
     same_fields: bool
@@ -101,12 +108,12 @@ def compare(left: Scheme, right: Scheme, shape: Shape, eps: float = DEFAULT_EPS,
     )
 
 
-def behaviour(scheme: Scheme, shape: Shape) -> tuple:
-    """What a scheme computes on this shape, in a form that is equal exactly when x̂ is, for every tensor.
+def behaviour(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
+    """What a scheme computes on this shape, as a value that is equal exactly when x̂ is equal for every tensor.
 
-    Beside `Scheme.canonical` there are two cases, both of summation fields that are too small to say much. An
-    element that is its own mean leaves v = 0, whatever divides it. And of two elements with one mean, v is the same
-    but for its sign, so v² is its own mean over the pair: what divides may share it or not.
+    It is `Scheme.canonical` but for two special cases, both of small summation fields. A field of one element
+    leaves v = 0, whatever divides it. In a field of two elements, v differs only in its sign, so v² is the same for
+    both, and it makes no difference whether the suppression field holds one of them or the pair.
     """
     axes, a, b, *rest = scheme.canonical(shape)
     sizes = set() if a is None else set(np.unique(a.sizes(shape)).tolist())
@@ -117,8 +124,10 @@ def behaviour(scheme: Scheme, shape: Shape) -> tuple:
     return axes, a, b, *rest
 
 
-def _furthest(left: Scheme, right: Scheme, z: np.ndarray, eps: float) -> tuple:
-    """The largest residual in a stack of tensors, with the tensor that has it and what the two make of that."""
-    xhats = (general_form(z, scheme, eps) for scheme in (left, right))
-    draws = ((difference(ours, theirs), x, ours, theirs) for x, ours, theirs in zip(z, *xhats, strict=True))
+def _furthest(
+    left: Scheme, right: Scheme, stack: np.ndarray, eps: float
+) -> tuple[Difference, np.ndarray, np.ndarray, np.ndarray]:
+    """The largest difference in a stack of tensors, the tensor that has it, and its x̂ by both schemes."""
+    xhats = (general_form(stack, scheme, eps) for scheme in (left, right))
+    draws = ((difference(ours, theirs), x, ours, theirs) for x, ours, theirs in zip(stack, *xhats, strict=True))
     return max(draws, key=lambda draw: draw[0].residual)

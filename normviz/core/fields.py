@@ -9,7 +9,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -45,11 +47,16 @@ MAX_ELEMENTS = 65_536
 """The largest tensor that is drawn."""
 
 MAX_LAID_OUT = 2**27
-"""The most numbers that the windows along an axis may hold together: 1 GiB in float64."""
+"""The most numbers that the windows along an axis may hold together when laid out one by one: 1 GiB in float64."""
 
-Shape = tuple[int, int, int, int]
-Index = tuple[int, int, int, int]
+Shape = tuple[int, ...]
+"""Sizes of the four axes; `check_shape` makes sure that there are four."""
+
+Index = tuple[int, ...]
+"""Where an element stands: an index along each of the four axes."""
+
 Box = tuple[tuple[int, int], ...]
+"""For each axis, a half-open range [lo, hi) of indices."""
 
 
 @dataclass(frozen=True)
@@ -57,22 +64,30 @@ class Rule:
     """Which indices along one axis share a statistic with index i.
 
     own: {i}; full: all; groups: i's block when the axis is cut into `parameter` equal blocks;
-    window: |i - j| <= `parameter`, cut at the border.
+    window: every j with |i - j| <= `parameter`, cut at the border.
+
+    Raises:
+        InvalidInput: an unknown kind, a missing, needless or too small parameter, or one that is not an integer.
     """
 
     kind: str
     parameter: int | None = None
 
-    KINDS: ClassVar = ("own", "full", "groups", "window")
-    PARAMETRIC: ClassVar = {"groups": 1, "window": 0}  # the smallest parameter that means something
+    KINDS: ClassVar[tuple[str, ...]] = ("own", "full", "groups", "window")
+    PARAMETRIC: ClassVar[dict[str, int]] = {"groups": 1, "window": 0}
+    """The kinds that take a parameter, and the smallest one that means something."""
 
     def __post_init__(self) -> None:
         if self.kind not in self.KINDS:
             raise InvalidInput(f"{self.kind!r} is not a rule; own, full, groups(G) and window(R) are.")
         least = self.PARAMETRIC.get(self.kind)
-        if (least is None) != (self.parameter is None) or (least is not None and self.parameter < least):
+        if least is None:
+            fits = self.parameter is None
+        else:
+            fits = isinstance(self.parameter, Integral) and self.parameter >= least
+        if not fits:
             raise InvalidInput(
-                f"{self} is not a rule: groups takes a number from 1, window one from 0, own and full none."
+                f"{self} is not a rule: groups takes a whole number from 1, window one from 0, own and full none."
             )
 
     def __str__(self) -> str:
@@ -86,31 +101,36 @@ class Rule:
             raise InvalidInput(f"{text!r} is not a rule; own, full, groups(G) and window(R) are.")
         return cls(match[1], None if match[2] is None else int(match[2]))
 
+    @property
+    def number(self) -> int:
+        """The parameter as a number, G or R; 0 for the rules that have none."""
+        return self.parameter or 0
+
     def count(self, n: int) -> int:
         """Number of different statistics along an axis of length n."""
-        return {"full": 1, "groups": self.parameter}.get(self.kind, n)
+        return {"full": 1, "groups": self.number}.get(self.kind, n)
 
     def bounds(self, n: int) -> np.ndarray:
         """For every index i, the half-open range [lo, hi) that shares a statistic with it; shape (n, 2)."""
         i = np.arange(n)
         if self.kind == "window":
-            reach = min(self.parameter, n)  # any radius is right, and none overflows the index
+            reach = min(self.number, n)  # any radius is right, and none overflows the index
             return np.stack([np.maximum(i - reach, 0), np.minimum(i + reach + 1, n)], axis=1)
         size = n // self.count(n)
         lo = i // size * size
         return np.stack([lo, lo + size], axis=1)
 
     def longest(self, n: int) -> int:
-        """Elements in the longest window along an axis of length n; 1 for the other rules, which need none."""
-        return min(2 * self.parameter + 1, n) if self.kind == "window" else 1
+        """Number of elements in the longest window along an axis of length n; 1 for rules without windows."""
+        return min(2 * self.number + 1, n) if self.kind == "window" else 1
 
     def check(self, n: int, axis: str) -> None:
-        """Raise InvalidInput when the rule does not fit an axis of length n, naming what would."""
-        if self.kind == "groups" and n % self.parameter:
+        """Raise InvalidInput when groups do not divide an axis of length n; the message names the numbers that do."""
+        if self.kind == "groups" and n % self.number:
             raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {spoken(divisors(n))} do.")
 
     def canonical(self, n: int) -> "Rule":
-        """The plainest rule with the same effect on an axis of length n; on a single index all are `full`."""
+        """The simplest rule with the same effect on an axis of length n; on an axis of length 1 that is `full`."""
         lo, hi = self.bounds(n).T
         if np.all(hi - lo == n):
             return FULL
@@ -122,9 +142,13 @@ OWN, FULL = Rule("own"), Rule("full")
 
 @dataclass(frozen=True)
 class Field:
-    """A rule for each axis, in memory order: the box of elements that share a statistic with each element."""
+    """A rule for each of the four axes, in memory order: which elements share a statistic with each element."""
 
-    rules: tuple[Rule, Rule, Rule, Rule]
+    rules: tuple[Rule, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.rules) != 4:
+            raise InvalidInput(f"a field has four rules, one for each axis; this one has {len(self.rules)}.")
 
     @classmethod
     def parse(cls, text: str, axes: Sequence[str] = AXES["activation"]) -> "Field":
@@ -150,7 +174,10 @@ class Field:
         return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
 
     def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"], limit: int = MAX_LAID_OUT) -> None:
-        """Raise InvalidInput when a rule does not fit the shape, or windows hold more numbers together than a limit."""
+        """Raise InvalidInput when a rule does not fit the shape.
+
+        `limit`: the most numbers that the windows along an axis may hold together.
+        """
         size = prod(shape)
         longest = max(limit // size, 1)
         for rule, n, axis in zip(self.rules, shape, axes, strict=True):
@@ -162,7 +189,7 @@ class Field:
                 )
 
     def laid_out(self, shape: Shape) -> int:
-        """The most numbers that its windows along an axis hold together; without windows the tensor's."""
+        """The most numbers that the windows along an axis hold together; without windows, the tensor's elements."""
         return prod(shape) * max(rule.longest(n) for rule, n in zip(self.rules, shape, strict=True))
 
     def bounds(self, shape: Shape) -> list[np.ndarray]:
@@ -179,23 +206,23 @@ class Field:
 
     def sizes(self, shape: Shape) -> np.ndarray:
         """Number of elements in the box of every element; an array of that shape."""
-        return prod(np.ix_(*(hi - lo for lo, hi in (bounds.T for bounds in self.bounds(shape)))))
+        return outer_product([hi - lo for lo, hi in (bounds.T for bounds in self.bounds(shape))])
 
     def statistics_shape(self, shape: Shape) -> Shape:
         """Shape of the statistics: 1 along full axes, G along grouped ones, n along the others."""
         return tuple(rule.count(n) for rule, n in zip(self.rules, shape, strict=True))
 
     def statistic(self, index: Index, shape: Shape) -> Index:
-        """Where, in the array of statistics, the statistic of the element at `index` stands."""
+        """The index, in the array of statistics, of the statistic of the element at `index`."""
         counts = self.statistics_shape(shape)
         return tuple(i * count // n for i, count, n in zip(index, counts, shape, strict=True))
 
     def canonical(self, shape: Shape) -> "Field":
-        """The plainest field with the same boxes on this shape; two fields act alike exactly when these are equal."""
+        """The simplest field with the same boxes on this shape; equal for two fields exactly when they act alike."""
         return Field(tuple(rule.canonical(n) for rule, n in zip(self.rules, shape, strict=True)))
 
     def parameters(self) -> dict[str, int]:
-        """The parameters that the rules take: groups and radius (kind of rule -> first value)."""
+        """The parameters of its rules by kind, the first of each kind: {"groups": 2}, {"window": 1} or {}."""
         return {rule.kind: rule.parameter for rule in reversed(self.rules) if rule.parameter is not None}
 
     def with_parameters(self, **parameters: int | None) -> "Field":
@@ -209,18 +236,23 @@ class Field:
 
     @property
     def blocks(self) -> "Field":
-        """The field without its windows: the axes along which the boxes are a partition, and `own` on the others."""
+        """The field with `own` in place of windows; its boxes are a partition of the tensor."""
         return Field(tuple(OWN if rule.kind == "window" else rule for rule in self.rules))
 
     @property
     def windows(self) -> list[tuple[int, Rule]]:
-        """The axes that have windows, counted from the end, with their rules."""
+        """The axes that have windows, counted from the end (-4 to -1), with their rules."""
         return [(axis - 4, rule) for axis, rule in enumerate(self.rules) if rule.kind == "window"]
 
     @property
     def coarse(self) -> "Field":
-        """The smallest partition into boxes that contains every box of this field: windows become full."""
+        """The field with `full` in place of windows: a partition whose boxes contain those of this field."""
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
+
+
+def outer_product(factors: Sequence[np.ndarray]) -> np.ndarray:
+    """The array whose element at (i, j, …) is the product of factors[0][i], factors[1][j], …"""
+    return reduce(np.multiply, np.ix_(*factors))
 
 
 def divisors(n: int) -> list[int]:
@@ -229,7 +261,11 @@ def divisors(n: int) -> list[int]:
 
 
 def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], limit: int | None = None) -> Shape:
-    """Return the shape as four positive integers, or raise InvalidInput with what would be right."""
+    """The shape as four positive integers.
+
+    Raises:
+        InvalidInput: not four axes, an empty one, or more elements than the limit.
+    """
     shape = tuple(int(n) for n in shape)
     if len(shape) != len(axes):
         raise InvalidInput(f"a tensor has the four axes {', '.join(axes)}; this one has {len(shape)}: {shape}.")
@@ -246,7 +282,7 @@ def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], 
 
 
 def largest_fit(shape: Shape, limit: int) -> Shape:
-    """The shape made to fit into `limit` elements by cutting its longest axes to one length; none could be longer."""
+    """The shape cut to at most `limit` elements: the longest axes are cut to one length, and none could be longer."""
     length = bisect_right(range(1, limit + 1), limit, key=lambda m: prod(min(n, m) for n in shape))
     fit = [min(n, length) for n in shape]
     for axis, n in enumerate(shape):

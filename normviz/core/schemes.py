@@ -1,10 +1,12 @@
-"""The schemes: a row of data each. Everything the app says or does about a scheme derives from its row.
+"""The schemes, one row of data each; everything the app says or does about a scheme derives from its row.
 
 A new activation scheme is a new row here and nothing else.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, FULL, MAX_LAID_OUT, Field, Rule, Shape
@@ -27,7 +29,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Scheme:
-    """One normalizer: v = z - E_A[z]; ẑ = scale · v / sqrt(ε + E_B[v²]); y = γ ẑ + β.
+    """One normalizer: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
 
     Attributes:
         key: name in links, files and on the command line.
@@ -36,16 +38,17 @@ class Scheme:
         about: what it does, in one sentence.
         reference: the paper.
         acts_on: "activation" (N, H, W, C), "weight" (kh, kw, Cin, Cout), "both" or "none".
-        summation: A, the field whose mean is taken off; None: no centring.
-        suppression: B, the field whose mean square divides; None: no division.
+        summation: A, the field whose mean is subtracted; None: no centring.
+        suppression: B, the field whose root mean square divides; None: no division.
         eps: the default ε, or None where the paper has none (it is then 0).
         gain, bias: the axes along which γ and β vary; None: not learned. An empty tuple: one number.
-        keeps: the state kept beside the parameters, for inference.
+        keeps: the state that the layer keeps for inference, beside its parameters.
         per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
-        spectral: divide by the largest singular value instead; the one scheme outside the form.
-        weight: key of the scheme that acts on the weights in front of this one.
-        torch, keras: the layer that computes it on channels-first and channels-last input, with the
-            sizes N, H, W, C, groups G and eps as fields to fill in; None: the framework has none.
+        spectral: divide by the largest singular value instead; the one scheme outside the general form.
+        weight: key of the scheme that normalizes the weights in front of this one.
+        torch, keras: the layer that computes it, with N, H, W, C, the groups G and eps as placeholders; PyTorch's
+            takes channels first (layer norm over channels and RMS: last), Keras' takes channels last. None: the
+            framework has no such layer.
     """
 
     key: str
@@ -68,17 +71,17 @@ class Scheme:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the four axes of the tensor that the fields speak of."""
+        """Names of the four axes of the tensor that is normalized."""
         return AXES["weight" if self.acts_on == "weight" else "activation"]
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields that there are: A and B, one of them, or none."""
+        """A and B, as far as the scheme has them."""
         return tuple(field for field in (self.summation, self.suppression) if field is not None)
 
     @property
     def field(self) -> Field | None:
-        """The field to look at first: what divides an element, or what centres it where nothing divides."""
+        """The field to look at first: B, or A where nothing divides."""
         return self.suppression or self.summation
 
     @property
@@ -88,12 +91,14 @@ class Scheme:
 
     @property
     def on_weights(self) -> "Scheme | None":
-        """The part that acts on the weights: itself, the scheme in front of it, or None."""
-        return self if self.acts_on == "weight" else SCHEMES.get(self.weight)
+        """The part that normalizes the weights: the scheme itself, the one in front of it, or None."""
+        if self.acts_on == "weight":
+            return self
+        return None if self.weight is None else SCHEMES[self.weight]
 
     @property
     def on_activations(self) -> "Scheme | None":
-        """The part that acts on the summed inputs, or None."""
+        """The part that normalizes the summed inputs: the scheme itself, or None."""
         return None if self.acts_on == "weight" else self
 
     @property
@@ -103,7 +108,7 @@ class Scheme:
         return a is not None and a == b and a == a.coarse
 
     def scale(self, shape: Shape) -> float:
-        """What ẑ is multiplied by beside the deviation: 1 / sqrt(fan-in) where the scheme says so, else 1."""
+        """The constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
         return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0
 
     def with_parameters(self, groups: int | None = None, radius: int | None = None) -> "Scheme":
@@ -115,7 +120,7 @@ class Scheme:
         return replace(self, summation=summation, suppression=suppression)
 
     def check(self, shape: Shape, limit: int = MAX_LAID_OUT) -> None:
-        """Raise InvalidInput when a field does not fit the shape, or its windows hold more numbers than a limit."""
+        """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
         for field in self.fields:
             field.check(shape, self.axes, limit)
 
@@ -127,19 +132,13 @@ class Scheme:
             return False
         return True
 
-    def canonical(self, shape: Shape) -> tuple:
-        """What the scheme computes on this shape, in a form that is equal for schemes that compute the same."""
+    def canonical(self, shape: Shape) -> tuple[Any, ...]:
+        """What the scheme computes on this shape, as a value that is equal for schemes that compute the same."""
         fields = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
         return self.axes, *fields, self.per_fan_in, self.spectral, self.weight
 
-    def _with_fields(self, change) -> "Scheme":
+    def _with_fields(self, change: Callable[[Field], Field]) -> "Scheme":
         return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))
-
-
-def _on(text: str, axes: str = "activation") -> dict[str, Field]:
-    """Both fields alike: the case of nearly all schemes."""
-    field = Field.parse(text, AXES[axes])
-    return {"summation": field, "suppression": field}
 
 
 IOFFE = Reference("Ioffe & Szegedy 2015, Batch Normalization", "1502.03167")
@@ -164,9 +163,10 @@ _ROWS = (
         key="batch",
         name="batch normalization",
         label="Batch",
-        about="Each channel is centred and scaled over all cases and positions of the mini-batch.",
+        about="Each channel is centred and scaled over all examples and positions of the mini-batch.",
         reference=IOFFE,
-        **_on("full, full, full, own"),
+        summation=Field.parse("full, full, full, own"),
+        suppression=Field.parse("full, full, full, own"),
         keeps=("running mean", "running variance"),
         torch="nn.BatchNorm2d({C}, eps={eps})",
         keras="keras.layers.BatchNormalization(axis=-1, epsilon={eps})",
@@ -175,9 +175,10 @@ _ROWS = (
         key="layer",
         name="layer normalization",
         label="Layer",
-        about="Each case is centred and scaled over its whole layer: all positions and channels.",
+        about="Each example is centred and scaled over its whole layer: all positions and channels.",
         reference=BA,
-        **_on("own, full, full, full"),
+        summation=Field.parse("own, full, full, full"),
+        suppression=Field.parse("own, full, full, full"),
         gain=("H", "W", "C"),
         bias=("H", "W", "C"),
         torch="nn.LayerNorm(({C}, {H}, {W}), eps={eps})",
@@ -187,9 +188,10 @@ _ROWS = (
         key="layer-channels",
         name="layer normalization over channels",
         label="Layer (channels)",
-        about="Each position of each case is centred and scaled over its channels, as transformers do with a token.",
+        about="Each position of each example is centred and scaled over its channels, as transformers do with a token.",
         reference=BA,
-        **_on("own, own, own, full"),
+        summation=Field.parse("own, own, own, full"),
+        suppression=Field.parse("own, own, own, full"),
         torch="nn.LayerNorm({C}, eps={eps})",
         keras="keras.layers.LayerNormalization(axis=-1, epsilon={eps})",
     ),
@@ -199,7 +201,8 @@ _ROWS = (
         label="Layer (spatial)",
         about="A reading of layer norm for convolutions, found in tutorials: instance norm by another name.",
         reference=Reference("Mao 2019, Layer Normalization Explained (a blog's reading)"),
-        **_on("own, full, full, own"),
+        summation=Field.parse("own, full, full, own"),
+        suppression=Field.parse("own, full, full, own"),
         torch="nn.InstanceNorm2d({C}, eps={eps}, affine=True)",
         keras="keras.layers.GroupNormalization(groups=-1, axis=-1, epsilon={eps})",
     ),
@@ -207,9 +210,10 @@ _ROWS = (
         key="instance",
         name="instance normalization",
         label="Instance",
-        about="Each channel of each case is centred and scaled over its positions; a picture's contrast goes.",
+        about="Each channel of each example is centred and scaled over its positions, which removes its contrast.",
         reference=Reference("Ulyanov, Vedaldi & Lempitsky 2016, Instance Normalization", "1607.08022"),
-        **_on("own, full, full, own"),
+        summation=Field.parse("own, full, full, own"),
+        suppression=Field.parse("own, full, full, own"),
         torch="nn.InstanceNorm2d({C}, eps={eps}, affine=True)",
         keras="keras.layers.GroupNormalization(groups=-1, axis=-1, epsilon={eps})",
     ),
@@ -217,9 +221,10 @@ _ROWS = (
         key="group",
         name="group normalization",
         label="Group",
-        about="A case's channels are cut into G groups; each is centred and scaled over its channels and positions.",
+        about="The channels of an example form G groups; each is centred and scaled over its channels and positions.",
         reference=Reference("Wu & He 2018, Group Normalization", "1803.08494"),
-        **_on("own, full, full, groups(2)"),
+        summation=Field.parse("own, full, full, groups(2)"),
+        suppression=Field.parse("own, full, full, groups(2)"),
         torch="nn.GroupNorm({G}, {C}, eps={eps})",
         keras="keras.layers.GroupNormalization(groups={G}, axis=-1, epsilon={eps})",
     ),
@@ -240,7 +245,8 @@ _ROWS = (
         label="Divisive",
         about="Each element is centred and scaled over its neighbours within a radius, as neurons are in the brain.",
         reference=REN,
-        **_on("own, window(1), window(1), window(1)"),
+        summation=Field.parse("own, window(1), window(1), window(1)"),
+        suppression=Field.parse("own, window(1), window(1), window(1)"),
     ),
     Scheme(
         key="weight",
@@ -263,7 +269,8 @@ _ROWS = (
         about="Each unit's incoming weights are centred and scaled to variance 1.",
         reference=Reference("Qiao et al. 2019, Weight Standardization", "1903.10520"),
         acts_on="weight",
-        **_on("full, full, full, own", "weight"),
+        summation=Field.parse("full, full, full, own", AXES["weight"]),
+        suppression=Field.parse("full, full, full, own", AXES["weight"]),
         gain=None,
         bias=None,
     ),
@@ -290,7 +297,8 @@ _ROWS = (
         about="Weight norm in front of layer norm: layer norm made invariant to the scale of single weight vectors.",
         reference=Reference("An open question on Ba et al. 2016: weight norm in front of layer norm"),
         acts_on="both",
-        **_on("own, full, full, full"),
+        summation=Field.parse("own, full, full, full"),
+        suppression=Field.parse("own, full, full, full"),
         gain=("H", "W", "C"),
         bias=("H", "W", "C"),
         weight="weight",
@@ -303,7 +311,8 @@ _ROWS = (
         label="Custom",
         about="Any rule on any axis, for what is averaged and for what divides.",
         reference=REN,
-        **_on("full, full, own, own"),
+        summation=Field.parse("full, full, own, own"),
+        suppression=Field.parse("full, full, own, own"),
     ),
 )
 
@@ -312,20 +321,24 @@ SCHEMES: dict[str, Scheme] = {row.key: row for row in _ROWS}
 
 
 def get_scheme(key: str, groups: int | None = None, radius: int | None = None) -> Scheme:
-    """The scheme of that key with its parameters filled in; raises InvalidInput for an unknown key."""
+    """The scheme of that key, with G groups or windows of radius R wherever its rules take such a parameter.
+
+    Raises:
+        InvalidInput: an unknown key, fewer than one group, or a negative radius.
+    """
     if key not in SCHEMES:
         raise InvalidInput(f"{key!r} is not a scheme; {', '.join(SCHEMES)} are.")
     for kind, value in (("groups", groups), ("window", radius)):
         if value is not None:
-            Rule(kind, value)  # refuses 0 groups and a negative radius, whether or not the scheme has any
+            Rule(kind, value)  # raises for 0 groups and for a negative radius, also where the scheme has no such rule
     return SCHEMES[key].with_parameters(groups, radius)
 
 
 def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
-    """The other registered schemes that compute the same on this shape, whatever they are called.
+    """The other registered schemes that compute the same x̂ on this shape, those with a paper first.
 
-    Those with a paper first. Parameters' shapes are left aside: one group is layer norm even though PyTorch's gains
-    differ in shape.
+    The shapes of γ and β are not compared: group norm with one group is layer norm, though PyTorch's gains differ in
+    shape.
     """
     own = scheme.canonical(shape)
     others = (row for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))

@@ -1,17 +1,18 @@
-"""What a scheme computes on a tensor: the statistics as a table, and what one element goes through."""
+"""What a scheme computes on a tensor: a table of the statistics, and the steps of one element."""
 
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
+from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Index
 from normviz.core.normalize import Normalized, centre, normalize, quiet, root_mean_square, spread
 from normviz.core.schemes import Scheme
 
 
 class Element(NamedTuple):
-    """The way of one element: x, the mean taken off, v, the deviation that divides, x̂ and y; None: no such step."""
+    """The steps of one element: x, the mean subtracted, v, the deviation that divides, x̂ and y; None: no such step."""
 
     x: float
     mean: float | None
@@ -22,10 +23,10 @@ class Element(NamedTuple):
 
 
 def element(x: np.ndarray, result: Normalized, scheme: Scheme, index: Index) -> Element:
-    """What happened to the element at `index` of a tensor that `normalize` has seen."""
+    """The steps of the element at `index` of x, from the result of `normalize` on x."""
 
     def own(statistic: np.ndarray | None, field: Field | None) -> float | None:
-        return None if statistic is None else float(statistic[field.statistic(index, x.shape)])
+        return None if field is None or statistic is None else float(statistic[field.statistic(index, x.shape)])
 
     return Element(
         x=float(x[index]),
@@ -38,11 +39,15 @@ def element(x: np.ndarray, result: Normalized, scheme: Scheme, index: Index) -> 
 
 
 class Saturation(NamedTuple):
-    """How one element's x̂ follows the contrast c of the whole tensor, c v / sqrt(ε + c² E_B[v²]) (Ren et al. 2017).
+    """How one element's x̂ depends on the contrast c of the whole tensor: c v / sqrt(ε + c² E_B[v²]).
 
-    Linear in c, of slope v/√ε, far below the knee c = sqrt(ε / E_B[v²]); saturated at v / sqrt(E_B[v²]) far beyond.
+    Far below the knee c = sqrt(ε / E_B[v²]) it is linear in c, with slope v/√ε; far above, it is saturated at
+    v / sqrt(E_B[v²]). Source: Ren et al. 2017.
 
-    v: of the tensor as it is, c = 1. root: sqrt(E_B[v²]). level: where x̂ saturates.
+    Attributes:
+        v: of the element at c = 1.
+        root: sqrt(E_B[v²]) at c = 1.
+        level: the value at which x̂ saturates.
     """
 
     v: float
@@ -56,40 +61,46 @@ class Saturation(NamedTuple):
         return self.level * (contrasts * self.root / np.where(below == 0, 1, below))
 
     def knee(self, eps: float) -> float:
-        """The contrast at which ε is as large as c² E_B[v²]; infinite where v is 0 in the whole field."""
+        """The contrast c at which ε = c² E_B[v²]; infinite where v is 0 in the whole field."""
         return eps**0.5 / self.root if self.root else inf
 
     def slope(self, eps: float) -> float:
-        """x̂ by contrast far below the knee; infinite at ε = 0, which has no such part."""
+        """The slope of x̂ in c far below the knee; infinite at ε = 0, where x̂ is saturated at every contrast."""
         return self.v / eps**0.5 if eps else inf
 
 
 def saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturation:
-    """How x̂ of the element at `index` follows the contrast, under a scheme that divides."""
+    """How x̂ of the element at `index` depends on the contrast of x, for a scheme that divides.
+
+    Raises:
+        InvalidInput: a scheme that does not divide.
+    """
     alone = element(x, normalize(x, scheme, 0.0), scheme, index)
+    if alone.deviation is None:
+        raise InvalidInput(f"{scheme.name} does not divide, so nothing saturates; choose a scheme that does.")
     return Saturation(alone.v, alone.deviation, alone.xhat)
 
 
 def joint_field(scheme: Scheme) -> Field:
-    """The coarsest field along whose boxes both statistics are constant: one row of the table per box."""
+    """The field whose boxes are the rows of the table: inside each of them, both statistics are constant."""
     first, last = scheme.fields[0], scheme.fields[-1]
     return Field(tuple(a if a == b else OWN for a, b in zip(first.rules, last.rules, strict=True)))
 
 
 def variance(x: np.ndarray, field: Field) -> np.ndarray:
     """E_B[x²] - E_B[x]² over every box, in the shape of the field's statistics."""
-    v, _ = centre(x, field.coarse)  # exact for partitions, where E_B[v] is 0; windows then lose no digits to the mean
+    v, _ = centre(x, field.coarse)  # a variance does not depend on the mean, and loses fewer digits without it
     return np.maximum(root_mean_square(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
 
 
 @quiet
 def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[str, np.ndarray]:
-    """One row per statistic, as columns: its indices by axis name, elements, mean, variance, rms, divisor.
+    """The statistics of x as columns, with one row for each: indices, elements, mean, variance, rms, divisor.
 
-    Indices are those of the statistic: of the block on a grouped axis, absent where there is only one. mean is
-    over the summation field (over the suppression field where nothing is centred); variance and rms are the
-    plain ones of x over the suppression field; divisor is what the scheme divides v by, sqrt(ε + E_B[v²]) for
-    the general form. Without fields, an empty table.
+    A column for each axis holds the index of the statistic along it (on a grouped axis, the number of the group); axes
+    with a single statistic have no column. elements: how many share the divisor. mean: of x over the summation field,
+    or over the suppression field where nothing is centred. variance, rms: of x over the suppression field. divisor:
+    what the scheme divides v by, sqrt(ε + E_B[v²]) in the general form. Without fields, an empty table.
     """
     if not scheme.fields:
         return {}
@@ -101,7 +112,7 @@ def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[
         return np.broadcast_to(spread(statistic, field, x.shape), x.shape)[first].reshape(-1)
 
     indices = zip(scheme.axes, np.indices(counts).reshape(4, -1), counts, strict=True)
-    columns = {axis: index for axis, index, count in indices if count > 1}
+    columns: dict[str, np.ndarray] = {axis: index for axis, index, count in indices if count > 1}
     columns["elements"] = divided.sizes(x.shape)[first].reshape(-1)
     columns["mean"] = rows(centre(x, averaged)[1], averaged)
     columns["variance"] = rows(variance(x, divided), divided)

@@ -7,13 +7,13 @@ it can of a change of the weights; changes of the data pass through it, and the 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
-from normviz.core.fields import AXIS, FULL, Field, Shape
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import AXIS, FULL, Field, Shape, outer_product
 from normviz.core.schemes import Scheme
-from normviz.core.transformations import Transformation
+from normviz.core.transformations import LAYERS, Transformation
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,12 @@ def predict(
         layer: "dense" or "conv".
         shape, weight_shape: of its summed inputs (N, H, W, C) and its weights (kh, kw, Cin, Cout).
         eps: ε of the scheme on the activations; that on the weights has none.
+
+    Raises:
+        InvalidInput: an unknown layer.
     """
+    if layer not in LAYERS:
+        raise InvalidInput(f"layer {layer!r} is unknown; {', '.join(LAYERS)} are known.")
     weights = scheme.on_weights
     name = scheme.name
     if weights is not None and transformation.on == "weights":
@@ -83,14 +88,14 @@ def degenerate(scheme: Scheme, shape: Shape) -> str | None:
     """
     if scheme.acts_on == "weight":
         return None
-    averaged = None if scheme.summation is None else scheme.summation.sizes(shape)
-    if averaged is not None and averaged.min() == 1:
+    a, b = scheme.summation, scheme.suppression
+    if a is not None and a.sizes(shape).min() == 1:
         return "A field of one element, centred, is zero."
-    if scheme.suppression is None:
+    if b is None:
         return None
-    if averaged is not None and ((averaged == 2) & _same_boxes(*scheme.fields, shape)).any():
+    if a is not None and ((a.sizes(shape) == 2) & _same_boxes(a, b, shape)).any():
         return "A field of two elements, centred and divided by itself, is always +1 and −1."
-    if scheme.suppression.sizes(shape).min() == 1:
+    if b.sizes(shape).min() == 1:
         return "An element divided by its own size leaves only its sign."
     return None
 
@@ -124,7 +129,7 @@ def _absorbs(
         return Verdict(True, f"{varies}, constant inside every field: it divides out.")
     if scheme.summation is None:
         return Verdict(False, "nothing is centred, so a shift stays.")
-    crossed = _crossed((scheme.summation,), scheme.axes, shift, shape)
+    crossed = _crossed((scheme.summation,), scheme.axes, shift or (), shape)
     if crossed:
         return Verdict(
             False,
@@ -148,5 +153,5 @@ def _crossed(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[s
 
 def _same_boxes(a: Field, b: Field, shape: Shape) -> np.ndarray:
     """For every element, whether its box is the same in both fields."""
-    same = (np.all(x == y, axis=1).astype(int) for x, y in zip(a.bounds(shape), b.bounds(shape), strict=True))
-    return prod(np.ix_(*same)) == 1
+    same = [np.all(x == y, axis=1).astype(int) for x, y in zip(a.bounds(shape), b.bounds(shape), strict=True)]
+    return outer_product(same) == 1

@@ -162,5 +162,5 @@ def test_an_unknown_key_is_refused_with_those_that_are_known():
 @EVERY
 @pytest.mark.parametrize("wrong", [{"groups": 0}, {"groups": -1}, {"radius": -1}])
 def test_parameters_out_of_range_are_refused_whether_or_not_they_are_used(key, wrong):
-    with pytest.raises(InvalidInput, match="groups takes a number from 1, window one from 0"):
+    with pytest.raises(InvalidInput, match="groups takes a whole number from 1, window one from 0"):
         get_scheme(key, **wrong)
