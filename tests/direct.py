@@ -27,17 +27,17 @@ def members(field, index, shape):
     return reduce(np.logical_and.outer, along)
 
 
-def over_members(z, field, how):
+def over_members(x, field, how):
     """`how` of the elements that share a statistic, at every element."""
-    result = np.empty_like(z)
-    for index in np.ndindex(*z.shape):
-        result[index] = how(z[members(field, index, z.shape)])
+    result = np.empty_like(x)
+    for index in np.ndindex(*x.shape):
+        result[index] = how(x[members(field, index, x.shape)])
     return result
 
 
-def general_form(z, summation, suppression, eps):
+def general_form(x, summation, suppression, eps):
     """v, and v over the root of ε + E_B[v²] with 0/0 = 0; a field of None: no such step."""
-    v = z if summation is None else z - over_members(z, summation, np.mean)
+    v = x if summation is None else x - over_members(x, summation, np.mean)
     if suppression is None:
         return v, v
     deviation = np.sqrt(eps + over_members(v * v, suppression, np.mean))

@@ -1,18 +1,18 @@
 """The general form, once, for NumPy arrays and torch tensors (array API).
 
-    v  = z - E_A[z]                    A: summation field; no centring where there is none
-    ẑ  = v / sqrt(ε + E_B[v²])         B: suppression field
-    y  = γ ẑ + β
+    v  = x - E_A[x]                    A: summation field; v = x where there is none
+    x̂  = v / sqrt(ε + E_B[v²])         B: suppression field
+    y  = γ x̂ + β
 
 The four axes are counted from the end, so any number of leading axes may stand before them: a stack of
 networks is one array. Numerical care, all of it exact in exact arithmetic:
 
-- the smallest element of the field is taken off before the mean is, so that a huge mean costs a small spread
-  nothing, and a constant field becomes exactly zero;
-- v is divided by a power of two, of the field's largest element, before it is squared, so that 1e20 and 1e-20
+- the smallest element of the field is subtracted before the mean is, so that a large mean does not cost a small
+  spread its digits, and a constant field becomes exactly zero;
+- v is divided by a power of two, near the field's largest magnitude, before it is squared, so that 1e20 and 1e-20
   neither overflow nor vanish in float32;
-- both hold for every single window: windows overlap, so along an axis that has them each brings its neighbours'
-  statistics to its own smallest or largest element before it averages them;
+- both hold for each window alone: windows overlap, so before neighbours' statistics are averaged over a window,
+  they are converted to the smallest element, or the largest magnitude, of that window;
 - 0/0, a constant field at ε = 0, is 0: the limit of ε towards 0.
 """
 
@@ -21,19 +21,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace
 
+from normviz.core.arrays import Array, ArrayLike, floating
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, check_shape
 from normviz.core.schemes import Scheme
 
-Array = Any
-"""A NumPy array or a torch tensor, of floating point."""
-
 
 class Normalized(NamedTuple):
-    """What the general form computes on its way; statistics have the shape of the field's statistics.
+    """The steps of the general form; statistics have the shape of the field's statistics.
 
-    mean: E_A[z], or None without centring. v: the centred tensor. deviation: sqrt(ε + E_B[v²]) or the
-    largest singular value, or None. xhat: the normalized tensor. y: γ ẑ + β.
+    Attributes:
+        mean: E_A[x]; None without centring.
+        v: the centred tensor.
+        deviation: sqrt(ε + E_B[v²]), or the largest singular value; None where nothing divides.
+        xhat: the normalized tensor x̂.
+        y: γ x̂ + β.
     """
 
     mean: Array | None
@@ -44,53 +46,62 @@ class Normalized(NamedTuple):
 
 
 quiet = np.errstate(invalid="ignore", over="ignore")
-"""NaN, Inf and numbers at the edge of their format are data to look at: they spoil their fields, without a warning."""
+"""NaN, Inf and numbers at the edge of their format are data to look at: their fields become NaN without a warning."""
 
 
 @quiet
 def normalize(
-    z: Array, scheme: Scheme, eps: float | None = None, gain: Array | float = 1.0, bias: Array | float = 0.0
+    x: ArrayLike, scheme: Scheme, eps: float | None = None, gain: Array | float = 1.0, bias: Array | float = 0.0
 ) -> Normalized:
-    """Normalize z by the scheme's fields: y = γ · scale · v / sqrt(ε + E_B[v²]) + β.
+    """Normalize x by the scheme's fields: v = x - E_A[x], x̂ = scale · v / sqrt(ε + E_B[v²]), y = γ x̂ + β.
 
     Args:
-        z: (..., N, H, W, C), or (..., kh, kw, Cin, Cout) for a scheme that acts on weights.
+        x: (..., N, H, W, C), or (..., kh, kw, Cin, Cout) for a scheme that acts on weights. A NumPy array or a torch
+            tensor, on any device and with gradients, or nested lists. Integers and booleans are converted to the
+            default floating type: float64 in NumPy, `torch.get_default_dtype()` in torch. For half precision
+            (float16, bfloat16) all is computed in float32, as torch does: mean and deviation stay float32; v, x̂ and
+            y are rounded to the type of x.
         scheme: a row of `SCHEMES`, or one with fields of your own.
         eps: ε >= 0; the scheme's own where None.
-        gain, bias: γ and β, numbers or arrays that broadcast against z.
+        gain, bias: γ and β, numbers or arrays that broadcast against x.
 
     Raises:
-        InvalidInput: fewer than four axes or an empty one, a field that does not fit them, or a negative ε.
+        InvalidInput: not an array of real numbers, fewer than four axes or an empty one, a field that does not fit
+            them, or a negative ε.
 
     Source: Ren et al. 2017, the general form above Table 2; spectral norm: Miyato et al. 2018, eq. 8.
     """
-    shape = check_shape(z.shape[-4:], scheme.axes)
+    x, result = floating(x)
+    shape = check_shape(x.shape[-4:], scheme.axes)
     scheme.check(shape)
     eps = (scheme.eps or 0.0) if eps is None else eps
     if not 0 <= eps < float("inf"):
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
-    v, mean = (z, None) if scheme.summation is None else centre(z, scheme.summation)
+    v, mean = (x, None) if scheme.summation is None else centre(x, scheme.summation)
     if scheme.suppression is None:
         deviation, xhat = None, v
     else:
-        deviation = largest_singular_value(z) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)
+        deviation = largest_singular_value(x) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)
         xhat = _divide(v, spread(deviation, scheme.suppression, v.shape))
         xhat = xhat * scheme.scale(shape)
-    return Normalized(mean, v, deviation, xhat, xhat * gain + bias)
+    y = xhat * gain + bias
+    if result != x.dtype:
+        v, xhat, y = (array_namespace(x).astype(part, result) for part in (v, xhat, y))
+    return Normalized(mean, v, deviation, xhat, y)
 
 
-def centre(z: Array, field: Field) -> tuple[Array, Array]:
-    """v = z - E_A[z], and E_A[z] in the shape of the field's statistics."""
-    xp = array_namespace(z)
-    anchor = _constant(reduce(z, field.blocks, xp.min))
+def centre(x: Array, field: Field) -> tuple[Array, Array]:
+    """v = x - E_A[x], and E_A[x] in the shape of the field's statistics."""
+    xp = array_namespace(x)
+    anchor = _constant(reduce(x, field.blocks, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
-    above = reduce(z - spread(anchor, field.blocks, z.shape), field.blocks, xp.mean)  # the mean, from the anchor up
+    above = reduce(x - spread(anchor, field.blocks, x.shape), field.blocks, xp.mean)  # E_A[x] - anchor
     for axis, rule in field.windows:
         near = _window(anchor, rule, axis)
         lowest = xp.min(near, axis=axis, keepdims=True)
         above = _window_mean(_window(above, rule, axis) + (near - lowest), rule, axis)
         anchor = xp.squeeze(lowest, axis=axis)
-    v = (z - spread(anchor, field, z.shape)) - spread(above, field, z.shape)
+    v = (x - spread(anchor, field, x.shape)) - spread(above, field, x.shape)
     return v, anchor + above
 
 
@@ -108,7 +119,7 @@ def root_mean_square(v: Array, field: Field, eps: float = 0.0) -> Array:
         mean_square = _window_mean(_window(mean_square, rule, axis) * xp.square(near / largest), rule, axis)
         scale = xp.squeeze(largest, axis=axis)
     mean_square = mean_square + (eps**0.5 / scale) ** 2
-    # The root has no derivative at 0; a constant field at ε = 0 gets none, rather than NaN.
+    # The root has no derivative at 0: the gradient of a constant field at ε = 0 is set to 0, where it would be NaN.
     vanishes = mean_square == 0
     root = xp.sqrt(xp.where(vanishes, xp.ones_like(mean_square), mean_square))
     return scale * xp.where(vanishes, xp.zeros_like(root), root)
@@ -119,7 +130,7 @@ def largest_singular_value(weight: Array) -> Array:
     xp = array_namespace(weight)
     fan_in, fan_out = int(np.prod(weight.shape[-4:-1])), weight.shape[-1]
     matrix = xp.reshape(weight, (*weight.shape[:-4], fan_in, fan_out))
-    # The decomposition raises on NaN and Inf, where every other statistic becomes NaN.
+    # The decomposition raises an error on NaN and Inf; its result is NaN instead, as that of every other statistic.
     finite = xp.isfinite(matrix)
     largest = xp.linalg.svdvals(xp.where(finite, matrix, xp.zeros_like(matrix)))[..., :1]
     all_finite = xp.all(xp.all(finite, axis=-1), axis=-1)[..., None]
@@ -129,7 +140,7 @@ def largest_singular_value(weight: Array) -> Array:
 def reduce(x: Array, field: Field, how: Any) -> Array:
     """Reduce x over every box of a field without windows, axis by axis, to the shape of the field's statistics.
 
-    `how` is `xp.mean`, `xp.min` or `xp.max`: each of them over a box is the same over its axes in turn.
+    `how` is `xp.mean`, `xp.min` or `xp.max`, which over a box are the same as over its axes one after another.
     """
     for axis, rule in zip(range(-4, 0), field.rules, strict=True):
         n = x.shape[axis]
@@ -142,7 +153,7 @@ def reduce(x: Array, field: Field, how: Any) -> Array:
 
 
 def spread(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
-    """Give every element its statistic: an array that broadcasts against one of this shape."""
+    """Repeat statistics so that every element meets its own: an array that broadcasts against one of this shape."""
     xp = array_namespace(statistic)
     for axis in range(-4, 0):
         blocks, n = statistic.shape[axis], shape[axis]
@@ -152,9 +163,9 @@ def spread(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
 
 
 def _window(x: Array, rule: Rule, axis: int) -> Array:
-    """Lay the window of every index along a new axis behind its own; a cut window repeats its last element.
+    """Lay the window of every index along a new axis after its own; a cut window repeats its last element.
 
-    Multiplying by a banded matrix would let one non-finite element (0 · inf) spoil windows that it is not in.
+    Multiplying by a banded matrix would turn windows into NaN that do not hold the non-finite element (0 · inf).
     """
     xp = array_namespace(x)
     lo, hi = rule.bounds(x.shape[axis]).T[:, :, None]
@@ -164,7 +175,7 @@ def _window(x: Array, rule: Rule, axis: int) -> Array:
 
 
 def _window_mean(windows: Array, rule: Rule, axis: int) -> Array:
-    """The mean of every window that `_window` has laid out, without the elements that it repeats."""
+    """The mean of every window that `_window` has laid out, without the repeated elements."""
     xp = array_namespace(windows)
     n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)
     size = np.diff(rule.bounds(n))
@@ -174,7 +185,7 @@ def _window_mean(windows: Array, rule: Rule, axis: int) -> Array:
 
 
 def _split(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
-    """The shape with one axis replaced by two; the second of them is then at `axis`, counted from the end."""
+    """The shape with one axis replaced by two, the second of which is at `axis`, counted from the end."""
     position = axis % len(shape)
     return (*shape[:position], *parts, *shape[position + 1 :])
 
@@ -186,5 +197,5 @@ def _divide(v: Array, deviation: Array) -> Array:
 
 
 def _constant(x: Array) -> Array:
-    """The same numbers with no gradient through them: they cancel out of the result."""
+    """x without its gradient, for what cancels out of the result: anchors and scales."""
     return x.detach() if hasattr(x, "detach") else x

@@ -29,52 +29,52 @@ def of_rows(scheme, shape):
     ).reshape(shape)
 
 
-def assert_table(table, scheme, z, eps):
+def assert_table(table, scheme, x, eps):
     """Every column, at every element, against the definition by loops."""
     averaged, divided = scheme.fields[0], scheme.fields[-1]
-    rows = of_rows(scheme, z.shape)
-    sizes = np.stack([members(divided, i, z.shape).sum() for i in np.ndindex(*z.shape)]).reshape(z.shape)
+    rows = of_rows(scheme, x.shape)
+    sizes = np.stack([members(divided, i, x.shape).sum() for i in np.ndindex(*x.shape)]).reshape(x.shape)
     expected = {
         "elements": sizes.astype(float),
-        "mean": over_members(z, averaged, np.mean),
-        "variance": over_members(z, divided, np.var),
-        "rms": over_members(z, divided, lambda x: np.mean(x * x) ** 0.5),
+        "mean": over_members(x, averaged, np.mean),
+        "variance": over_members(x, divided, np.var),
+        "rms": over_members(x, divided, lambda x: np.mean(x * x) ** 0.5),
     }
     if scheme.spectral:
-        expected["divisor"] = np.full(z.shape, np.linalg.norm(z.reshape(-1, z.shape[3]), 2))
+        expected["divisor"] = np.full(x.shape, np.linalg.norm(x.reshape(-1, x.shape[3]), 2))
     elif scheme.suppression is not None:
-        v = z if scheme.summation is None else z - expected["mean"]
-        expected["divisor"] = np.sqrt(eps + over_members(v * v, divided, np.mean)) / scheme.scale(z.shape)
+        v = x if scheme.summation is None else x - expected["mean"]
+        expected["divisor"] = np.sqrt(eps + over_members(v * v, divided, np.mean)) / scheme.scale(x.shape)
     indices = [name for name in table if name in scheme.axes]
     assert list(table) == indices + list(expected)
     for name, column in expected.items():
         # What is left of a variance after the mean is taken off has the digits of the squares, not its own.
-        scale = np.max(z * z) if name == "variance" else np.max(np.abs(column))
+        scale = np.max(x * x) if name == "variance" else np.max(np.abs(column))
         assert np.max(np.abs(table[name][rows] - column)) <= 1e-12 * scale, name
 
 
 @EVERY
 def test_the_table_of_a_scheme_equals_the_definition(key):
-    scheme, z = SCHEMES[key], uneven_array(SHAPE, 1)
-    table = statistics_table(z, scheme, normalize(z, scheme))
+    scheme, x = SCHEMES[key], uneven_array(SHAPE, 1)
+    table = statistics_table(x, scheme, normalize(x, scheme))
     if not scheme.fields:
         assert table == {}
         return
-    assert_table(table, scheme, z, scheme.eps or 0)
+    assert_table(table, scheme, x, scheme.eps or 0)
 
 
 @given(pairs_of_fields, epsilons, seeds)
 def test_the_table_of_any_fields_equals_the_definition(drawn, eps, seed):
     shape, (summation, suppression) = drawn
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
-    z = uneven_array(shape, seed)
-    assert_table(statistics_table(z, scheme, normalize(z, scheme, eps)), scheme, z, eps)
+    x = uneven_array(shape, seed)
+    assert_table(statistics_table(x, scheme, normalize(x, scheme, eps)), scheme, x, eps)
 
 
 @EVERY
 def test_there_is_a_row_for_each_statistic_with_its_indices(key):
-    scheme, z = SCHEMES[key], uneven_array(SHAPE, 2)
-    table = statistics_table(z, scheme, normalize(z, scheme))
+    scheme, x = SCHEMES[key], uneven_array(SHAPE, 2)
+    table = statistics_table(x, scheme, normalize(x, scheme))
     if not scheme.fields:
         return
     counts = scheme.field.statistics_shape(SHAPE)
@@ -104,40 +104,40 @@ def test_the_joint_field_of_equal_fields_is_that_field():
 @given(shapes.flatmap(lambda s: st.tuples(st.just(s), fields(s))), seeds)
 def test_variance_is_never_negative_and_equals_the_definition(drawn, seed):
     shape, field = drawn
-    z = uneven_array(shape, seed)
-    result = variance(z, field)
+    x = uneven_array(shape, seed)
+    result = variance(x, field)
     assert result.shape == field.statistics_shape(shape)
     assert (result >= 0).all()
     everywhere = np.stack([result[field.statistic(i, shape)] for i in np.ndindex(*shape)]).reshape(shape)
-    assert np.max(np.abs(everywhere - over_members(z, field, np.var))) <= 1e-12 * np.max(z * z)
+    assert np.max(np.abs(everywhere - over_members(x, field, np.var))) <= 1e-12 * np.max(x * x)
 
 
 @pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.summation])
 def test_the_table_shows_a_tiny_spread_on_a_huge_mean(key):
     scheme = SCHEMES[key]
     spread = np.random.default_rng(3).integers(-1000, 1000, SHAPE) * 2.0**-20
-    tables = [statistics_table(z, scheme, normalize(z, scheme, 0.0)) for z in (1e8 + spread, spread)]
+    tables = [statistics_table(x, scheme, normalize(x, scheme, 0.0)) for x in (1e8 + spread, spread)]
     for name in ("variance", "divisor"):
         assert relative_difference(*(table[name] for table in tables)) < 1e-12
 
 
-def assert_elements(z, scheme, eps):
+def assert_elements(x, scheme, eps):
     gain, bias = 1.5, -0.25
-    result = normalize(z, scheme, eps, gain, bias)
-    for index in np.ndindex(*z.shape):
-        shown = element(z, result, scheme, index)
-        mean = z[members(scheme.summation, index, z.shape)].mean() if scheme.summation else None
-        assert shown.x == z[index]
+    result = normalize(x, scheme, eps, gain, bias)
+    for index in np.ndindex(*x.shape):
+        shown = element(x, result, scheme, index)
+        mean = x[members(scheme.summation, index, x.shape)].mean() if scheme.summation else None
+        assert shown.x == x[index]
         assert (shown.mean is None) == (mean is None)
         assert mean is None or shown.mean == pytest.approx(mean, rel=1e-12, abs=1e-12)
         assert (shown.deviation is None) == (scheme.suppression is None)
         assert shown.v == pytest.approx(shown.x - (shown.mean or 0), rel=1e-12, abs=1e-12)
         # Each step follows from the one before, so that the page can show them as one calculation.
         divided = shown.v / shown.deviation if shown.deviation else shown.v
-        assert shown.xhat == pytest.approx(divided * scheme.scale(z.shape), rel=1e-12)
+        assert shown.xhat == pytest.approx(divided * scheme.scale(x.shape), rel=1e-12)
         assert shown.y == pytest.approx(gain * shown.xhat + bias, rel=1e-12)
         if scheme.suppression is not None and not scheme.spectral:
-            v = result.v[members(scheme.suppression, index, z.shape)]
+            v = result.v[members(scheme.suppression, index, x.shape)]
             assert shown.deviation == pytest.approx((eps + np.mean(v * v)) ** 0.5, rel=1e-12)
         assert all(part is None or type(part) is float for part in shown)
 
@@ -157,9 +157,9 @@ def test_an_element_of_any_fields_goes_through_the_definition(drawn, eps, seed):
 @EVERY
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_the_table_of_spoilt_data_is_made_without_a_warning(key, value):
-    scheme, z = SCHEMES[key], uneven_array(SHAPE, 5)
-    z[1, 2, 3, 4] = value
-    table = statistics_table(z, scheme, normalize(z, scheme))
+    scheme, x = SCHEMES[key], uneven_array(SHAPE, 5)
+    x[1, 2, 3, 4] = value
+    table = statistics_table(x, scheme, normalize(x, scheme))
     assert bool(scheme.fields) == any(not np.isfinite(column).all() for column in table.values())
 
 

@@ -1,0 +1,54 @@
+"""The arrays that are normalized: what is taken as it is, what becomes floating point first, and what is refused."""
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
+
+from normviz.core.errors import InvalidInput
+
+Array = Any
+"""An array of floating point of any library with the array API: NumPy, torch, …"""
+
+ArrayLike = Any
+"""An `Array`, or what `floating` makes one of: integers, booleans, nested lists, half precision."""
+
+SHORT = ("float16", "bfloat16", "float8")
+"""How the names of the types begin that have too few digits to compute statistics in."""
+
+
+def floating(x: ArrayLike) -> tuple[Array, Any]:
+    """x in a type that statistics are computed in, and the type that results are given back in.
+
+    float32 and float64 stay as they are. Half precision is computed in float32 and given back in its own type. All
+    other real numbers become the library's default: float64 in NumPy, `torch.get_default_dtype()` in torch. Nested
+    lists become NumPy arrays.
+
+    Raises:
+        InvalidInput: not an array, or one of complex numbers, strings or Python objects.
+    """
+    x = x if is_array_api_obj(x) else _from_lists(x)
+    name = type_name(x.dtype)
+    if name in ("float64", "float32"):
+        return x, x.dtype
+    xp = array_namespace(x)
+    if name.startswith(SHORT):
+        return xp.astype(x, xp.float32), x.dtype
+    if not xp.isdtype(x.dtype, ("bool", "integral", "real floating")):
+        raise InvalidInput(f"the array holds {x.dtype} values; real numbers are needed.")
+    default = xp.__array_namespace_info__().default_dtypes()["real floating"]
+    return xp.astype(x, default), default
+
+
+def type_name(dtype: object) -> str:
+    """The name of a type without that of its library: "float32" of NumPy's and of torch's."""
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+
+
+def _from_lists(x: object) -> np.ndarray:
+    try:
+        return np.asarray(x)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InvalidInput(
+            f"this {type(x).__name__} is not a tensor; arrays, or nested lists of numbers with equal lengths, are."
+        ) from error
