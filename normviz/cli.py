@@ -17,7 +17,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import add_options, build
-from normviz.data.samples import as_tensor, read_npy
+from normviz.data.files import as_tensor, read_npy, write_npy
 from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:
@@ -91,19 +91,6 @@ def normalize_file(arguments: argparse.Namespace) -> None:
     if not np.isfinite(y).all():
         raise InvalidInput(f"{arguments.input} holds numbers that are too large: their statistics overflow {x.dtype}.")
     write_npy(arguments.output, y)
-
-
-def write_npy(path: Path, array: np.ndarray) -> None:
-    """Write a .npy file at exactly this path, replacing it only once it is complete."""
-    temporary = path.parent / f".{path.name}.{os.getpid()}"
-    try:
-        with open(temporary, "xb") as stream:
-            np.save(stream, array, allow_pickle=False)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def print_table1(arguments: argparse.Namespace) -> int:

@@ -1,1 +1,1 @@
-"""Tensors to look at, and the handwritten digits."""
+"""Tensors to look at, the handwritten digits, and reading one's own files."""

@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits, read from its file: importing the library takes ten times as long."""
+"""scikit-learn's handwritten digits, read from its file: importing the library itself takes ten times as long."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -15,7 +15,13 @@ CLASSES = 10
 
 def sklearn_data() -> Path:
     """The folder of the data sets that come with scikit-learn."""
-    return Path(find_spec("sklearn").origin).parent / "datasets"
+    found = find_spec("sklearn")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError(
+            'digits and photographs come with scikit-learn, which pip install "normviz[train]" installs.',
+            name="sklearn",
+        )
+    return Path(found.origin).parent / "datasets"
 
 
 @cache

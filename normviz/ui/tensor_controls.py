@@ -7,7 +7,8 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, AXIS, MAX_ELEMENTS, check_shape
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.data.samples import SAMPLES, read_upload, shrink_image
+from normviz.data.files import read_upload, shrink_image
+from normviz.data.samples import SAMPLES
 from normviz.describe.wording import shape_words
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.link import KEPT, View
