@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from normviz.table1.table import Cell
 
 
-def scheme_record(scheme: Scheme) -> dict:
+def scheme_record(scheme: Scheme) -> dict[str, Any]:
     """A scheme as plain data: what `normviz schemes --json` prints of it."""
     named = {
         name: None if field is None else field.named(scheme.axes)
@@ -71,7 +71,7 @@ def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
 
 
 def normalize_file(arguments: argparse.Namespace) -> None:
-    """Normalize a .npy file into another; the output appears whole or not at all."""
+    """Normalize a .npy file into another, which is written completely or not at all."""
     scheme = chosen_scheme(arguments.scheme, arguments)
     if arguments.field is not None and scheme.key != "custom":
         raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")
@@ -128,14 +128,22 @@ def serve(arguments: argparse.Namespace) -> None:
     """Serve the app, from whatever folder, until it is interrupted."""
     need("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
     os.chdir(app_folder())  # where Streamlit looks for its settings, .streamlit/config.toml
-    # In place of this process, so that whoever ends it ends the server.
+    # The server replaces this process, so that a signal to this process, as by Ctrl-C, ends the server.
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(arguments.port)])
 
 
 def app_folder() -> Path:
-    """The folder with app.py, pages/ and .streamlit/: in an installation inside of the package, else the checkout."""
+    """The folder of app.py, pages/ and .streamlit/: inside the package in an installation, otherwise the checkout."""
     package = Path(normviz.__file__).parent
     return next(folder for folder in (package / "app", package.parent) if (folder / "app.py").exists())
+
+
+def port(text: str) -> int:
+    """A port as written on the command line, 1 to 65535."""
+    number = int(text)
+    if not 1 <= number <= 65_535:
+        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535; this one is {number}.")
+    return number
 
 
 def need(extra: str, *libraries: str) -> None:
@@ -146,10 +154,10 @@ def need(extra: str, *libraries: str) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """Usage errors in one line, as all bad input is told."""
+    """A parser whose usage errors are InvalidInput, told in one line as all bad input is."""
 
-    def error(self, message: str) -> None:
-        """Raise what argparse would have printed with the usage."""
+    def error(self, message: str) -> Never:
+        """Raise InvalidInput with the message, where argparse would print the usage and exit."""
         raise InvalidInput(f"{message} (see normviz --help)")
 
 
@@ -179,12 +187,12 @@ def build_parser() -> Parser:
     job.set_defaults(run=normalize_file)
     add_table1(jobs)
     job = jobs.add_parser("serve", help="serve the app")
-    job.add_argument("--port", type=int, default=8501, metavar="P", help="8501 by default")
+    job.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
     job.set_defaults(run=serve)
     return parser
 
 
-def add_table1(jobs: argparse._SubParsersAction) -> None:
+def add_table1(jobs: "argparse._SubParsersAction[Parser]") -> None:
     """The options of `table1`: the rows, and every value that `Setting` declares."""
     job = jobs.add_parser(
         "table1",

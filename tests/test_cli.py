@@ -298,6 +298,16 @@ def test_serve_starts_streamlit_where_the_app_and_its_settings_lie(tmp_path, mon
     assert os.path.exists(os.path.join(folder, ".streamlit", "config.toml"))
 
 
+@pytest.mark.parametrize("port", ["0", "-1", "65536", "99999"])
+def test_a_port_that_there_cannot_be_is_refused_before_anything_is_served(port, capsys, monkeypatch):
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("served"))
+    assert f"a port is a number from 1 to 65535; this one is {port}." in refused(capsys, "serve", f"--port={port}")
+
+
+def test_a_port_in_words_is_refused(capsys):
+    assert "'http'" in refused(capsys, "serve", "--port", "http")
+
+
 def test_a_missing_library_is_named_with_what_to_install(capsys, monkeypatch):
     monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "streamlit" else object())
     assert "streamlit; pip install 'normviz[app]'" in refused(capsys, "serve")

@@ -7,6 +7,7 @@ import sys
 import sysconfig
 import tomllib
 import venv
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,15 @@ def wheel(tmp_path_factory):
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     [found] = out.glob("*.whl")
     return found
+
+
+def test_the_wheel_holds_the_package_and_what_is_served_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    package = {path.relative_to(ROOT) for path in Path(ROOT, "normviz").rglob("*") if path.is_file()}
+    served = {"app.py", ".streamlit/config.toml", *(f"pages/{path.name}" for path in Path(ROOT, "pages").glob("*.py"))}
+    expected = {str(path) for path in package if path.suffix != ".pyc"} | {f"normviz/app/{name}" for name in served}
+    assert held == expected
 
 
 def environment(folder):
@@ -126,3 +136,5 @@ def test_the_wheel_serves_every_page_from_an_empty_folder(wheel, tmp_path):
         visits = all_at_once(url, PAGES)
     assert [error for visit in visits for error in visit.errors] == []
     assert all(visit.elements > 10 for visit in visits)
+    theme = tomllib.loads(Path(ROOT, ".streamlit", "config.toml").read_text())["theme"]
+    assert {visit.text_size for visit in visits} == {theme["baseFontSize"]}

@@ -15,16 +15,20 @@ PAGES = sorted("" if path.stem == "tensor_lab" else path.stem for path in (ROOT 
 
 
 class Visit(NamedTuple):
-    """What one visitor got: the seconds until the page was there, what it raised, and how many elements it has."""
+    """What one visitor got: the seconds until the page was there, what it raised, how many elements it has.
+
+    `text_size`: of the theme in the server's settings, 0 where it has found none.
+    """
 
     seconds: float
     errors: list[str]
     elements: int
+    text_size: int
 
 
 async def visit(url: str, page: str = "", query: str = "", patience: float = 60.0) -> Visit:
     """Open a page, "" for the default one, in a session of its own, and wait until its script has run."""
-    start, errors, elements = time.monotonic(), [], 0
+    start, errors, elements, text_size = time.monotonic(), [], 0, 0
     address = url.replace("http://", "ws://") + "/_stcore/stream"
     async with (
         asyncio.timeout(patience),
@@ -36,7 +40,9 @@ async def visit(url: str, page: str = "", query: str = "", patience: float = 60.
         async for frame in socket:
             told = ForwardMsg.FromString(frame)
             kind = told.WhichOneof("type")
-            if kind == "delta":
+            if kind == "new_session":
+                text_size = told.new_session.custom_theme.base_font_size
+            elif kind == "delta":
                 elements += 1
                 element = told.delta.new_element
                 if element.WhichOneof("type") == "exception":
@@ -45,7 +51,7 @@ async def visit(url: str, page: str = "", query: str = "", patience: float = 60.
                     errors.append(element.alert.body)
             elif kind == "script_finished" and told.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                 break
-    return Visit(time.monotonic() - start, errors, elements)
+    return Visit(time.monotonic() - start, errors, elements, text_size)
 
 
 def all_at_once(url: str, pages: Sequence[str]) -> list[Visit]:
