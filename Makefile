@@ -20,6 +20,7 @@ lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/mypy
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .

@@ -53,7 +53,7 @@ def contrast(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, focu
     for column, (key, (title, values)) in zip(st.columns(3), images.items(), strict=True):
         with column:
             alt = f"{title}, as a grey picture, from {values.min():.3g} to {values.max():.3g}; a ring marks the pixel."
-            plot(pictures({title: values[0, :, :, channel]}, theme, focus[1:3]), key, alt, HEIGHT)
+            plot(pictures({title: values[0, :, :, channel]}, theme, (focus[1], focus[2])), key, alt, HEIGHT)
     st.markdown(_light_words(view, scheme, x, result))
     with st.container(horizontal=True, gap="medium"):
         for line in notation.formulas(scheme):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import streamlit as st
@@ -76,9 +77,10 @@ def choose_panel(cover: bool) -> str:
     state, key = st.session_state, PREFIX + "panel"
     if state[key] not in options:
         state[key] = options[0]
-    return st.segmented_control(
+    st.segmented_control(
         "Below", options, key=key, **KEPT, required=True, format_func=PANELS.__getitem__, label_visibility="collapsed"
     )
+    return str(state[key])
 
 
 def question(change: Transformation, setting: Setting) -> None:
@@ -106,7 +108,7 @@ def vote_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None
         question(change, setting)
         with st.container(horizontal=True):
             for text, vote in (("Invariant", True), ("Not invariant", False), ("Reveal", None)):
-                kind = "secondary" if vote is None else "primary"
+                kind: Literal["primary", "secondary"] = "secondary" if vote is None else "primary"
                 st.button(text, key=f"vote {text}", type=kind, on_click=partial(_vote, key_of(cell), vote))
     with right:
         changed_picture(cell, setting, theme)
