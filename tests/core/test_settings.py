@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import (
+    FEW,
     By,
     Choice,
     Real,
@@ -269,3 +270,9 @@ def test_some_of_the_values_may_have_an_option():
 @pytest.mark.parametrize(("number", "nearest"), [(3, 2), (3.1, 4), (-7, 1), (1e9, 8), (6, 4)])
 def test_the_closest_of_some_numbers_is_the_smaller_of_two(number, nearest):
     assert closest((1, 2, 4, 8), number) == nearest
+
+
+@pytest.mark.parametrize(("count", "control"), [(2, "segments"), (FEW, "segments"), (FEW + 1, "menu")])
+def test_a_few_choices_stand_side_by_side(count, control):
+    assert Choice("0", [str(k) for k in range(count)]).control == control
+    assert Choice("0", [str(k) for k in range(count)], control="pills").control == "pills"
