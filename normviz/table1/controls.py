@@ -42,16 +42,23 @@ def sliders(view: View, place: DeltaGenerator) -> None:
 
 
 def _exactly(view: View) -> None:
-    """δ as a number, also one that is refused: the page then says why."""
-    st.session_state["delta number"] = view["delta"]
+    """δ as a number, also one that is refused: the page then says why.
+
+    Whenever something else moves δ, this is another widget. A browser that has not shown the new δ yet still sends the
+    number of before, with the clock by which the page follows a training, and that would count as typed.
+    """
+    state, place = st.session_state, f"{PREFIX}delta exactly"
+    moves, shown = state.get(place, (0, view["delta"]))
+    moves += view["delta"] != shown
+    key = f"delta number {moves}"
+    state[place], state[key] = (moves, view["delta"]), view["delta"]
+
+    def typed() -> None:
+        if state[place] == (moves, view["delta"]):  # Streamlit also asks the widget that is no longer there
+            state[place] = moves, state[key]
+            state[f"{PREFIX}delta"] = state[key]
+
     least, most = limits(declarations(Page)["delta"], view)
     st.number_input(
-        "δ exactly",
-        least,
-        most,
-        key="delta number",
-        step=None,
-        format="%g",
-        label_visibility="collapsed",
-        on_change=lambda: st.session_state.update({f"{PREFIX}delta": st.session_state["delta number"]}),
+        "δ exactly", least, most, key=key, step=None, format="%g", label_visibility="collapsed", on_change=typed
     )

@@ -12,6 +12,7 @@ from normviz.jobs.executors import threads
 from normviz.networks.setting import Setting
 from normviz.table1.results import Results
 from normviz.table1.training import Training, on_one_core
+from normviz.ui.link import up_to_date
 
 AT_ONCE = 0.25
 """Seconds that the page waits for a training before it shows what is there."""
@@ -134,5 +135,5 @@ def _watch(asked: Asked) -> None:
     """Renew the ticket as long as the page is open, and show the page anew."""
     if asked.ticket is not None:
         asked.ticket.renew()
-    if time.monotonic() - asked.looked > POLL / 2:
+    if time.monotonic() - asked.looked > POLL / 2 and up_to_date("table"):
         st.rerun()

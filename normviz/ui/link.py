@@ -84,6 +84,15 @@ def arriving(page: str) -> bool:
     return st.session_state.get("page") != page
 
 
+def up_to_date(page: str) -> bool:
+    """Whether this run came with the address that the page last wrote; a busy browser still sends the one before.
+
+    To be asked before a clock, and not a widget, has the whole page run again: with the address of before, values that
+    were just set would be taken back. The next tick comes with the new one.
+    """
+    return bool(st.query_params.to_dict() == st.session_state.get(f"{page} link"))
+
+
 def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) -> tuple[View, Notes]:
     """Fill the session with valid values, from the link or from the session itself; and notes on those replaced.
 

@@ -389,13 +389,14 @@ def small_page():
     import streamlit as st
 
     from normviz.core.settings import whole
-    from normviz.ui.link import KEPT, opened, params
+    from normviz.ui.link import KEPT, opened, params, up_to_date
 
     @dataclass(frozen=True)
     class Page:
         first: int = whole(1, 0, 9)
         second: int = whole(1, 0, 9)
 
+    st.session_state["up to date"] = up_to_date("small")  # as a clock asks, of the run before
     with opened("small", params(Page, "small "), lambda view, name: True) as view:
         for name in view:
             st.number_input(name, 0, 9, key=f"small {name}", **KEPT)
@@ -427,6 +428,12 @@ def test_an_address_that_changes_by_itself_is_right(small):
     small.query_params["first"] = "3"  # the browser went back
     at = sound(small.run())
     assert (values(at), at.query_params) == ([3, 1], {"first": "3"})
+
+
+def test_a_clock_waits_for_the_address_that_was_written_last(small):
+    small.query_params["first"] = "3"  # the browser has not yet been told
+    assert not small.run().session_state["up to date"]
+    assert small.run().session_state["up to date"]
 
 
 def test_an_address_that_stays_leaves_the_widgets_alone(small):
