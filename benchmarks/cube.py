@@ -1,6 +1,6 @@
 """How long the cube takes to be drawn: normviz's component against `st.plotly_chart` with the same figure.
 
-`make bench`, or `.venv/bin/python benchmarks/cube.py --rounds 3`. benchmarks/README.md says what is measured.
+`.venv/bin/python benchmarks/cube.py`, a quarter of an hour on a quiet machine. benchmarks/README.md says what is measured.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from importlib.metadata import version
 from math import prod
 from statistics import median
@@ -18,7 +19,7 @@ from time import perf_counter
 import paths  # noqa: F401  (normviz and the helpers of the tests)
 from browsing import browser, served
 from playwright.sync_api import Browser
-from visit import Visit
+from visit import POINTS, Visit
 
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
@@ -27,14 +28,33 @@ from normviz.cube import figure as cube
 from normviz.cube.layout import surface
 from normviz.data.samples import SAMPLES
 
-SHAPES: tuple[Shape, ...] = ((4, 4, 4, 6), (8, 8, 8, 8), (16, 8, 8, 64))
-SLAB: Shape = (1, 1, 80, 76)
-"""About as many faces as the largest, with a tenth of its elements: does time follow the surface?"""
 KINDS = {"A": "component", "B": "st.plotly_chart", "lab": "whole lab page", "echo": "text echo"}
-CASES = [(SHAPES[0], "echo"), *((shape, kind) for shape in SHAPES for kind in ("A", "B", "lab")), (SLAB, "A")]
-PRESSES = 2
-
 PARTS = ("server", "mounted", "react", "frames", "ms")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, and how often."""
+
+    shapes: tuple[Shape, ...] = ((4, 4, 4, 6), (8, 8, 8, 8), (16, 8, 8, 64))
+    slab: tuple[Shape, ...] = ((1, 1, 80, 76),)
+    """About as many faces as the largest, with a tenth of its elements: does time follow the surface?"""
+    rounds: int = 7
+    presses: int = 2
+    moves: int = len(POINTS)
+    warm: bool = True
+    """Whether a page is opened again with a filled cache, and each server before the first round."""
+    runs: int = 9
+    """Of what Python does alone."""
+
+    @property
+    def visits(self) -> list[tuple[Shape, str]]:
+        """The shape and the kind of the pages that are visited in a round."""
+        every = [(shape, kind) for shape in self.shapes for kind in ("A", "B", "lab")]
+        return [(self.shapes[0], "echo"), *every, *((shape, "A") for shape in self.slab)]
+
+
+SMALLEST = Plan(Plan.shapes[:1], slab=(), rounds=1, presses=1, moves=1, warm=False, runs=1)
 
 Results = dict[tuple[Shape, str], dict[str, list]]
 
@@ -42,61 +62,66 @@ Results = dict[tuple[Shape, str], dict[str, list]]
 def main() -> None:
     """Measure in rounds, each kind and size once a round, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--rounds", type=int, default=Plan.rounds)
+    parser.add_argument("--smallest", action="store_true", help="one shape once: does it run to its end?")
+    options = parser.parse_args()
+    plan = SMALLEST if options.smallest else Plan(rounds=options.rounds)
     results: Results = defaultdict(lambda: defaultdict(list))
     with ExitStack() as stack:
-        page, lab = (stack.enter_context(served(script)) for script in ("benchmarks/cube_page.py", "app.py"))
+        servers = [stack.enter_context(served(script)) for script in ("benchmarks/cube_page.py", "app.py")]
         chromium = stack.enter_context(browser())
-        show("Machine", facts(chromium, rounds))
-        _visit(chromium, page, lab, SHAPES[0], "A", defaultdict(list))  # the servers' imports and caches
-        _visit(chromium, page, lab, SHAPES[0], "lab", defaultdict(list))
-        for number in range(rounds):
-            print(f"round {number + 1} of {rounds}, load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-            for shape, kind in CASES[:: 1 if number % 2 == 0 else -1]:
-                _visit(chromium, page, lab, shape, kind, results[shape, kind])
-    report(results)
+        show("Machine", facts(chromium, plan))
+        for kind in ("A", "lab") if plan.warm else ():
+            _visit(chromium, _address(*servers, plan.shapes[0], kind), kind, plan, defaultdict(list))
+        for number in range(plan.rounds):
+            print(f"round {number + 1} of {plan.rounds}, load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
+            for shape, kind in plan.visits[:: 1 if number % 2 == 0 else -1]:
+                _visit(chromium, _address(*servers, shape, kind), kind, plan, results[shape, kind])
+    report(results, plan)
 
 
-def _visit(chromium: Browser, page: str, lab: str, shape: Shape, kind: str, found: dict[str, list]) -> None:
-    """Open a page with an empty cache, open it again, press keys, and move the pointer."""
-    sizes = ",".join(map(str, shape))
-    modes = {"A": "component", "B": "chart", "echo": "echo"}
-    url = f"{page}/?mode={modes.get(kind)}&shape={sizes}"
+def _address(page: str, lab: str, shape: Shape, kind: str) -> str:
+    """The link that shows a shape: on the page with the cube alone, or in the lab."""
     if kind == "lab":
-        url = f"{lab}/?colour=value&view=folded&" + "&".join(
-            f"{axis}={n}" for axis, n in zip("nhwc", shape, strict=True)
-        )
+        sizes = "&".join(f"{axis}={n}" for axis, n in zip("nhwc", shape, strict=True))
+        return f"{lab}/?colour=value&view=folded&{sizes}"
+    mode = {"A": "component", "B": "chart", "echo": "echo"}[kind]
+    return f"{page}/?mode={mode}&shape={','.join(map(str, shape))}"
+
+
+def _visit(chromium: Browser, url: str, kind: str, plan: Plan, found: dict[str, list]) -> None:
+    """Open a page with an empty cache, open it again, press keys, and move the pointer."""
     with Visit(chromium, url, echo=kind == "echo") as visit:
         found["cold"].append(visit.open())
         if kind != "echo":
-            found["warm"].append(visit.open())
+            found["warm"] += [visit.open()] if plan.warm else []
             found["canvas"] = [visit.canvas()]
-        found["press"] += [visit.press() for _ in range(PRESSES)]
+        found["press"] += [visit.press() for _ in range(plan.presses)]
         if kind in ("A", "lab"):
-            found["hover"] += visit.hover()
+            found["hover"] += visit.hover(plan.moves)
 
 
-def facts(chromium: Browser, rounds: int) -> list[list[str]]:
+def facts(chromium: Browser, plan: Plan) -> list[list[str]]:
     """What the numbers depend on."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("streamlit", "plotly", "playwright", "numpy"))
+    visits = "one cold and one warm visit" if plan.warm else "one cold visit"
     return [
         ["what", "value"],
         ["processor", f"{os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f} at the start"],
         ["browser", f"Chromium {chromium.version}, headless, WebGL in software (SwiftShader), 1280 × 900"],
         ["Python", f"{platform.python_version()}, {packages}"],
-        ["repeats", f"{rounds} rounds; {PRESSES} key presses, one cold and one warm visit a round"],
+        ["repeats", f"{plan.rounds} rounds; {plan.presses} key presses, {visits} a round"],
     ]
 
 
-def report(results: Results) -> None:
+def report(results: Results, plan: Plan) -> None:
     """All tables."""
-    show("From key press to drawn frame, ms: median (least–most)", list(_presses(results)))
-    show("Where the time of a key press goes, ms: medians", list(_parts(results)))
-    show("First cube, from the start of the navigation, ms: median (least–most)", list(_first(results)))
-    show("Bytes, kB: medians", list(_bytes(results)))
-    show("From a move of the pointer to the highlight, ms: median (least–most)", list(_hover(results)))
-    show("Python alone, ms: medians of 9", list(_python()))
+    show("From key press to drawn frame, ms: median (least–most)", list(_presses(results, plan)))
+    show("Where the time of a key press goes, ms: medians", list(_parts(results, plan)))
+    show("First cube, from the start of the navigation, ms: median (least–most)", list(_first(results, plan)))
+    show("Bytes, kB: medians", list(_bytes(results, plan)))
+    show("From a move of the pointer to the highlight, ms: median (least–most)", list(_hover(results, plan)))
+    show(f"Python alone, ms: medians of {plan.runs}", list(_python(plan)))
 
 
 def show(title: str, rows: Sequence[Sequence[str]]) -> None:
@@ -124,55 +149,57 @@ def _column(results: Results, shape: Shape, kind: str, name: str, key: str) -> l
     return [sample[key] for sample in results[shape, kind][name] if sample.get(key) is not None]
 
 
-def _presses(results: Results) -> Iterable[list[str]]:
+def _presses(results: Results, plan: Plan) -> Iterable[list[str]]:
     names = [f"{kind}: {name}" if len(kind) == 1 else name for kind, name in KINDS.items()]
     yield ["elements", "faces", *names, "B / A", "B / A by round", "graph stays: A, B"]
-    for shape in (*SHAPES, SLAB):
+    for shape in (*plan.shapes, *plan.slab):
         times = {kind: _column(results, shape, kind, "press", "ms") for kind in KINDS}
         row = [*_size(shape), *(spread(times[kind]) for kind in KINDS)]
         if times["B"]:
-            ratios = [sum(b) / sum(a) for a, b in zip(_by_round(times["A"]), _by_round(times["B"]), strict=True)]
+            ratios = [
+                sum(b) / sum(a) for a, b in zip(_by_round(times["A"], plan), _by_round(times["B"], plan), strict=True)
+            ]
             row.append(f"{median(times['B']) / median(times['A']):.1f}")
             row.append(f"{median(ratios):.1f} ({min(ratios):.1f}–{max(ratios):.1f})")
             row.append(", ".join("yes" if all(_column(results, shape, k, "press", "same")) else "no" for k in "AB"))
         yield row + ["–"] * (2 + len(KINDS) + 3 - len(row))
 
 
-def _by_round(times: list[float]) -> list[list[float]]:
-    return [times[first : first + PRESSES] for first in range(0, len(times), PRESSES)]
+def _by_round(times: list[float], plan: Plan) -> list[list[float]]:
+    return [times[first : first + plan.presses] for first in range(0, len(times), plan.presses)]
 
 
-def _parts(results: Results) -> Iterable[list[str]]:
+def _parts(results: Results, plan: Plan) -> Iterable[list[str]]:
     yield ["elements", "page", "until the data arrive", "until Plotly.react", "Plotly.react", "then until drawn", "all"]
-    for shape in SHAPES:
+    for shape in plan.shapes:
         for kind in ("A", "B", "lab"):
             parts = [_column(results, shape, kind, "press", key) for key in PARTS]
             yield [_size(shape)[0], KINDS[kind], *(f"{median(part):.0f}" if part else "–" for part in parts)]
 
 
-def _first(results: Results) -> Iterable[list[str]]:
+def _first(results: Results, plan: Plan) -> Iterable[list[str]]:
     kinds = ("A", "B", "lab")
     yield ["elements", *(f"{KINDS[kind]}, {cache}" for kind in kinds for cache in ("cold", "warm")), "canvas A, lab"]
-    for shape in SHAPES:
+    for shape in plan.shapes:
         times = [spread(_column(results, shape, kind, cache, "ms")) for kind in kinds for cache in ("cold", "warm")]
         canvases = "; ".join(results[shape, kind]["canvas"][0] for kind in ("A", "lab"))
         yield [_size(shape)[0], *times, canvases]
 
 
-def _bytes(results: Results) -> Iterable[list[str]]:
+def _bytes(results: Results, plan: Plan) -> Iterable[list[str]]:
     kinds = ("A", "B", "lab")
     cases = [("cold", "http", "HTTP, cold"), ("warm", "http", "HTTP, warm"), ("cold", "socket", "websocket, at first")]
     cases.append(("press", "socket", "websocket, a change"))
     yield ["elements", "page", *(words for _, _, words in cases)]
-    for shape in SHAPES:
+    for shape in plan.shapes:
         for kind in kinds:
-            sizes = [median(_column(results, shape, kind, name, key)) / 1000 for name, key, _ in cases]
-            yield [_size(shape)[0], KINDS[kind], *(f"{size:,.0f}" for size in sizes)]
+            sizes = [_column(results, shape, kind, name, key) for name, key, _ in cases]
+            yield [_size(shape)[0], KINDS[kind], *(f"{median(size) / 1000:,.0f}" if size else "–" for size in sizes)]
 
 
-def _hover(results: Results) -> Iterable[list[str]]:
+def _hover(results: Results, plan: Plan) -> Iterable[list[str]]:
     yield ["elements", "page", "drawing commands sent", "next frame, drawing finished", "moves"]
-    for shape in (*SHAPES, SLAB):
+    for shape in (*plan.shapes, *plan.slab):
         for kind in ("A", "lab"):
             times = [_column(results, shape, kind, "hover", key) for key in ("drawn", "done")]
             if not times[0]:
@@ -180,10 +207,10 @@ def _hover(results: Results) -> Iterable[list[str]]:
             yield [_size(shape)[0], KINDS[kind], *map(spread, times), str(len(times[0]))]
 
 
-def _python() -> Iterable[list[str]]:
+def _python(plan: Plan) -> Iterable[list[str]]:
     yield ["elements", "tensor and result", "figure", "figure to JSON", "data for the highlights"]
     scheme = get_scheme("batch")
-    for shape in (*SHAPES, SLAB):
+    for shape in (*plan.shapes, *plan.slab):
         x = SAMPLES["uneven"].make(shape, 0)
         result, levels = normalize(x, scheme), cube.value_levels(x)
         figure = cube.cube_figure(shape, "folded", *levels, ("", "", ""))
@@ -192,16 +219,16 @@ def _python() -> Iterable[list[str]]:
             lambda shape=shape, levels=levels: cube.cube_figure(shape, "folded", *levels, ("", "", "")),
             figure.to_json,
             lambda shape=shape, x=x, result=result: cube.hover_data(
-                shape, "folded", scheme.field, scheme.summation, x, result.xhat
+                shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat]
             ),
         ]
-        yield [_size(shape)[0], *(f"{_timed(step):.1f}" for step in steps)]
+        yield [_size(shape)[0], *(f"{_timed(step, plan.runs):.1f}" for step in steps)]
 
 
-def _timed(step: Callable) -> float:
-    """Median of nine runs in ms."""
+def _timed(step: Callable, runs: int) -> float:
+    """Median of some runs in ms."""
     times = []
-    for _ in range(9):
+    for _ in range(runs):
         begin = perf_counter()
         step()
         times.append((perf_counter() - begin) * 1000)

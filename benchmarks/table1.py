@@ -65,7 +65,7 @@ CASES = {
     "batch": tuple(Case(batch=batch) for batch in (16, 32, 128)),
     "number of networks": (*(Case(schemes=ALL[:n]) for n in (1, 3, 6, len(ALL))), Case("conv", ALL, width=8)),
 }
-QUICK = {"smoke test": (Case(schemes=ALL, width=6, batch=8), Case("conv", ALL, width=6, batch=8))}
+SMALLEST = {"the smallest": (Case(schemes=ALL, width=6, batch=8), Case("conv", ALL, width=6, batch=8))}
 
 
 class Affine(nn.Module):
@@ -273,7 +273,7 @@ class Clock(TorchFunctionMode):
 
     def _part(self, operation: str, file: str, function: str) -> str:
         products, normalization, loss, rest, update, batches = self.PARTS
-        if operation in ("matmul", "__matmul__", "bmm", "new_empty") and function in ("gradients", "_each_scheme"):
+        if function == "_each_scheme" or (operation == "matmul" and function == "gradients"):
             return products
         if file.endswith("gradient.py") or function in ("forward", "backward", "_each", "_rounded"):
             return normalization
@@ -297,6 +297,11 @@ def profile(case: Case, steps: int, rounds: int) -> dict[str, float]:
         spent = clock.seconds if number % 2 else {"all": perf_counter() - begin}
         for part, seconds in spent.items():
             found[part].append(seconds * 1000)
+    missed = [part for part, values in found.items() if not all(values)]
+    if missed:
+        raise SystemExit(
+            f"No time for {', '.join(missed)}: Clock tells parts by names of functions; have they changed?"
+        )
     return {part: median(values[1:]) for part, values in found.items()}
 
 
@@ -350,7 +355,7 @@ def main() -> None:
     """Measure and print tables for benchmarks/README.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="a smoke test: small, 5 steps, one round")
+    parser.add_argument("--smallest", action="store_true", help="two steps of small networks: does it run to its end?")
     parser.add_argument(
         "--threads", type=int, nargs="+", default=[1, 2], help="of the paper's schemes; the rest has one"
     )
@@ -360,7 +365,9 @@ def main() -> None:
         print("There is no CUDA device here; nothing was measured.")
         return
     warnings.filterwarnings("ignore", message="(?s).*batching rule")  # of torch.func, about weight_norm
-    groups, steps, rounds = (QUICK, 5, 1) if options.quick else (CASES, 100, options.rounds)
+    groups, steps, rounds, threads = CASES, 100, options.rounds, options.threads
+    if options.smallest:
+        groups, steps, rounds, threads = SMALLEST, 2, 1, [1]
     on_cpu = options.device == "cpu"
     name = "" if on_cpu else f", {torch.cuda.get_device_name()}"
     print(f"{os.cpu_count()} cores, {platform.machine()}{name}, load {os.getloadavg()[0]:.1f} at the start;")
@@ -368,8 +375,8 @@ def main() -> None:
         f"Python {platform.python_version()}, torch {torch.__version__}; {steps} steps, float64, SGD, {rounds} rounds."
     )
     for number, (title, cases) in enumerate(groups.items()):
-        threads = options.threads if on_cpu and number == 0 else (1,)
-        show(title, comparison(cases, threads, options.device, steps, rounds))
+        counts = threads if on_cpu and number == 0 else (1,)
+        show(title, comparison(cases, counts, options.device, steps, rounds))
         if on_cpu and number == 0:
             show("where the engine's time goes", parts(cases, steps, rounds))
 

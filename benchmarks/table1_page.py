@@ -33,6 +33,10 @@ WATCH = """() => {
 }"""
 
 
+STEPS = 3
+"""Steps of δ in a visit."""
+
+
 def visit(chromium: Browser, url: str) -> tuple[Page, dict]:
     """Open the page; when the grid was there, and when it was trained."""
     page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
@@ -58,21 +62,23 @@ def main() -> None:
     """Print a table for benchmarks/README.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--smallest", action="store_true", help="one visit of one step: does it run to its end?")
+    options = parser.parse_args()
+    rounds, steps = (1, 1) if options.smallest else (options.rounds, STEPS)
     with served("app.py") as url, browser() as chromium:
         page, first = visit(chromium, url)
         page.context.close()
-        later, steps = [], []
+        later, followed = [], []
         for _ in range(rounds):
             page, seen = visit(chromium, url)
             later.append(seen)
-            steps += [follow(page) for _ in range(3)]
+            followed += [follow(page) for _ in range(steps)]
             page.context.close()
     print("| what | median, ms | least | most |\n|---|---|---|---|")
     marks = {"title": "Streamlit's own start, up to the title", "grid": "… the grid", "trained": "… trained"}
     rows = {f"first visitor: {words}": [first[mark]] for mark, words in marks.items()}
     rows |= {f"later visitors: {words}": [seen[mark] for seen in later] for mark, words in marks.items()}
-    for what, times in (rows | {"one step of δ: retrained and shown": steps}).items():
+    for what, times in (rows | {"one step of δ: retrained and shown": followed}).items():
         print(f"| {what} | {median(times):.0f} | {min(times):.0f} | {max(times):.0f} |")
 
 

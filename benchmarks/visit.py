@@ -71,11 +71,11 @@ class Visit:
             "frames": times["done"] - reacts[0][1] if reacts else None,
         }
 
-    def hover(self) -> list[dict]:
+    def hover(self, places: int) -> list[dict]:
         """Move the pointer from place to place on the cube; for each that lit another cell, when it was drawn."""
         box = self.page.locator(".st-key-cube .nv-graph").bounding_box()
         found = []
-        for across, down in POINTS:
+        for across, down in POINTS[:places]:
             self.page.evaluate("() => probe.hover()")
             self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
             times = self._result(2)
