@@ -1,6 +1,7 @@
 """How long the cube takes to be drawn: normviz's component against `st.plotly_chart` with the same figure.
 
-`.venv/bin/python benchmarks/cube.py`, a quarter of an hour on a quiet machine. benchmarks/README.md says what is measured.
+`.venv/bin/python benchmarks/cube.py`, a quarter of an hour on a quiet machine; benchmarks/README.md says what is
+measured.
 """
 
 import argparse

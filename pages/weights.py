@@ -4,12 +4,13 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.ui.link import arriving, current_theme, opened
+from normviz.ui.player import stop
 from normviz.weights import state as page
-from normviz.weights.controls import choose, controls, pause
+from normviz.weights.controls import choose, controls
 from normviz.weights.panels import PANELS, TITLE
 
 if arriving(page.PAGE):
-    pause()
+    stop(page.PREFIX)
 with opened(page.PAGE, page.PARAMS, page.has, TITLE) as view:
     controls(view)
 choose()

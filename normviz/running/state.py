@@ -17,6 +17,7 @@ from normviz.running.stream import (
     trace,
 )
 from normviz.ui.link import View, params
+from normviz.ui.player import SPEEDS
 from normviz.ui.settings import Controls
 
 PAGE = "running"
@@ -36,7 +37,6 @@ WRONG = {
     "train": "eval() forgotten",
     "shift": "Shifted test data",
 }
-PACES = (1, 2, 5, 10)
 MOST_DEVICES = 8
 NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
@@ -58,7 +58,7 @@ class Page(Setting):
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
     unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
     step: int = whole(60, 0, STEPS)
-    pace: int = among(1, PACES)
+    pace: int = among(1, SPEEDS)
     panel: str = choice("bias", PANELS)
     devices: int = whole(4, 1, lambda given: min(MOST_DEVICES, given["batch"]))
     wrong: str = choice("one", WRONG)

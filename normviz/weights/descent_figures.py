@@ -119,3 +119,8 @@ def by_step(
     figure.update_xaxes(title={"text": "step", "standoff": 4}, row=rows)
     figure.update_xaxes(dtick=100)
     return finish(figure, colours, {"t": 30, "b": 30, "r": 20}, {"y": -0.13})
+
+
+def line_moved_to(figure: go.Figure, step: int) -> go.Figure:
+    """The figure of `by_step`, now with its line at another step."""
+    return figure.update_shapes(x0=step, x1=step)

@@ -1,5 +1,7 @@
 """What the weights page shows: weight norm under SGD, power iteration and the Lipschitz bound, all schemes."""
 
+from collections.abc import Callable
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -15,14 +17,15 @@ from normviz.describe.wording import gap_text, signed
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after
 from normviz.ui.link import View
-from normviz.weights.controls import player
+from normviz.ui.player import Player
 from normviz.weights.descent import PAIR, PARAMETRIZATIONS, STEPS, Path, Setting, growth_gap, loss, regression
-from normviz.weights.descent_figures import by_step, extent, plane
+from normviz.weights.descent_figures import by_step, extent, line_moved_to, plane
 from normviz.weights.figures import by_place, divided_values, falling_errors, ratio_histograms
-from normviz.weights.state import ITERATIONS, Sampled, gaps_to_torch, paths, sampled, weights_of
+from normviz.weights.state import ITERATIONS, PREFIX, Sampled, gaps_to_torch, paths, sampled, weights_of
 from normviz.weights.weights import (
     FIRST_LAYERS,
     WEIGHT_SCHEMES,
+    PowerIteration,
     compared,
     matrix,
     power_iteration,
@@ -42,21 +45,31 @@ ABOVE = 1 + 1e-9
 def weight_norm_panel(view: View, theme: str) -> None:
     """w = g v/‖v‖ under SGD: the picture, the curves, and what they say."""
     runs = paths(build(Setting, view))
-    player("step", "Step of SGD", STEPS)
-    step, run = view["step"], runs["weight"]
-    left, right = st.columns([4, 5], gap="medium")
-    with left:
-        if view["inputs"] == "plane":
-            _plane(runs, step, view["rate"], theme)
-        else:
-            _pictures(runs, step, theme)
-    with right:
-        _curves(runs, step, theme)
+    picture = _plane(runs, view["rate"], theme) if view["inputs"] == "plane" else partial(_pictures, runs, theme)
+    curves = _curves(runs, theme)
+
+    def show(step: int) -> None:
+        left, right = st.columns([4, 5], gap="medium")
+        with left:
+            picture(step)
+        with right:
+            curves(step)
+        _say(runs, view["rate"], step)
+
+    Player(PREFIX, "step", "Step of SGD", STEPS).show(show)
+    with st.container(horizontal=True, gap="medium"):
+        for name in ("weights", "gradient of g", "gradient of v"):
+            st.latex(WEIGHT_NORM[name], width="content")
+
+
+def _say(runs: dict[str, Path], rate: float, step: int) -> None:
+    """What the runs say at a step."""
+    run = runs["weight"]
     only, scheme = runs["direction"], SCHEMES["weight"]
     now = min(step, STEPS - 1)
     st.markdown(
         f"**‖v‖ only grows**, from {run.lengths[0]:.4g} to {run.lengths[step]:.4g}: a step of SGD is at right angles "
-        f"to v, so ${WEIGHT_NORM['growth']}$, here to {gap_text(growth_gap(run, view['rate']))} in every step. **That "
+        f"to v, so ${WEIGHT_NORM['growth']}$, here to {gap_text(growth_gap(run, rate))} in every step. **That "
         f"damps the steps**: the longer v, the less the same gradient turns it; the first step turned it by "
         f"{run.turned[0]:.2g}°, this one by {run.turned[now]:.2g}°."
     )
@@ -65,50 +78,49 @@ def weight_norm_panel(view: View, theme: str) -> None:
         f"from {run.g[0]:.4g} to {signed(run.g[step])}, the loss to {run.losses[step]:.3g}. With v alone, g stays "
         f"{only.g[step]:.4g}, and the loss is {only.losses[step]:.3g}."
     )
-    with st.container(horizontal=True, gap="medium"):
-        for name in ("weights", "gradient of g", "gradient of v"):
-            st.latex(WEIGHT_NORM[name], width="content")
 
 
-def _plane(runs: dict[str, Path], step: int, rate: float, theme: str) -> None:
-    """v and w in the plane of two principal components."""
+def _plane(runs: dict[str, Path], rate: float, theme: str) -> Callable[[int], None]:
+    """v and w in the plane of two principal components; what comes back shows them at a step."""
     run, plain = runs["weight"], runs["plain"]
     x, y = extent([run.v, run.w, plain.w])
-    grid = np.stack(np.meshgrid(x, y), axis=-1)
-    tracks = {
-        "v": run.v[: step + 1],
-        "w = g v/‖v‖": run.w[: step + 1],
-        PARAMETRIZATIONS["plain"].name: plain.w[: step + 1],
-    }
-    now = min(step, STEPS - 1)
-    along = -run.dv[now] / (np.linalg.norm(run.dv[now]) or 1.0)
-    arrows = {"−∂l/∂v": (run.v[now], run.v[now] + along * 0.16 * (x[-1] - x[0]))}
-    alt = (
-        f"The plane of the weights at step {step}: v at ({run.v[step, 0]:.3g}, {run.v[step, 1]:.3g}), w on its ray at "
-        f"length {abs(run.g[step]):.3g}; the gradient is at right angles to v."
-    )
-    figure = plane(x, y, loss(regression("plane"), grid), tracks, arrows, abs(run.g[step]), theme)
-    plot(figure, "plane", alt, "29rem")
-    st.caption(
-        f"Logistic regression, digit {PAIR[0]} against {PAIR[1]}, on two principal components. Thin lines: equal loss "
-        "of w."
-    )
+    losses = loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
+
+    def show(step: int) -> None:
+        drawn = {"v": run.v, "w = g v/‖v‖": run.w, PARAMETRIZATIONS["plain"].name: plain.w}
+        tracks = {name: points[: step + 1] for name, points in drawn.items()}
+        now = min(step, STEPS - 1)
+        along = -run.dv[now] / (np.linalg.norm(run.dv[now]) or 1.0)
+        arrows = {"−∂l/∂v": (run.v[now], run.v[now] + along * 0.16 * (x[-1] - x[0]))}
+        alt = (
+            f"The plane of the weights at step {step}: v at ({run.v[step, 0]:.3g}, {run.v[step, 1]:.3g}), w on its ray "
+            f"at length {abs(run.g[step]):.3g}; the gradient is at right angles to v."
+        )
+        plot(plane(x, y, losses, tracks, arrows, abs(run.g[step]), theme), "plane", alt, "29rem")
+        st.caption(
+            f"Logistic regression, digit {PAIR[0]} against {PAIR[1]}, on two principal components. Thin lines: equal "
+            "loss of w."
+        )
+
+    return show
 
 
-def _pictures(runs: dict[str, Path], step: int, theme: str) -> None:
+def _pictures(runs: dict[str, Path], theme: str, step: int) -> None:
     """Directions as pictures of 8 × 8 pixels."""
     run, plain = runs["weight"], runs["plain"]
-    images = [(z[step] / np.linalg.norm(z[step])).reshape(SIDE, SIDE) for z in (run.v, plain.v)]
+    v, w = ((each[step] / np.linalg.norm(each[step])).reshape(SIDE, SIDE) for each in (run.v, plain.v))
     alt = f"The directions v/‖v‖ and plain w/‖w‖ at step {step} as pictures of 8 × 8 pixels."
-    plot(before_after(*images, ("v/‖v‖", "plain w/‖w‖"), theme), "pictures", alt, "20rem")
+    plot(before_after(v, w, ("v/‖v‖", "plain w/‖w‖"), theme), "pictures", alt, "20rem")
     st.caption(
         f"Directions as pictures: digit {PAIR[1]} where positive, {PAIR[0]} where negative. Lengths: ‖v‖ = "
         f"{run.lengths[step]:.4g}, g = {signed(run.g[step])}; plain ‖w‖ = {plain.lengths[step]:.4g}."
     )
 
 
-def _curves(runs: dict[str, Path], step: int, theme: str) -> None:
-    def of(values) -> dict[str, np.ndarray]:
+def _curves(runs: dict[str, Path], theme: str) -> Callable[[int], None]:
+    """The curves of the runs; what comes back shows them with a line at a step."""
+
+    def of(values: Callable[[Path], np.ndarray]) -> dict[str, np.ndarray]:
         return {PARAMETRIZATIONS[key].name: values(run) for key, run in runs.items()}
 
     turn, length = "Turned in a step (°)", "g, or plain ‖w‖"
@@ -126,7 +138,8 @@ def _curves(runs: dict[str, Path], step: int, theme: str) -> None:
         f"step falls from {run.turned[0]:.3g} to {run.turned[-1]:.3g} degrees, g ends at {run.g[-1]:.3g}, the loss at "
         f"{run.losses[-1]:.3g}."
     )
-    plot(by_step(panels, (turn,), step, theme), "descent", alt, "33rem")
+    figure = by_step(panels, (turn,), 0, theme)  # to build it takes far longer than to move its line
+    return lambda step: plot(line_moved_to(figure, step), "descent", alt, "33rem")
 
 
 def _smooth(values: np.ndarray) -> np.ndarray:
@@ -139,17 +152,16 @@ def _smooth(values: np.ndarray) -> np.ndarray:
 def spectral_panel(view: View, theme: str) -> None:
     """Power iteration by step, and the Lipschitz bound on pairs."""
     w = weights_of(view["layer"], view["trained"], view["seed"])
-    player("iteration", "Step of the power iteration", ITERATIONS)
-    _power(w, view, theme)
+    iteration = Player(PREFIX, "iteration", "Step of the power iteration", ITERATIONS, "iteration_pace")
+    iteration.show(partial(_power, power_iteration(matrix(w), ITERATIONS, view["seed"]), theme))
     _bound(w, view, theme)
     with st.container(horizontal=True, gap="medium"):
         for formula in notation.formulas(SCHEMES["spectral"]):
             st.latex(formula.latex, width="content")
 
 
-def _power(w: np.ndarray, view: View, theme: str) -> None:
+def _power(run: PowerIteration, theme: str, step: int) -> None:
     """Singular values over the estimate of a step, and the errors of the steps so far."""
-    step, run = view["iteration"], power_iteration(matrix(w), ITERATIONS, view["seed"])
     sigma, first, ratio = run.sigma[step], run.values[0], run.values[1] / run.values[0]
     left, right = st.columns(2, gap="medium")
     with left:
@@ -261,10 +273,12 @@ def _range(values: np.ndarray) -> str:
 
 def _torch(w: np.ndarray) -> None:
     """The same weights through PyTorch's own parametrizations."""
-    lines = (
-        f"- `{SCHEMES[key].torch.format(layer='layer')}`: {gap_text(gap)}" for key, gap in gaps_to_torch(w).items()
-    )
-    st.markdown("\n".join(("Largest relative difference from the weights that PyTorch makes:", *lines)))
+    lines = ["Largest relative difference from the weights that PyTorch makes:"]
+    for key, gap in gaps_to_torch(w).items():
+        code = SCHEMES[key].torch
+        if code:
+            lines.append(f"- `{code.format(layer='layer')}`: {gap_text(gap)}")
+    st.markdown("\n".join(lines))
 
 
 PANELS = {"norm": weight_norm_panel, "spectral": spectral_panel, "all": all_panel}

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from normviz.core.settings import choice, switch, whole
+from normviz.core.settings import among, choice, switch, whole
 from normviz.ui.link import View, params
+from normviz.ui.player import SPEEDS
 from normviz.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend
 from normviz.weights.weights import (
     FIRST_LAYERS,
@@ -34,9 +35,9 @@ SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm", "all": "Side by sid
 """What the page shows; only that is computed."""
 
 BELONGS = {
-    **dict.fromkeys(("inputs", "rate", "start", "batch", "step"), ("norm",)),
+    **dict.fromkeys(("inputs", "rate", "start", "batch", "step", "pace"), ("norm",)),
     **dict.fromkeys(("layer", "trained"), ("spectral", "all")),
-    **dict.fromkeys(("iteration", "relu"), ("spectral",)),
+    **dict.fromkeys(("iteration", "iteration_pace", "relu"), ("spectral",)),
     "torch": ("all",),
 }
 """Where a value means something; one that is not here does everywhere."""
@@ -48,11 +49,13 @@ class Page(Setting):
 
     show: str = choice("norm", SHOWN)
     step: int = whole(30, 0, STEPS)
+    pace: int = among(5, SPEEDS)
     layer: str = choice("dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer")
     trained: int = whole(
         200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )
     iteration: int = whole(ITERATIONS, 0, ITERATIONS)
+    iteration_pace: int = among(2, SPEEDS)
     relu: bool = switch(False, label="ReLU behind the layer")
     torch: bool = switch(False, label="Compare with PyTorch")
 

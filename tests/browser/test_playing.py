@@ -1,109 +1,252 @@
-"""The stream of the training and inference page in a browser: it plays in place, and stops when the page is left."""
+"""The player in a browser, on every page that has one: it plays in place, and stops when the page is left."""
+
+from dataclasses import dataclass
 
 import pytest
 from patience import LIMIT, settle, soon
 from playwright.sync_api import expect
 
-PLACE = """() => [
-    Number(document.querySelector('input[aria-label="Batches seen"]').value),
-    document.querySelector('.st-key-stream .js-plotly-plot').data[3].x[0],
-]"""
-WATCH = """() => {
-    window.kept = ['stream', 'effect'].map((key) => document.querySelector(`.st-key-${key} .js-plotly-plot`));
-    window.heights = new Set();
-    window.places = [];
-    window.watching = true;
-    const main = document.querySelector('[data-testid=stMain]');
-    const place = () => document.querySelector('.st-key-stream .js-plotly-plot').data[3].x[0];
+
+@dataclass(frozen=True)
+class Played:
+    """What plays.
+
+    Attributes:
+        link: of a page where it stands at `start`.
+        label: of its slider; `name`: of its position in the link.
+        figures: the keys of those that are drawn at the position, the last of which tells it: `place`, of its graph.
+        others: the keys of the page's other figures.
+        control: what to press so that the whole page is run, and what then shows that it was.
+    """
+
+    link: str
+    name: str
+    label: str
+    start: int
+    figures: tuple[str, ...]
+    place: str
+    others: tuple[str, ...]
+    control: tuple[str, str]
+
+
+PLAYED = {
+    "stream": Played(
+        "running?step=20", "step", "Batches seen", 20, ("stream",), "gd.data[3].x[0]", ("effect",),
+        ("Noise", "text=The scatter of μ falls"),
+    ),
+    "descent": Played(
+        "weights?step=20&pace=1", "step", "Step of SGD", 20, ("plane", "descent"), "gd.layout.shapes[0].x0", (),
+        ("64 pixels", ".st-key-pictures .nv-plot[data-drawn]"),
+    ),
+    "power": Played(
+        "weights?show=spectral&iteration=2&iteration_pace=1", "iteration", "Step of the power iteration", 2,
+        ("divided", "power"), "gd._fullData.at(-1).x.length - 1", ("ratios", "slopes"),
+        ("ReLU behind the layer", "text=f: layer and ReLU"),
+    ),
+}  # fmt: skip
+WATCH = """([figures, others]) => {
+    const graph = (key) => document.querySelector(`.st-key-${key} .js-plotly-plot`);
+    const main = document.querySelector('[data-testid=stMain]'), keys = [...figures, ...others];
+    const tops = () => keys.map((key) => graph(key)?.getBoundingClientRect().top);
+    const drawn = () => keys.map((key) => Number(graph(key)?.closest('.nv-plot').dataset.drawn));
+    const graphs = keys.map(graph), before = drawn(), layouts = new Set(), places = [];
+    let watching = true;
     const look = () => {
-        heights.add(main.scrollHeight);
+        layouts.add([main.scrollHeight, ...tops()].join(' '));
         places.push(place());
         if (watching) requestAnimationFrame(look);
     };
     look();
+    window.seen = () => {
+        watching = false;
+        return { same: keys.every((key, k) => graph(key) === graphs[k]), drawn: drawn().map((n, k) => n - before[k]),
+                 layouts: [...layouts], places };
+    };
 }"""
-SEEN = """() => { watching = false; return [
-    ['stream', 'effect'].every((key, k) => kept[k] === document.querySelector(`.st-key-${key} .js-plotly-plot`)),
-    kept.map((graph) => Number(graph.closest('.nv-plot').dataset.drawn)), [...heights],
-]; }"""
+
+
+class Played_page:  # noqa: N801
+    """A page with a player in it, open in a browser."""
+
+    def __init__(self, page, url, played):
+        self.page, self.played = page, played
+        page.add_init_script(
+            f"window.place = () => {{ const gd = document.querySelector('.st-key-{played.figures[-1]} "
+            f".js-plotly-plot'); return Number({played.place}); }}"
+        )
+        page.goto(f"{url}/{played.link}")
+        self.drawn()
+
+    def drawn(self):
+        for key in self.played.figures + self.played.others:
+            self.page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
+        settle(self.page)
+
+    @property
+    def slider(self):
+        return self.page.locator(f'input[aria-label="{self.played.label}"]').first
+
+    def button(self, name):
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def press(self, name):
+        self.button(name).click()
+
+    def place(self):
+        return self.page.evaluate("place()")
+
+    def wait_beyond(self, place):
+        self.page.wait_for_function("at => place() > at", arg=place)
+
+    def watch(self):
+        self.page.evaluate(WATCH, [self.played.figures, self.played.others])
+
+    def stands_still(self):
+        """Where it stands, once slider, picture and link agree and a second and a half change nothing."""
+
+        def still():
+            settle(self.page)
+            before = self.place()
+            self.page.wait_for_timeout(1500)
+            return self.place() == before == int(self.slider.input_value()) and self.slider.is_enabled()
+
+        soon(self.page, still)
+        self.page.wait_for_url(f"**{self.played.name}={self.place()}*")
+        return self.place()
 
 
 @pytest.fixture
-def page(server, context):
+def opened(server, context):
     page = context.new_page()
     page.set_default_timeout(LIMIT)
-    page.goto(f"{server}/running?step=20")
-    for key in ("stream", "effect"):
-        page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
-    settle(page)
-    yield page
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield lambda name: Played_page(page, server, PLAYED[name])
     page.close()
+    assert not errors, errors
 
 
-def press(page, name):
-    page.get_by_role("button", name=name, exact=True).click()
+@pytest.mark.parametrize("name", PLAYED)
+def test_it_plays_in_place_and_pauses(opened, name):
+    shown = opened(name)
+    shown.watch()
+    shown.button("Play").focus()
+    shown.page.keyboard.press("Enter")
+    shown.wait_beyond(shown.played.start + 4)
+    expect(shown.slider).to_be_disabled()
+    seen = shown.page.evaluate("seen()")
+    assert seen["same"]
+    count = len(shown.played.figures)
+    assert min(seen["drawn"][:count]) >= 4
+    assert max(seen["drawn"][count:], default=0) <= 1  # of the run of the whole page that starts it
+    assert len(seen["layouts"]) == 1
+    assert seen["places"] == sorted(seen["places"])
+    expect(shown.button("Pause")).to_be_focused()
+    shown.page.keyboard.press("Enter")
+    place = shown.stands_still()
+    assert place > shown.played.start + 4
+    shown.press("Step")
+    soon(shown.page, lambda: shown.stands_still() == place + 1)
+    shown.slider.focus()
+    shown.page.keyboard.press("ArrowLeft")
+    soon(shown.page, lambda: shown.stands_still() == place)
+    assert shown.page.evaluate("seen()")["same"]
 
 
-def wait_beyond(page, place):
-    page.wait_for_function("place => document.querySelector('.st-key-stream .js-plotly-plot').data[3].x[0] > place",
-                           arg=place)  # fmt: skip
-
-
-def stands_still(page):
-    """Where it stands, once slider and curve agree and a second and a half change nothing."""
-
-    def still():
-        settle(page)
-        place = page.evaluate(PLACE)
-        page.wait_for_timeout(1500)
-        return page.evaluate(PLACE) == place and place[0] == place[1]
-
-    soon(page, still)
-    return page.evaluate(PLACE)[0]
-
-
-def test_it_plays_in_place_and_pauses(page):
-    drawn = page.evaluate("() => Number(document.querySelector('.st-key-effect .nv-plot').dataset.drawn)")
-    page.evaluate(WATCH)
-    press(page, "Play")
-    wait_beyond(page, 24)
-    same, (stream, effect), heights = page.evaluate(SEEN)
-    assert same
-    assert stream > 4
-    assert effect <= drawn + 1  # of the run of the whole page that starts it
-    assert len(heights) == 1
-    press(page, "Pause")
-    place = stands_still(page)
-    assert place > 24
-    page.wait_for_url(f"**step={place}")
-    press(page, "Step")
-    soon(page, lambda: stands_still(page) == place + 1)
-    page.locator('input[aria-label="Batches seen"]').focus()
-    page.keyboard.press("ArrowLeft")
-    soon(page, lambda: stands_still(page) == place)
-
-
-def test_a_control_keeps_the_place_while_it_plays(page):
-    press(page, "Play")
-    wait_beyond(page, 22)
-    page.evaluate(WATCH)
-    page.get_by_text("Noise", exact=True).click()
-    page.wait_for_selector("text=The scatter of μ falls")
-    wait_beyond(page, page.evaluate(PLACE)[1])
-    press(page, "Pause")
-    stands_still(page)
-    places = page.evaluate("() => { watching = false; return places; }")
+@pytest.mark.parametrize("name", PLAYED)
+def test_a_control_keeps_the_place_while_it_plays(opened, name):
+    shown = opened(name)
+    shown.press("Play")
+    shown.wait_beyond(shown.played.start + 2)
+    control, proof = shown.played.control
+    places = [shown.place()]
+    shown.page.get_by_text(control, exact=True).click()
+    shown.page.wait_for_selector(proof)
+    if name == "descent":  # the pictures have taken the place of the plane
+        shown.page.wait_for_selector(".st-key-descent .nv-plot[data-drawn]")
+    shown.watch()
+    shown.wait_beyond(shown.place())
+    shown.press("Pause")
+    shown.stands_still()
+    places += shown.page.evaluate("seen()")["places"]
     assert places[0] < places[-1]
     assert places == sorted(places)  # never back to where it had started
 
 
-def test_it_stops_when_the_page_is_left(page):
-    press(page, "Play")
-    wait_beyond(page, 22)
-    page.get_by_role("link", name="Tensor lab").click()
-    page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
-    page.wait_for_timeout(1000)
-    page.go_back()
-    page.wait_for_selector(".st-key-stream .nv-plot[data-drawn]")
-    expect(page.get_by_role("button", name="Play", exact=True)).to_have_count(1)
-    stands_still(page)
+BUSY = """button => {
+    for (const end = performance.now() + 700; performance.now() < end;);  // a tick is due now, and goes out first
+    button.click();
+}"""
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_a_press_counts_once_in_a_busy_browser(opened, name):
+    shown = opened(name)
+    shown.press("Play")
+    shown.wait_beyond(shown.played.start + 2)
+    shown.button("Pause").evaluate(BUSY)
+    assert shown.stands_still() > shown.played.start + 2
+
+
+def test_zoom_stays_while_it_plays(opened):
+    shown = opened("stream")
+    box = shown.page.locator(".st-key-stream .nsewdrag").first.bounding_box()
+    spots = [(box["x"] + f * box["width"], box["y"] + f * box["height"]) for f in (0.2, 0.5, 0.8)]
+    shown.page.mouse.move(*spots[0])
+    shown.page.mouse.down()
+    for spot in spots[1:]:
+        shown.page.mouse.move(*spot)
+    shown.page.mouse.up()
+    axes = "document.querySelector('.st-key-stream .js-plotly-plot')._fullLayout"
+    ranges = f"() => [{axes}.xaxis.range, {axes}.yaxis.range]"
+    soon(shown.page, lambda: shown.page.evaluate(ranges)[0][0] > 10)
+    zoomed = shown.page.evaluate(ranges)
+    shown.press("Play")
+    shown.wait_beyond(23)
+    assert shown.page.evaluate(ranges) == zoomed
+    shown.press("Pause")
+    shown.stands_still()
+    assert shown.page.evaluate(ranges) == zoomed
+
+
+def test_at_the_end_it_stands_still_and_plays_anew(opened, server):
+    shown = opened("power")
+    shown.page.goto(f"{server}/weights?show=spectral&iteration=35&iteration_pace=5")
+    shown.drawn()
+    shown.press("Play")
+    expect(shown.button("Pause")).to_have_count(1)
+    expect(shown.button("Play")).to_have_count(1)
+    expect(shown.slider).to_be_enabled()
+    expect(shown.slider).to_have_value("40")
+    shown.page.wait_for_url("**/weights?show=spectral&iteration_pace=5")  # the end is the default, and left out
+    shown.press("Play")
+    shown.page.wait_for_function("() => place() < 35")
+    shown.press("Pause")
+    assert shown.stands_still() < 40
+
+
+def test_it_stops_when_the_page_is_left(opened):
+    shown = opened("stream")
+    shown.press("Play")
+    shown.wait_beyond(22)
+    shown.page.get_by_role("link", name="Tensor lab").click()
+    shown.page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+    shown.page.wait_for_timeout(1000)
+    shown.page.go_back()
+    shown.page.wait_for_selector(".st-key-stream .nv-plot[data-drawn]")
+    expect(shown.button("Play")).to_have_count(1)
+    shown.stands_still()
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_on_a_phone_all_buttons_stand_in_one_row(opened, name):
+    shown = opened(name)
+    shown.page.set_viewport_size({"width": 390, "height": 844})
+    soon(shown.page, lambda: shown.button("Play").bounding_box()["width"] < 200)
+    for first in ("Play", "Pause"):
+        boxes = [shown.button(label).bounding_box() for label in (first, "Back", "Step", "Reset")]
+        assert len({box["y"] for box in boxes}) == 1
+        assert boxes[-1]["x"] + boxes[-1]["width"] <= 390
+        if first == "Play":
+            shown.press("Play")
+            expect(shown.button("Pause")).to_have_count(1)

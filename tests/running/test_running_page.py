@@ -9,13 +9,12 @@ from lab_page import numbers, open_lab, plots, sound, texts, traces
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.describe.wording import decimals
 from normviz.running import effects as running_effects
-from normviz.running import player as running_stream
 from normviz.running import stream as running
 from normviz.running.figures import Curve, Followed, Panel, panels_figure, stream_figure, strips
-from normviz.running.player import PLAYING
-from normviz.running.state import PACES, PANELS, PARAMS, PREFIX, WRONG, averages_of, setting_of
-from normviz.running.stream import CONVENTIONS, STEPS, UNITS, Setting
+from normviz.running.state import PANELS, PARAMS, PREFIX, WRONG, averages_of, setting_of
+from normviz.running.stream import CONVENTIONS, UNITS, Setting
 from normviz.ui.palette import THEMES
+from normviz.ui.player import SPEEDS
 
 SCRIPT = "pages/running.py"
 VIEWS = [{"panel": panel} for panel in PANELS if panel != "wrong"] + [{"panel": "wrong", "wrong": w} for w in WRONG]
@@ -31,11 +30,18 @@ def view_of(at):
 
 
 def press(at, name):
-    return sound(at.button(key=PREFIX + name).click().run())
+    return sound(next(button for button in at.button if button.label == name).click().run())
 
 
 def step_of(at):
-    return at.session_state[PREFIX + "step"]
+    """Where the stream is: in the session, and on its slider."""
+    slider = next(slider for slider in at.slider if slider.label == "Batches seen")
+    assert slider.value == at.session_state[PREFIX + "step"]
+    return slider.value
+
+
+def plays(at):
+    return at.button[0].label == "Pause"
 
 
 def test_the_stream_shows_the_core_up_to_the_position():
@@ -77,8 +83,8 @@ def test_before_the_first_batch():
 def test_every_control_is_offered():
     at = open_page(panel="shards")
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider]
-    offered = {widget.key.removeprefix(PREFIX) for widget in widgets}
-    assert offered == {param.name for param in PARAMS} - {"step", "wrong"} | {"slider"}
+    offered = {widget.key.removeprefix(PREFIX) for widget in widgets if widget.label != "Batches seen"}
+    assert offered == {param.name for param in PARAMS} - {"step", "wrong"}
     assert "wrong" in {widget.key.removeprefix(PREFIX) for widget in open_page(panel="wrong").button_group}
 
 
@@ -95,55 +101,43 @@ def test_both_conventions_keep_one_average_of_the_mean():
 def test_step_back_and_reset():
     at = open_page(step="199")
     for name, expected in (("Step", 200), ("Step", 200), ("Back", 199), ("Reset", 0), ("Back", 0), ("Step", 1)):
-        at = press(at, f"move {name}")
+        at = press(at, name)
         assert step_of(at) == expected
-        assert at.slider(key=running_stream.SLIDER).value == expected
-    at = sound(at.slider(key=running_stream.SLIDER).set_value(77).run())
+        assert at.query_params["step"] == str(expected)
+    at = sound(at.slider[0].set_value(77).run())
     assert step_of(at) == 77
     assert at.query_params["step"] == "77"
     assert len(numbers(traces(at, "stream")[0]["y"])) == 77
 
 
 def test_a_view_control_keeps_the_place_also_while_it_plays():
-    at = press(open_page(step="30"), "play")
-    assert at.session_state[PLAYING]
+    at = press(open_page(step="30"), "Play")
     for name, value in (("unit", 2), ("panel", "noise"), ("framework", "keras"), ("share", 0.01), ("drift", 3.0)):
         at.session_state[PREFIX + name] = value
         at = sound(at.run())
-        assert at.session_state[PLAYING]
-        assert step_of(at) == 30
-    at = press(at, "play")
-    assert not at.session_state[PLAYING]
-    assert step_of(at) == 30
+        assert (step_of(at), plays(at)) == (30, True)
+    at = press(at, "Pause")
+    assert (step_of(at), plays(at)) == (30, False)
 
 
 def test_the_page_stands_still_when_it_is_opened_again():
-    at = press(open_page(), "play")
+    at = press(open_page(), "Play")
+    assert plays(at)
     at.session_state["page"] = "lab"  # another page has been looked at
     at = sound(at.run())
-    assert not at.session_state[PLAYING]
-    assert step_of(at) == 60
+    assert (step_of(at), plays(at)) == (60, False)
 
 
-@pytest.fixture
-def state(monkeypatch):
-    held = {PLAYING: True, PREFIX + "step": 195, PREFIX + "pace": 2, PREFIX + "looked": 100.0}
-    monkeypatch.setattr(running_stream.st, "session_state", held)
-    return held
-
-
-def test_the_stream_advances_by_the_clock_and_stops_at_its_end(state):
-    assert not running_stream.advance(100.0 + running_stream.TICK / 3)  # a run of the page in between is no tick
-    assert state[PREFIX + "step"] == 195
-    now, found = 100.0, []
-    for _ in range(4):
-        now += running_stream.TICK
-        found.append((running_stream.advance(now), state[PREFIX + "step"], state[PLAYING]))
-    assert found == [(False, 197, True), (False, 199, True), (True, 200, False), (False, 200, False)]
-    running_stream.toggle()
-    assert (state[PREFIX + "step"], state[PLAYING]) == (0, True)  # at the end, play starts over
-    running_stream.move(1)
-    assert (state[PREFIX + "step"], state[PLAYING]) == (1, False)
+def test_the_stream_ends_where_the_core_does():
+    seen = running.trace(Setting())
+    end = len(seen.mean)
+    averages = running.running_averages(seen.mean, seen.variance, Setting().count, CONVENTIONS["pytorch"], 0.1)
+    for step in (end - 1, end, end + 1):
+        at = press(open_page(step=str(step)), "Step")
+        assert (step_of(at), at.slider[0].max) == (end, end)
+        assert at.table[0].value.columns[0] == f"Batch {end}"
+        assert (len(numbers(traces(at, "stream")[0]["y"])), traces(at, "stream")[3]["x"]) == (end, [end])
+        assert numbers(traces(at, "stream")[2]["y"])[-1] == averages.mean[-1, 0]
 
 
 @pytest.mark.parametrize("link", VIEWS, ids=lambda link: " ".join(link.values()))
@@ -214,7 +208,7 @@ def test_a_bad_link_is_mended_with_a_note():
     at = open_page(batch="1000", layer="cnov", pace="4", devices="99", panel="shards")
     assert "batch = 1000 became 128" in at.info[0].value
     assert "layer = cnov became conv" in at.info[0].value
-    assert at.session_state[PREFIX + "pace"] in PACES
+    assert at.session_state[PREFIX + "pace"] in SPEEDS
 
 
 @settings(max_examples=12)
@@ -255,7 +249,3 @@ def test_strips_stand_in_order():
     assert [trace.name for trace in figure.data] == ["first", "second"]
     assert figure.layout.yaxis.autorange == "reversed"
     assert set(figure.data[1].y) == {"second"}
-
-
-def test_the_stream_ends_where_the_core_does():
-    assert traces(open_page(step=str(STEPS)), "stream")[3]["x"] == [STEPS]

@@ -13,7 +13,7 @@ from normviz.core.schemes import SCHEMES
 from normviz.describe import notation
 from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
-from normviz.weights import controls as weights_controls
+from normviz.ui.player import TICK
 from normviz.weights.descent import INPUTS, PARAMETRIZATIONS, STEPS, Setting, descend
 from normviz.weights.state import BELONGS, ITERATIONS, PARAMS, PREFIX, SHOWN, has
 from normviz.weights.weights import (
@@ -37,6 +37,21 @@ EVERY_PLAYER = pytest.mark.parametrize("name", LAST)
 
 def open_page(**link):
     return open_lab(SCRIPT, **link)
+
+
+def press(at, name):
+    return sound(next(button for button in at.button if button.label == name).click().run())
+
+
+def place(at, name):
+    """Where the steps are: in the session, and on their slider."""
+    (slider,) = at.slider
+    assert slider.value == value(at, name)
+    return slider.value
+
+
+def plays(at):
+    return at.button[0].label == "Pause"
 
 
 def value(at, name):
@@ -67,7 +82,10 @@ def test_every_control_that_means_something_is_offered(show):
     at = open_page(show=show)
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle]
     expected = {param.name for param in PARAMS if has({"show": show}, param.name)}
-    assert {widget.key.removeprefix(PREFIX) for widget in widgets} == expected
+    sliders = [slider.label for slider in at.slider]
+    assert sliders == {"norm": ["Step of SGD"], "spectral": ["Step of the power iteration"], "all": []}[show]
+    offered = {widget.key.removeprefix(PREFIX) for widget in widgets if widget.label not in sliders}
+    assert offered | {name for name in LAST if LAST[name][0] == show} == expected
 
 
 def test_every_value_belongs_somewhere():
@@ -179,80 +197,68 @@ def test_step_moves_by_one_and_stays_at_the_end(name):
     show, last = LAST[name]
     at = open_page(show=show, **{name: str(last - 1)})
     for _ in range(2):
-        at = sound(at.button(key=f"next {name}").click().run())
-        assert value(at, name) == last
+        at = press(at, "Step")
+        assert place(at, name) == last
     defaults, _ = clean(PARAMS, {})
     held = {"show": show, name: last}
     assert at.query_params == {key: str(given) for key, given in held.items() if given != defaults[key]}
 
 
 @EVERY_PLAYER
-def test_play_starts_anew_from_the_end_and_pause_keeps_the_place(name):
+def test_what_is_shown_is_the_step_of_the_slider(name):
     show, _ = LAST[name]
-    at = open_page(show=show, **{name: str(LAST[name][1])})
-    assert at.button(key=f"play {name}").label == "Play"
-    at = sound(at.button(key=f"play {name}").click().run())
-    assert value(at, name) == 0
-    assert at.button(key=f"play {name}").label == "Pause"
+    at = sound(open_page(show=show).slider[0].set_value(13).run())
+    for button, step in (("Back", 12), ("Reset", 0), ("Step", 1)):
+        at = press(at, button)
+        assert (place(at, name), at.query_params[name]) == (step, str(step))
+        if name == "step":
+            run = descend(PARAMETRIZATIONS["weight"], Setting())
+            assert f"from 1 to {run.lengths[step]:.4g}:" in said(at)
+            shapes = json.loads(plots(at)["descent"]["figure"])["layout"]["shapes"]
+            assert {shape[end] for shape in shapes for end in ("x0", "x1")} == {step}
+        else:
+            assert f"Step {step}: the estimate" in said(at)
+
+
+@EVERY_PLAYER
+def test_play_starts_anew_from_the_end_and_pause_keeps_the_place(name):
+    show, last = LAST[name]
+    at = open_page(show=show, **{name: str(last)})
+    assert not plays(at)
+    at = press(at, "Play")
+    assert (place(at, name), plays(at)) == (0, True)
     at.session_state[PREFIX + name] = 9
-    at = sound(at.button(key=f"play {name}").click().run())
-    assert (value(at, name), at.button(key=f"play {name}").label) == (9, "Play")
-    at = sound(at.button(key=f"play {name}").click().run())
-    assert (value(at, name), at.button(key=f"play {name}").label) == (9, "Pause")
+    for label in ("Pause", "Play"):
+        at = press(at, label)
+        assert (place(at, name), plays(at)) == (9, label == "Play")
+
+
+@EVERY_PLAYER
+def test_each_player_has_a_speed_at_which_it_takes_some_ten_seconds(name):
+    show, last = LAST[name]
+    pace = {"step": "pace", "iteration": "iteration_pace"}[name]
+    assert 5 <= last / value(open_page(show=show), pace) * TICK <= 15
+    at = open_page(show=show, **{pace: "10"})
+    assert (at.segmented_control(key=PREFIX + pace).value, at.query_params[pace]) == (10, "10")
 
 
 def test_a_control_keeps_the_step_and_leaving_stops_the_play():
-    at = open_page(step="12")
-    at = sound(at.button(key="play step").click().run())
+    at = press(open_page(step="12"), "Play")
     at = sound(at.number_input(key=PREFIX + "seed").set_value(8).run())
     at.session_state[PREFIX + "inputs"] = "pixels"
     at = sound(at.run())
-    assert (value(at, "step"), at.button(key="play step").label) == (12, "Pause")
+    assert (place(at, "step"), plays(at)) == (12, True)
     at = sound(at.segmented_control(key=PREFIX + "show").set_value("all").run())
     at = sound(at.segmented_control(key=PREFIX + "show").set_value("norm").run())
-    assert (value(at, "step"), at.button(key="play step").label) == (12, "Play")
+    assert (place(at, "step"), plays(at)) == (12, False)
 
 
 def test_a_page_that_is_come_back_to_does_not_play():
-    at = open_page(step="12")
-    at = sound(at.button(key="play step").click().run())
+    at = press(open_page(step="12"), "Play")
+    assert plays(at)
     at.session_state["page"] = "another"
     at = sound(at.run())
-    assert (value(at, "step"), at.button(key="play step").label) == (12, "Play")
-
-
-class Rerun(Exception):  # noqa: N818
-    """What st.rerun is in these tests."""
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The session of a page that plays, shown at second 0, and a clock to set."""
-
-    def rerun():
-        raise Rerun
-
-    session = {PREFIX + "shown": 0.0, PREFIX + "playing": "step", PREFIX + "step": 0}
-    monkeypatch.setattr(weights_controls.st, "session_state", session)
-    monkeypatch.setattr(weights_controls.st, "rerun", rerun)
-    return session, lambda now: monkeypatch.setattr(weights_controls.time, "monotonic", lambda: now)
-
-
-def test_what_plays_moves_on_by_the_clock_alone_and_ends(clock):
-    session, set_clock = clock
-    tick = weights_controls._next.__wrapped__
-    set_clock(0.01)
-    tick("step", 30)  # the page's own run
-    assert session[PREFIX + "step"] == 0
-    set_clock(weights_controls.PACE)
-    seen = []
-    while session[PREFIX + "playing"]:
-        with pytest.raises(Rerun):
-            tick("step", 30)
-        seen.append(session[PREFIX + "step"])
-    assert seen[:10] == list(range(1, 11))
-    assert seen[-1] == 30
-    assert len(seen) < 30
+    assert (place(at, "step"), plays(at)) == (12, False)
 
 
 # --- the link -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,95 @@
+"""What the stream of the training and inference page shows at a position: its statistics, and the update of them."""
+
+import streamlit as st
+
+from normviz.core.errors import InvalidInput
+from normviz.describe.notation import number
+from normviz.describe.wording import decimals
+from normviz.running.figures import Followed, stream_figure
+from normviz.running.state import setting_of
+from normviz.running.stream import CONVENTIONS, STEPS, Averages, Convention, Trace, infer, lag
+from normviz.ui.components.plot import plot
+from normviz.ui.link import View
+
+
+def show_stream(view: View, seen: Trace, averages: Averages, theme: str, position: int) -> None:
+    """The stream up to a position: the picture of both statistics, and the numbers there."""
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _picture(view, seen, averages, position, theme)
+    with right:
+        _numbers(view, seen, averages, position)
+
+
+def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: str) -> None:
+    unit = view["unit"] - 1
+    followed = [
+        Followed(title, batch[:, unit], running[:, unit], whole[:, unit])
+        for title, batch, running, whole in (
+            (f"Mean of unit {view['unit']}", seen.mean, averages.mean, seen.population_mean),
+            (f"Variance of unit {view['unit']}", seen.variance, averages.variance, seen.population_variance),
+        )
+    ]
+    alt = (
+        f"Mean and variance of unit {view['unit']} over {STEPS} mini-batches of {view['batch']}, up to batch "
+        f"{position}: the batches scatter around the population's value, and the running average follows with a lag."
+    )
+    plot(stream_figure(followed, position, theme), "stream", alt, "31rem")
+
+
+def _numbers(view: View, seen: Trace, averages: Averages, position: int) -> None:
+    """The statistics at the position, and the update that led to them with its numbers put in."""
+    unit, at = view["unit"] - 1, max(position - 1, 0)
+    convention = CONVENTIONS[view["framework"]]
+    batch = [seen.mean[at, unit], seen.variance[at, unit]]
+    running = [average[position, unit] for average in averages]
+    whole = [seen.population_mean[at, unit], seen.population_variance[at, unit]]
+    output = [seen.output_mean[at, unit], seen.output_variance[at, unit]]
+    rows = {f"batch of {view['batch']}": batch, "its output x̂": output} if position else {}
+    rows |= {
+        "running average": running,
+        "population": whole,
+        "running − population": [a - b for a, b in zip(running, whole, strict=True)],
+    }
+    columns = {name: [decimals(row[k]) for row in rows.values()] for k, name in enumerate(("mean", "variance"))}
+    st.table({f"Batch {position}": list(rows)} | columns, border="horizontal")
+    with st.container():
+        if position:
+            _update(convention, view, seen, averages, position)
+            _first_digit(view, seen, averages, position)
+    share = batch[1] / (batch[1] + view["eps"] or 1.0)
+    st.caption(
+        f"In training the output's variance is σ²/(σ²+ε) = {share:.6g}, before γ and β. With a share of "
+        f"{view['share']:g} for each new batch, the average trails a steady drift by {lag(view['share']):,.3g} batches."
+    )
+
+
+def _first_digit(view: View, seen: Trace, averages: Averages, position: int) -> None:
+    """One digit, normalized as in training by its batch, and as in evaluation by the running averages so far."""
+    unit = view["unit"] - 1
+    x = seen.first[position - 1, unit]
+    try:
+        evaluated = infer(x, averages.mean[position, unit], averages.variance[position, unit], view["eps"])
+    except InvalidInput as error:
+        st.caption(str(error))
+        return
+    cells = {"x of digit 1": x, "x̂ in training": seen.first_output[position - 1, unit], "x̂ in evaluation": evaluated}
+    st.table({name: [decimals(value)] for name, value in cells.items()}, border="horizontal")
+
+
+def _update(convention: Convention, view: View, seen: Trace, averages: Averages, position: int) -> None:
+    """running ← (1 − share) · running + share · batch, in numbers, for the mean and the variance."""
+    unit, share, count = view["unit"] - 1, view["share"], setting_of(view).count
+    unbiased = rf"\tfrac{{{count}}}{{{count - 1}}}" if convention.unbiased else ""
+    lines = []
+    for symbol, average, batch, factor in (
+        (r"\mu", averages.mean, seen.mean, ""),
+        (r"\sigma^2", averages.variance, seen.variance, unbiased),
+    ):
+        old, new = (number(float(f"{average[at, unit]:.3g}")) for at in (position - 1, position))
+        value = number(float(f"{batch[position - 1, unit]:.3g}"))
+        lines.append(
+            rf"{symbol}_\mathrm{{run}} &= {number(1 - share)}\cdot({old}) \\ "
+            rf"&+ {number(share)}\cdot{factor}({value}) = {new}"
+        )
+    st.latex(r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}")

@@ -1,0 +1,143 @@
+"""A player: a position that moves on by the browser's clock, with its buttons, its speed and its slider.
+
+It knows nothing of what it plays. While it plays, only what is shown at the position is run again: nothing flickers.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from normviz.ui.link import KEPT
+
+TICK = 0.3
+"""Seconds between two pictures while it plays."""
+
+SPEEDS = (1, 2, 5, 10)
+"""By how many positions a tick may move on."""
+
+
+def stop(prefix: str) -> None:
+    """Nothing plays on a page any more: to be called when the page is opened or come back to, or shows other things."""
+    st.session_state[prefix + "playing"] = None
+
+
+@dataclass(frozen=True)
+class Player:
+    """A position from 0 to `last` that plays, stands still, or is dragged.
+
+    Attributes:
+        prefix: of the page's keys in the session. At `prefix + "playing"` is the name of what plays on the page; it is
+            not in the link, so that a page which is opened stands still.
+        name, pace: the position is at `prefix + name`, the speed at `prefix + pace`; both are in the page's link.
+        label: of the slider.
+        last: where it ends.
+    """
+
+    prefix: str
+    name: str
+    label: str
+    last: int
+    pace: str = "pace"
+
+    @property
+    def position(self) -> int:
+        """Where it is."""
+        return st.session_state[self.prefix + self.name]
+
+    @property
+    def playing(self) -> bool:
+        """Whether it plays."""
+        return st.session_state.get(self.prefix + "playing") == self.name
+
+    def show(self, picture: Callable[[int], None]) -> None:
+        """Draw the buttons, and below them the slider and what there is to see at the position."""
+        self._buttons()
+        playing, position = self.playing, self.position
+        st.session_state[self._key("ticked")] = time.monotonic()  # a run of the whole page is no tick
+
+        @st.fragment(run_every=TICK if playing else None)
+        def follow() -> None:
+            self.tick(time.monotonic())
+            if self.playing != playing or (not playing and self.position != position):
+                st.rerun()  # the whole page, for its buttons and its link, and the clock that a run of it sets
+            self._slider()
+            picture(self.position)
+
+        follow()
+
+    def tick(self, now: float) -> None:
+        """Move on, if it plays and a tick is due `now`, in seconds; what comes close behind a late one is no tick."""
+        state = st.session_state
+        if self.playing and now - state[self._key("ticked")] >= TICK / 2:
+            state[self._key("ticked")] = now
+            self._go(self.position + state[self.prefix + self.pace])
+            if self.position >= self.last:
+                stop(self.prefix)
+
+    def play(self) -> None:
+        """Play on; from the start, where it has come to its end."""
+        st.session_state[self.prefix + "playing"] = self.name
+        if self.position >= self.last:
+            self._go(0)
+
+    def move(self, by: int = 0) -> None:
+        """Stand still, some positions on or back."""
+        stop(self.prefix)
+        self._go(self.position + by)
+
+    def _go(self, position: int) -> None:
+        st.session_state[self.prefix + self.name] = min(max(position, 0), self.last)
+
+    def _key(self, part: str) -> str:
+        return f"{self.prefix}{self.name} {part}"
+
+    def _buttons(self) -> None:
+        with st.container(key=self._key("player"), horizontal=True, vertical_alignment="center", gap="xsmall"):
+            label, icon, act = ("Pause", "pause", self.move) if self.playing else ("Play", "play_arrow", self.play)
+            st.button(
+                label, self._key("play"), icon=f":material/{icon}:", on_click=self._press, args=(act,),
+                type="primary", width=115,
+            )  # fmt: skip
+            moves = {"Back": ("skip_previous", -1), "Step": ("skip_next", 1), "Reset": ("replay", -self.last)}
+            for label, (icon, by) in moves.items():
+                move = (self.move, by)
+                st.button(label, self._key(label), icon=f":material/{icon}:", on_click=self._press, args=move)
+            st.segmented_control(
+                "Speed", SPEEDS, key=self.prefix + self.pace, **KEPT, required=True, format_func="{} ×".format,
+                label_visibility="collapsed",
+            )  # fmt: skip
+
+    def _press(self, act: Callable[..., None], *by: int) -> None:
+        """Do what a button is for, once: a busy browser sends a press with a tick that was due, and then by itself."""
+        run = get_script_run_ctx()
+        if not (self.playing and run and run.fragment_ids_this_run):
+            act(*by)
+
+    def _slider(self) -> None:
+        """The position, to be dragged while it stands still.
+
+        The browser sends where every slider is with whatever it does. A place from before the last tick, or before the
+        last press of a button, would count as dragged there. So nobody can drag the slider while it plays, and what
+        moves the position in any other way than dragging puts a new slider, of the next number, in its place.
+        """
+        state, key, position = st.session_state, self._key("slider"), None if self.playing else self.position
+        number, at = state.get(key, (0, None))
+        number += position is not None and position != at
+        state[key] = number, position
+        if self.playing:
+            state[f"{key} {number}"] = self.position
+        with st.container(key=self._key("place")):  # style.css: while the browser has both, it shows the new one
+            st.slider(
+                self.label, 0, self.last, position, key=f"{key} {number}", disabled=self.playing,
+                on_change=self._drag, args=(number,), format=f"{self.label}: %d", label_visibility="collapsed",
+            )  # fmt: skip
+
+    def _drag(self, number: int) -> None:
+        """Go where the slider of this number is, unless another one has taken its place."""
+        state, key = st.session_state, self._key("slider")
+        if not self.playing and number == state[key][0]:
+            self._go(state[f"{key} {number}"])
+            state[key] = number, self.position
