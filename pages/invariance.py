@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.table1 import controls as table_controls
 from normviz.table1 import panels as table_panels
-from normviz.table1 import state as page
+from normviz.table1 import state
 from normviz.table1 import training_panels as training
 from normviz.table1.grid import grid_data, key_of
 from normviz.table1.sweeps import over_eps
@@ -16,14 +16,14 @@ from normviz.ui.link import View, current_theme, opened
 
 def take_open() -> None:
     """Open the cell that was clicked."""
-    st.session_state[page.PREFIX + "cell"] = st.session_state["grid table"]["open"]
+    st.session_state[state.PREFIX + "cell"] = st.session_state["grid table"]["open"]
 
 
 def show(view: View, theme: str) -> None:
     """The table, the open cell, and how invariance fades."""
-    schemes = page.schemes_of(view)
+    schemes = state.schemes_of(view)
     try:
-        setting = page.setting_of(view)
+        setting = state.setting_of(view)
         setting.check(schemes)
     except InvalidInput as error:
         st.error(str(error))
@@ -37,7 +37,7 @@ def show(view: View, theme: str) -> None:
     cells = table(schemes, setting, training.results(), view["follow"])
     with st.container():
         training.status(asked, under_way)
-    st.toggle("Predict first: cover the answers", key=page.PREFIX + "cover", persist_state="session")
+    st.toggle("Predict first: cover the answers", key=state.PREFIX + "cover", persist_state="session")
     covered = {key_of(cell) for cell in cells} - table_panels.votes().keys() if view["cover"] else set()
     with st.container():
         if view["cover"]:
@@ -62,7 +62,7 @@ def show(view: View, theme: str) -> None:
     panels[table_panels.choose_panel(view["cover"])]()
 
 
-with opened("table", page.PARAMS, page.has, table_panels.TITLE) as view:
+with opened("table", state.PARAMS, state.has, table_panels.TITLE) as view:
     place = table_controls.controls(view)
 with st.container():
     show(view, current_theme())

@@ -5,25 +5,24 @@ from functools import partial
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.running import panels
-from normviz.running import state as page
-from normviz.running.stream import STEPS
+from normviz.running import panels, state
+from normviz.running.stream import BATCHES
 from normviz.running.stream_panel import show_stream
 from normviz.ui.link import arriving, current_theme, opened
 from normviz.ui.player import Player, stop
 
-if arriving(page.PAGE):
-    stop(page.PREFIX)
-with opened(page.PAGE, page.PARAMS, page.has, page.TITLE) as view:
-    page.controls(view)
+if arriving(state.PAGE):
+    stop(state.PREFIX)
+with opened(state.PAGE, state.PARAMS, state.has, state.TITLE) as view:
+    state.controls(view)
 theme = current_theme()
-seen = page.traced(page.setting_of(view), view["eps"])
-averages = partial(page.averages_of, view, seen)
+seen = state.traced(state.setting_of(view), view["eps"])
+averages = partial(state.averages_of, view, seen)
 
 with st.container():
     try:
         stream = partial(show_stream, view, seen, averages(), theme)
-        Player(page.PREFIX, "step", "Batches seen", STEPS).show(stream)
+        Player(state.PREFIX, "step", "Batches seen", BATCHES).show(stream)
     except InvalidInput as error:
         st.error(str(error))
 panels.choose()

@@ -5,13 +5,13 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.ui.link import arriving, current_theme, opened
 from normviz.ui.player import stop
-from normviz.weights import state as page
+from normviz.weights import state
 from normviz.weights.controls import choose, controls
 from normviz.weights.panels import PANELS, TITLE
 
-if arriving(page.PAGE):
-    stop(page.PREFIX)
-with opened(page.PAGE, page.PARAMS, page.has, TITLE) as view:
+if arriving(state.PAGE):
+    stop(state.PREFIX)
+with opened(state.PAGE, state.PARAMS, state.has, TITLE) as view:
     controls(view)
 choose()
 with st.container():

@@ -13,8 +13,8 @@ from normviz.core.normalize import normalize
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme
 from normviz.running.stream import (
     BATCH,
+    BATCHES,
     PER_DIGIT,
-    STEPS,
     Averages,
     Folded,
     Moments,
@@ -129,7 +129,7 @@ def shards(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, M
 def folding(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[Folded, float]:
     """The layer with its batch norm folded in, and the largest relative difference of outputs over the test digits."""
     gain, bias = affine_parameters(setting)
-    matrix = weights(setting, STEPS - 1)
+    matrix = weights(setting, BATCHES - 1)
     folded = fold(gain, bias, *frozen, eps, matrix)
     x = patches(digits(test=True)[0], setting)
     unfolded = infer(x @ matrix, *frozen, eps, gain, bias)
@@ -138,7 +138,7 @@ def folding(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tupl
 
 def too_early(trace: Trace, averages: Averages, eps: float = DEFAULT_EPS) -> Moments:
     """Mean and variance of the evaluated output over all training digits, were training to stop after each step."""
-    at = np.maximum(np.arange(STEPS + 1) - 1, 0)
+    at = np.maximum(np.arange(BATCHES + 1) - 1, 0)
     factor, offset = affine(*averages, eps)
     mean = factor * trace.population_mean[at] + offset
     return Moments(mean, factor**2 * trace.population_variance[at])
@@ -147,7 +147,7 @@ def too_early(trace: Trace, averages: Averages, eps: float = DEFAULT_EPS) -> Mom
 def in_batches_of(setting: Setting, size: int, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
     """Test digits through training mode in mini-batches of one size: z and y = γ x̂ + β, each (digits, H, W, C)."""
     gain, bias = affine_parameters(setting)
-    z = summed(digits(test=True)[0], setting, STEPS - 1)
+    z = summed(digits(test=True)[0], setting, BATCHES - 1)
     z = z[: len(z) // size * size]
     y = normalize(z.reshape(-1, size, *z.shape[1:]), BATCH, eps, gain, bias).y
     return z, y.reshape(z.shape)
@@ -158,7 +158,7 @@ def one_class_at_a_time(setting: Setting, frozen: Moments, eps: float = DEFAULT_
     pictures, labels = digits(test=True)
     found: dict[str, list[np.ndarray]] = {"eval": [], "train": []}
     for label in np.unique(labels):
-        z = summed(pictures[labels == label], setting, STEPS - 1)
+        z = summed(pictures[labels == label], setting, BATCHES - 1)
         found["eval"].append(batch_statistics(infer(z, *frozen, eps)).mean)
         found["train"].append(batch_statistics(normalize(z, BATCH, eps).xhat).mean)
     return {mode: np.stack(rows) for mode, rows in found.items()}
@@ -170,7 +170,7 @@ def shifted(
     """Test pictures as scale · x + offset: the output with the statistics of training, and with their own."""
     pictures, rows = digits(test=True)[0], []
     for scale, offset in zip(scales, offsets, strict=True):
-        z = summed(scale * pictures + offset, setting, STEPS - 1)
+        z = summed(scale * pictures + offset, setting, BATCHES - 1)
         outputs = infer(z, *frozen, eps), normalize(z, BATCH, eps).xhat
         rows.append([batch_statistics(y) for y in outputs])
     both = (Moments(*map(np.stack, zip(*side, strict=True))) for side in zip(*rows, strict=True))

@@ -11,7 +11,7 @@ from normviz.running import effects
 from normviz.running.figures import Curve, Panel, panels_figure, strips
 from normviz.running.state import MOST_DEVICES, PANELS, PREFIX, WRONG, setting_of
 from normviz.running.stream import (
-    STEPS,
+    BATCHES,
     Averages,
     Moments,
     Setting,
@@ -141,7 +141,7 @@ def folding(view: View, statistics: Moments) -> None:
         numbers = {name: [decimals(value) for value in values] for name, values in columns.items()}
         st.table({"Unit": [str(unit + 1) for unit in range(len(gain))]} | numbers, border="horizontal")
     st.markdown(
-        f"After {STEPS} batches the statistics are constants, so batch norm is one multiplication and one addition a "
+        f"After {BATCHES} batches the statistics are constants, so batch norm is one multiplication and one addition a "
         "unit, which the weights take in: at test time it costs nothing."
     )
 
@@ -244,8 +244,9 @@ def stopped_early(view: View, seen: Trace, averages: Averages, theme: str) -> No
     """The evaluated output over all training digits, after each step of the stream."""
     unit = view["unit"] - 1
     found = effects.too_early(seen, averages, view["eps"])
+    seen_so_far = range(BATCHES + 1)
     panels = [
-        Panel(f"{name} of the output in evaluation", [Curve("all training digits", range(STEPS + 1), values[:, unit])],
+        Panel(f"{name} of the output in evaluation", [Curve("all training digits", seen_so_far, values[:, unit])],
               "batches seen before eval()", level=level)
         for name, values, level in (("Mean", found.mean, 0.0), ("Variance", found.variance, 1.0))
     ]  # fmt: skip
@@ -253,8 +254,8 @@ def stopped_early(view: View, seen: Trace, averages: Averages, theme: str) -> No
     plot(panels_figure(panels, 2, theme), "effect", alt, "25rem")
     st.markdown(
         "The running statistics start from 0 and 1. After 10 batches the output in evaluation has variance "
-        f"**{decimals(found.variance[10, unit])}** instead of 1, after {STEPS} **{decimals(found.variance[-1, unit])}**"
-        ": the smaller the share of a new batch, the longer the start lasts."
+        f"**{decimals(found.variance[10, unit])}** instead of 1, after {BATCHES} "
+        f"**{decimals(found.variance[-1, unit])}**: the smaller the share of a new batch, the longer the start lasts."
     )
 
 

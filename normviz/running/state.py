@@ -7,8 +7,8 @@ import streamlit as st
 from normviz.core.schemes import DEFAULT_EPS
 from normviz.core.settings import among, build, choice, real, whole
 from normviz.running.stream import (
+    BATCHES,
     CONVENTIONS,
-    STEPS,
     UNITS,
     Averages,
     Setting,
@@ -57,7 +57,7 @@ class Page(Setting):
     )  # fmt: skip
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
     unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
-    step: int = whole(60, 0, STEPS)
+    step: int = whole(60, 0, BATCHES)
     pace: int = among(1, SPEEDS)
     panel: str = choice("bias", PANELS)
     devices: int = whole(4, 1, lambda given: min(MOST_DEVICES, given["batch"]))

@@ -26,7 +26,7 @@ PER_UNIT = BATCH.fields[-1]
 PER_DIGIT = SCHEMES["instance"].fields[-1]
 """The field of one digit's own statistics: all its positions, a unit at a time."""
 
-STEPS, UNITS = 200, 4
+BATCHES, UNITS = 200, 4
 KERNEL = {"dense": SIDE, "conv": 3}
 """Side of the patches that a unit sees, without padding; a dense unit sees the whole picture."""
 
@@ -165,10 +165,10 @@ def digits(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
 def order(setting: Setting) -> np.ndarray:
     """Which training digits each mini-batch has, (steps, N): drawn independently, as E[σ²] = (m-1)/m · Var supposes."""
-    return np.random.default_rng([setting.seed, 1]).integers(0, len(digits()[0]), (STEPS, setting.batch))
+    return np.random.default_rng([setting.seed, 1]).integers(0, len(digits()[0]), (BATCHES, setting.batch))
 
 
-def stream(setting: Setting, steps: Sequence[int] | np.ndarray = range(STEPS)) -> np.ndarray:
+def stream(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
     """The summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
     first, direction = _training(setting.layer, setting.seed)
     chosen, amount = order(setting)[np.asarray(steps)], _drifted(setting, np.asarray(steps))[:, None, None, None, None]
@@ -190,7 +190,7 @@ def batch_statistics(x: np.ndarray) -> Moments:
 def trace(setting: Setting, eps: float | None = None) -> Trace:
     """The whole stream through batch norm (Ioffe & Szegedy 2015, Algorithm 1)."""
     parts, middle = [], setting.side // 2
-    for steps in np.split(np.arange(STEPS), STEPS // CHUNK):
+    for steps in np.split(np.arange(BATCHES), BATCHES // CHUNK):
         x = stream(setting, steps)
         xhat = normalize(x, BATCH, eps).xhat
         first, first_output = (each[:, 0, middle, middle] for each in (x, xhat))
@@ -206,7 +206,7 @@ def population(setting: Setting) -> Moments:
     """
     first, direction = _training(setting.layer, setting.seed)
     (u, mean_u), (v, mean_v) = centre(first, PER_UNIT), centre(direction, PER_UNIT)
-    amount = _drifted(setting, np.arange(STEPS))[:, None]
+    amount = _drifted(setting, np.arange(BATCHES))[:, None]
     variance, covariance, drift_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
     mean = mean_u.reshape(-1) + amount * mean_v.reshape(-1)
     return Moments(mean, variance + 2 * amount * covariance + amount**2 * drift_variance)
@@ -292,11 +292,11 @@ def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Summed inputs of the training digits under the first weights, and what a drift of 1 adds: (digits, H, W, C)."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
     first = summed(digits()[0], still)
-    direction = summed(digits()[0], moved, STEPS - 1) - first
+    direction = summed(digits()[0], moved, BATCHES - 1) - first
     first.flags.writeable = direction.flags.writeable = False
     return first, direction
 
 
 def _drifted(setting: Setting, step: int | np.ndarray) -> np.ndarray:
     """How far the weights have drifted by a step: 0 at the first, `drift` at the last."""
-    return setting.drift * np.asarray(step) / (STEPS - 1)
+    return setting.drift * np.asarray(step) / (BATCHES - 1)

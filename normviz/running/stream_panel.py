@@ -7,7 +7,7 @@ from normviz.describe.notation import number
 from normviz.describe.wording import decimals
 from normviz.running.figures import Followed, stream_figure
 from normviz.running.state import setting_of
-from normviz.running.stream import CONVENTIONS, STEPS, Averages, Convention, Trace, infer, lag
+from normviz.running.stream import BATCHES, CONVENTIONS, Averages, Convention, Trace, infer, lag
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 
@@ -31,7 +31,7 @@ def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: 
         )
     ]
     alt = (
-        f"Mean and variance of unit {view['unit']} over {STEPS} mini-batches of {view['batch']}, up to batch "
+        f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
         f"{position}: the batches scatter around the population's value, and the running average follows with a lag."
     )
     plot(stream_figure(followed, position, theme), "stream", alt, "31rem")

@@ -19,7 +19,7 @@ from normviz.table1.figures import Twin, training_curves
 from normviz.table1.grid import WORDS, key_of, word_of
 from normviz.table1.script import cell_script
 from normviz.table1.state import ONE_CELL, PANELS, PREFIX
-from normviz.table1.table import Cell, gaps
+from normviz.table1.table import Cell, loss_gaps
 from normviz.table1.training_panels import results
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after, gap_panels
@@ -212,7 +212,7 @@ def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
 
 def _curves(scheme: Scheme, change: Transformation, setting: Setting, theme: str) -> None:
     losses = results().losses(scheme, setting)
-    found = gaps(losses)
+    found = loss_gaps(losses)
     twins = [Twin("original", losses[:, ORIGINAL], None)]
     places = dict.fromkeys((position(change), position(change, follows=False)))
     for place in places:

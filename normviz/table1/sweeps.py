@@ -11,7 +11,7 @@ from normviz.networks.problem import position
 from normviz.networks.setting import Setting
 from normviz.table1.forward import forward_gaps
 from normviz.table1.results import Results
-from normviz.table1.table import gaps
+from normviz.table1.table import loss_gaps
 
 EPSILONS = tuple(10.0**k for k in range(-15, 2))
 DELTAS = tuple(float(10**k) for k in np.arange(-3, 3.01, 0.5))
@@ -35,7 +35,7 @@ def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], result
         for j, scheme in enumerate(schemes):
             losses = results.losses(scheme, setting)
             if len(losses) == setting.steps:
-                found[i, j] = gaps(losses).max(0)[COLUMNS]
+                found[i, j] = loss_gaps(losses).max(0)[COLUMNS]
     return found
 
 

@@ -107,7 +107,7 @@ def measure(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
     return table(schemes, setting, results)
 
 
-def gaps(losses: np.ndarray) -> np.ndarray:
+def loss_gaps(losses: np.ndarray) -> np.ndarray:
     """|l' - l| / max|l| of every step and network, (steps, networks); l: the original's losses, over all steps.
 
     Infinite where a loss is not finite.
@@ -122,7 +122,7 @@ def _together(losses: np.ndarray, network: int, setting: Setting) -> tuple[bool 
     """Whether a twin's losses are the original's up to rounding; None where that cannot be told, and why."""
     if len(losses) == 0:
         return None, "Not trained yet."
-    original, largest = losses[:, ORIGINAL], gaps(losses).max(0)
+    original, largest = losses[:, ORIGINAL], loss_gaps(losses).max(0)
     if not np.isfinite(original).all():
         return None, "The original network itself did not stay finite, so there is nothing to compare with."
     gap, noise = largest[network], MARGIN * largest[CONTROL]
@@ -142,7 +142,7 @@ def _cell(
     shape = setting.shapes[0]
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
     hollow = degenerate(scheme, shape)
-    largest = gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
+    largest = loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
     trained, unanswered = _together(losses, position(change, follow), setting)
     return Cell(
         scheme=scheme.key,

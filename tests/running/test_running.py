@@ -16,7 +16,7 @@ from normviz.core.normalize import normalize
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.running import effects as running_effects
 from normviz.running import stream as running
-from normviz.running.stream import CONVENTIONS, STEPS, UNITS, Moments, Setting
+from normviz.running.stream import BATCHES, CONVENTIONS, UNITS, Moments, Setting
 
 SETTINGS = [
     Setting("dense", 16, 0.0),
@@ -111,7 +111,7 @@ def test_the_lag_of_a_steady_drift(share):
 @each_setting
 def test_batch_and_population_statistics_are_torchs(setting):
     seen = running.trace(setting)
-    for step in (0, 7, STEPS - 1):
+    for step in (0, 7, BATCHES - 1):
         z = torch.as_tensor(running.stream(setting, [step])[0]).reshape(-1, UNITS)
         everything = torch.as_tensor(running.summed(running.digits()[0], setting, step)).reshape(-1, UNITS)
         for values, mean, variance in (
@@ -184,7 +184,7 @@ def test_folded_is_unfolded_and_torchs(setting, eps):
         ):
             target.copy_(torch.as_tensor(value))
         layer.eps = eps
-        y = layer(for_torch(x @ running.weights(setting, STEPS - 1))).movedim(1, -1)
+        y = layer(for_torch(x @ running.weights(setting, BATCHES - 1))).movedim(1, -1)
     np.testing.assert_allclose((x @ folded.weights + folded.bias).reshape(y.shape), y, rtol=1e-10, atol=1e-10)
 
 
@@ -258,7 +258,7 @@ def test_stopped_early(setting):
     seen, row = running.trace(setting), CONVENTIONS["keras"]
     averages = running.running_averages(seen.mean, seen.variance, setting.count, row, 0.9)
     found = running_effects.too_early(seen, averages)
-    for position in (0, 1, 50, STEPS):
+    for position in (0, 1, 50, BATCHES):
         z = running.summed(running.digits()[0], setting, max(position - 1, 0))
         y = running.infer(z, averages.mean[position], averages.variance[position], DEFAULT_EPS).reshape(-1, UNITS)
         np.testing.assert_allclose(found.mean[position], y.mean(0), rtol=1e-9, atol=1e-9)
@@ -281,7 +281,7 @@ def test_a_shifted_test_set(layer):
     np.testing.assert_allclose(found.frozen.variance[1], 4 * found.frozen.variance[0], rtol=1e-9)
     factor, _ = running.affine(*frozen, DEFAULT_EPS)
     moved = found.frozen.mean[2] - found.frozen.mean[0]
-    np.testing.assert_allclose(moved, 0.5 * factor * running.weights(setting, STEPS - 1).sum(0), rtol=1e-9)
+    np.testing.assert_allclose(moved, 0.5 * factor * running.weights(setting, BATCHES - 1).sum(0), rtol=1e-9)
     np.testing.assert_allclose(found.batch.mean, 0, atol=1e-12)
     np.testing.assert_allclose(found.batch.variance, 1, atol=1e-3)
 

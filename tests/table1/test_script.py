@@ -24,7 +24,7 @@ from normviz.networks.problem import CONTROL, ORIGINAL, position
 from normviz.networks.setting import HALF, Setting
 from normviz.table1.results import Results
 from normviz.table1.script import LINE, cell_script
-from normviz.table1.table import gaps, table
+from normviz.table1.table import loss_gaps, table
 
 SMALL = {
     "dense": Setting(steps=5, batch=8, width=6, device="cpu"),
@@ -162,7 +162,9 @@ def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     results = Results()
     results.fill([scheme], setting)
     names, _ = run(cell_script(scheme, TRANSFORMATIONS[change], setting))
-    assert names["noise"] == pytest.approx(MARGIN * gaps(results.losses(scheme, setting)).max(0)[CONTROL], rel=0.05)
+    assert names["noise"] == pytest.approx(
+        MARGIN * loss_gaps(results.losses(scheme, setting)).max(0)[CONTROL], rel=0.05
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 9999])
