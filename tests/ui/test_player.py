@@ -178,6 +178,3 @@ def test_what_stands_still_does_not_tick(held):
     player = Player("demo ", "at", "Place", LAST)
     player.tick(200)
     assert (player.position, player.playing) == (5, False)
-
-
-# --- the link -------------------------------------------------------------------------------------------------------
