@@ -2,7 +2,7 @@ PYTHON ?= python3
 PORT ?= 8501
 BIN := .venv/bin
 
-.PHONY: run test test-core test-browser lint format bench
+.PHONY: run test test-core test-thorough test-browser lint format bench
 
 run: .venv/run.stamp
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -10,8 +10,12 @@ run: .venv/run.stamp
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
 test: lint test-core test-browser
 
+# A worker a core; the tests of a file stay together, with what they share.
 test-core: .venv/dev.stamp
-	$(BIN)/pytest --ignore=tests/browser
+	$(BIN)/pytest --ignore=tests/browser -n auto --dist loadfile
+
+test-thorough: .venv/dev.stamp
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest --ignore=tests/browser -n auto --dist loadfile
 
 test-browser: .venv/dev.stamp chromium
 	$(BIN)/pytest tests/browser
@@ -28,6 +32,8 @@ format: .venv/dev.stamp
 
 bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/cube.py
+	$(BIN)/python benchmarks/table1.py
+	$(BIN)/python benchmarks/table1_page.py
 
 .venv/run.stamp: requirements.txt
 	$(PYTHON) -m venv .venv

@@ -9,8 +9,10 @@ from hypothesis import settings
 from streamlit.components.v2 import manifest_scanner
 
 # The same examples in every run (derandomize), and no time limit on one: the first call of a library is slow.
-settings.register_profile("normviz", derandomize=True, deadline=None, max_examples=50)
-settings.load_profile("normviz")
+settings.register_profile("usual", derandomize=True, deadline=None, max_examples=50)
+# `make test-thorough`: what `strategies.examples` asks for in full, and other examples in every run.
+settings.register_profile("thorough", deadline=None, max_examples=200, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 # AppTest looks for components among all installed packages in every run of a page: four fifths of its time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

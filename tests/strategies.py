@@ -1,6 +1,7 @@
 """What hypothesis draws: shapes, rules that fit them, fields, ε and seeded arrays."""
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from normviz.core.fields import FULL, OWN, Field, Rule, divisors
@@ -8,6 +9,12 @@ from normviz.core.fields import FULL, OWN, Field, Rule, divisors
 shapes = st.tuples(*[st.integers(1, 5)] * 4)
 eps = st.just(0.0) | st.floats(1e-12, 1)
 seeds = st.integers(0, 2**16)
+
+
+def examples(thoroughly: int) -> settings:
+    """That many examples in the thorough profile; in the usual one a fifth of them, but no fewer than 40."""
+    thorough = settings.get_current_profile_name() == "thorough"
+    return settings(max_examples=thoroughly if thorough else max(thoroughly // 5, 40))
 
 
 def rules(n):

@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from strategies import shapes
+from strategies import examples, shapes
 
 from normviz.core.errors import InvalidInput
 from normviz.data.files import MAX_UPLOAD_BYTES, as_tensor, read_npy, read_upload, shrink_image
@@ -259,7 +259,7 @@ def mutate(content, changes):
 
 @pytest.mark.parametrize("name", ["a.npy", "a.csv", "a.png", "a.jpg"])
 @given(changes=mutations)
-@settings(max_examples=400)
+@examples(400)
 def test_spoilt_files_are_read_or_refused_and_nothing_else(name, changes):
     good = {"a.npy": GOOD_NPY, "a.csv": GOOD_CSV, "a.png": GOOD_PNG, "a.jpg": GOOD_JPG}[name]
     with suppress(InvalidInput):
@@ -275,7 +275,7 @@ def test_spoilt_files_are_read_or_refused_and_nothing_else(name, changes):
     body=st.integers(0, 200),
     version=st.sampled_from([(1, 0), (2, 0), (3, 0), (4, 0)]),
 )
-@settings(max_examples=400)
+@examples(400)
 def test_headers_of_any_claim_are_read_or_refused_and_nothing_else(shape, descr, body, version):
     with suppress(InvalidInput):
         read_upload("a.npy", npy_of(npy_header(shape, descr), b"\0" * body, version))

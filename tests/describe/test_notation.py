@@ -4,9 +4,9 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import fields
+from strategies import examples, fields
 
 from normviz.core.fields import AXIS, Field
 from normviz.core.normalize import normalize
@@ -213,7 +213,7 @@ class Reader:
         return total / self.size(re.fullmatch(r"\\frac\{1\}\{(.*)\}", fraction)[1])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.none() | fields(SHAPE),
     st.none() | fields(SHAPE),

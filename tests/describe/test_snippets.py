@@ -11,9 +11,9 @@ from itertools import product
 import keras
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import fields
+from strategies import examples, fields
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
@@ -91,7 +91,7 @@ def test_a_snippet_follows_fields_of_ones_own(framework, summation, suppression)
         check(CUSTOM.with_fields(*both), framework, SHAPE, eps, 2.0, -0.5)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.none() | fields(SHAPE), st.none() | fields(SHAPE), st.booleans(), st.sampled_from(["NumPy", "PyTorch"]))
 def test_a_snippet_follows_any_fields(summation, suppression, alike, framework):
     check(CUSTOM.with_fields(summation, summation if alike else suppression), framework, SHAPE, 1e-5, 2.0, -0.5)

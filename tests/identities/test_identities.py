@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 from direct import general_form, relative_difference
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from strategies import eps as epsilons
-from strategies import fields, seeds, shapes, uneven_array
+from strategies import examples, fields, seeds, shapes, uneven_array
 
 from normviz.core import equality
 from normviz.core.equality import behaviour, compare, difference, is_rounding
@@ -167,7 +167,7 @@ def steps(shape):
 
 
 @given(shapes.flatmap(lambda s: st.tuples(st.just(s), *[steps(s)] * 4)), st.booleans(), epsilons, seeds)
-@settings(max_examples=300)
+@examples(300)
 @example(((2, 3, 1, 1), Field((FULL, OWN, OWN, OWN)), Field((FULL, FULL, OWN, OWN)), None, None), True, 0.0, 0)
 def test_the_verdict_by_fields_is_the_measured_one(drawn, alike, eps, seed):
     shape, a, b, other_a, other_b = drawn
@@ -178,7 +178,7 @@ def test_the_verdict_by_fields_is_the_measured_one(drawn, alike, eps, seed):
 
 
 @given(st.sampled_from([(2, 1, 1, 1), (2, 2, 1, 1), (1, 1, 1, 4), (2, 1, 1, 3)]), st.data(), epsilons, seeds)
-@settings(max_examples=200)
+@examples(200)
 def test_the_verdict_on_small_shapes_where_fields_act_alike(shape, data, eps, seed):
     a, b, other_a, other_b = (data.draw(steps(shape)) for _ in range(4))
     found = compare(CUSTOM.with_fields(a, b), CUSTOM.with_fields(other_a, other_b), shape, eps, seed)
