@@ -244,7 +244,7 @@ def test_every_value_has_an_option(kind, declared):
         Real: lambda: declared.limits(vars(made))[0], Whole: lambda: declared.limits(vars(made))[1],
         Choice: lambda: declared.options(vars(made))[-1], Several: lambda: tuple(declared.options(vars(made))[-2:]),
     }.get(type(declared), lambda: getattr(made, declared.name))()  # fmt: skip
-    arguments, _ = options_of(kind, f"--{declared.name}={declared.text(other)}")
+    arguments, _ = options_of(kind, f"--{declared.name.replace('_', '-')}={declared.text(other)}")
     assert getattr(build(kind, vars(arguments)), declared.name) == other
 
 
