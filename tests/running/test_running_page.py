@@ -157,6 +157,8 @@ def test_only_the_open_panel_is_computed(monkeypatch):
     for name in ("sampled", "among_others", "shards", "in_batches_of", "too_early", "one_class_at_a_time", "shifted"):
         monkeypatch.setattr(running_effects, name, refuse)
     open_page(panel="folding", seed="91")
+    with pytest.raises(AssertionError, match="encountered an error"):  # the page does not say which
+        open_page(panel="shards", seed="91")
 
 
 def test_the_panels_numbers_are_the_cores():
