@@ -10,12 +10,12 @@ run: .venv/run.stamp
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
 test: lint test-core test-browser
 
-# A worker a core; the tests of a file stay together, with what they share.
+# One after the other: a worker a core took half the time, but once a process that a test starts did not come up in it.
 test-core: .venv/dev.stamp
-	$(BIN)/pytest --ignore=tests/browser -n auto --dist loadfile
+	$(BIN)/pytest --ignore=tests/browser
 
 test-thorough: .venv/dev.stamp
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest --ignore=tests/browser -n auto --dist loadfile
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest --ignore=tests/browser
 
 test-browser: .venv/dev.stamp chromium
 	$(BIN)/pytest tests/browser
