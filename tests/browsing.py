@@ -71,11 +71,11 @@ def _end(process: subprocess.Popen) -> None:
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
+def browser(*flags: str) -> Iterator[Browser]:
     """Chromium without a window, drawing WebGL in software: the one on the PATH, or that of the variable CHROMIUM."""
     executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGS)
+        chromium = playwright.chromium.launch(executable_path=executable, args=[*CHROMIUM_ARGS, *flags])
         try:
             yield chromium
         finally:

@@ -1,11 +1,12 @@
-"""A served app and a real Chromium, once for all browser tests."""
+"""A served app and a real Chromium, once for all browser tests of a process, and pages that are looked after."""
 
 from collections.abc import Iterator
 
 import pytest
 from browsing import browser, served
-from patience import LIMIT, settle, soon
+from patience import CONNECTED, settle, soon
 from playwright.sync_api import BrowserContext, Page
+from watching import watched
 
 
 @pytest.fixture(scope="session")
@@ -17,8 +18,16 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def context() -> Iterator[BrowserContext]:
     """One for all pages, so that plotly.js is fetched once."""
-    with browser() as chromium:
+    # The page is put together without WebGL, which draws in software here and took twice the time.
+    with browser("--disable-gpu-compositing") as chromium:
         yield chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page of a test's own."""
+    with watched(context) as page:
+        yield page
 
 
 class Lab:
@@ -26,15 +35,12 @@ class Lab:
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
-        self.errors: list[str] = []
         self.sent: list[int] = []
-        page.set_default_timeout(LIMIT)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(len(frame))))
 
     def open(self, link: str = "") -> "Lab":
         self.page.goto(f"{self.url}/{link}")
-        self.page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
+        self.page.wait_for_selector(CONNECTED)
         self.settle()
         return self
 
@@ -68,6 +74,10 @@ class Lab:
         """Choose an option of the pills and segmented controls by its label."""
         self.do(lambda page: page.get_by_text(label, exact=True).first.click())
 
+    def choose(self, key: str, label: str) -> None:
+        """Choose an option of one control, by the control's key and the option's label."""
+        self.do(lambda page: page.locator(f".st-key-{key}").get_by_text(label, exact=True).click())
+
     def number(self, label: str, value: str) -> None:
         def fill(page: Page) -> None:
             page.get_by_label(label, exact=True).fill(value)
@@ -97,14 +107,19 @@ class Lab:
         box, before = self.box, self.readout
         for _ in range(20):  # plotly looks under the pointer when it moves, once its picture is ready for it
             self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
-            self.page.wait_for_timeout(250)
-            if self.readout != before:
-                return
+            for _ in range(5):
+                self.page.wait_for_timeout(50)
+                if self.readout != before:
+                    return
 
 
 @pytest.fixture
-def lab(server: str, context: BrowserContext) -> Iterator[Lab]:
-    lab = Lab(context.new_page(), server)
-    yield lab
-    lab.page.close()
-    assert not lab.errors, lab.errors
+def lab(server: str, page: Page) -> Lab:
+    return Lab(page, server)
+
+
+@pytest.fixture(scope="module")
+def standing_lab(server: str, context: BrowserContext) -> Iterator[Lab]:
+    """One lab for the tests of a module that change all they look at."""
+    with watched(context) as page:
+        yield Lab(page, server).open()

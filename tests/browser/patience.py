@@ -6,6 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 LIMIT = 60_000  # ms
+CONNECTED = '[data-testid="stApp"][data-test-connection-state="CONNECTED"]'
 RUN_OVER = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 expect.set_options(timeout=LIMIT)
@@ -25,3 +26,11 @@ def settle(page: Page) -> None:
     page.wait_for_selector(RUN_OVER)
     page.wait_for_function("() => !document.querySelector('.nv-plot[data-drawing]')")
     page.evaluate("() => document.fonts.ready.then(() => null)")  # a formula is another pixel high with its own font
+
+
+def unmoved(page: Page) -> None:
+    """Until nothing fades in or slides any more, so that its colours are what they will be."""
+    page.wait_for_function(
+        "() => document.getAnimations().every((a) => a.playState !== 'running'"
+        " || a.effect.getComputedTiming().iterations === Infinity)"
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from patience import LIMIT, settle, soon
+from patience import settle, soon
 from playwright.sync_api import expect
 
 from normviz.core.schemes import SCHEMES
@@ -15,7 +15,6 @@ SHAPE = (4, 4, 4, 6)
 
 
 def open_page(page, url, link=""):
-    page.set_default_timeout(LIMIT)
     page.goto(f"{url}/compare{link}")
     page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
     settle(page)
@@ -28,16 +27,6 @@ def lit(page, name):
         " const t = _fullData.find((t) => t.name === name); return [...t.x].map((x, i) => [x, t.y[i], t.z[i]]) }",
         name,
     )
-
-
-@pytest.fixture
-def page(context):
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    page.close()
-    assert not errors, errors
 
 
 def test_six_cubes_are_one_scene_and_the_field_lights_in_each(page, server):

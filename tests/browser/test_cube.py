@@ -7,9 +7,11 @@ import pytest
 from playwright.sync_api import expect
 
 from normviz.core.fields import Index, Shape
-from normviz.core.schemes import get_scheme
+from normviz.core.schemes import SCHEMES
 from normviz.cube.figure import cells_in
 from normviz.cube.layout import surface
+from normviz.describe.wording import sentence
+from normviz.lab.controls import VIEW_NAMES
 
 SHAPE: Shape = (4, 4, 4, 6)
 
@@ -95,19 +97,22 @@ def test_camera_stays_through_every_control(lab):
             lab.pick("Group")
 
 
-@pytest.mark.parametrize("view", ["folded", "unfolded"])
+@pytest.mark.parametrize("view", VIEW_NAMES)
 @pytest.mark.parametrize("key", ["batch", "layer", "group", "divisive", "layer-channels", "custom"])
-def test_hover_lights_exactly_the_field_and_asks_nobody(lab, key, view):
-    lab.open(f"?scheme={key}&view={view}")
+def test_hover_lights_exactly_the_field_and_asks_nobody(standing_lab, key, view):
+    lab, scheme = standing_lab, SCHEMES[key]
+    lab.choose("view", VIEW_NAMES[view])
+    lab.choose("scheme", scheme.label)
+    expect(lab.page.locator("h1")).to_have_text(sentence(scheme.name))
+    lab.settle()
     layout, _ = surface(view, SHAPE)
-    field = get_scheme(key).field
     lab.page.wait_for_timeout(300)
     sent, seen = len(lab.sent), set()
     for across, down in ((0.42, 0.45), (0.5, 0.55), (0.6, 0.5), (0.45, 0.7), (0.66, 0.62)):
         lab.point(across, down)
         index = element_of(lab.readout)
         seen.add(index)
-        assert lit_cells(lab) == cells_in(layout, field.box(index, SHAPE)), index
+        assert lit_cells(lab) == cells_in(layout, scheme.field.box(index, SHAPE)), index
         assert lit_cells(lab, "element") == cells_in(layout, tuple((i, i + 1) for i in index))
     assert len(seen) >= 3  # the pointer was over different cells
     assert len(lab.sent) == sent
@@ -144,7 +149,7 @@ def test_keyboard_walks_and_locks(lab):
     lab.page.wait_for_url("**focus=1%2C0%2C1%2C2**")
     lab.settle()
     layout, _ = surface("folded", SHAPE)
-    assert lit_cells(lab) == cells_in(layout, get_scheme("batch").field.box((1, 0, 1, 2), SHAPE))
+    assert lit_cells(lab) == cells_in(layout, SCHEMES["batch"].field.box((1, 0, 1, 2), SHAPE))
     expect(lab.page.locator(".st-key-cube .nv-live")).to_contain_text("c = 2")
 
 

@@ -1,8 +1,9 @@
 """Identities, training and inference, weights, divisive: in a real browser, in both themes and on a phone."""
 
 import pytest
+import visitors
 from axe_playwright_python.sync_playwright import Axe
-from patience import LIMIT, settle, soon
+from patience import settle, soon, unmoved
 from playwright.sync_api import expect
 
 from normviz.ui.palette import THEMES
@@ -15,15 +16,9 @@ PAGES = {
 }
 
 
-@pytest.fixture
-def page(context):
-    page = context.new_page()
-    page.set_default_timeout(LIMIT)
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    page.close()
-    assert not errors, errors
+def test_no_page_is_left_out():
+    elsewhere = {"", "compare", "invariance"}  # in files of their own
+    assert PAGES.keys() | elsewhere == set(visitors.PAGES)
 
 
 def open_page(page, url, name, link=""):
@@ -39,7 +34,7 @@ def open_page(page, url, name, link=""):
 def test_both_themes_and_no_barriers(page, server, name, theme):
     page.emulate_media(color_scheme=theme)
     open_page(page, server, name)
-    page.wait_for_timeout(1500)
+    unmoved(page)
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
     assert [v for v in found if any(".nv-" in str(node["target"]) for node in v["nodes"])] == []
     for graph in page.locator(".nv-graph").all():

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
-from patience import LIMIT, settle, soon
+from patience import settle, soon
 from playwright.sync_api import expect
 
 
@@ -116,14 +116,8 @@ class Played_page:  # noqa: N801
 
 
 @pytest.fixture
-def opened(server, context):
-    page = context.new_page()
-    page.set_default_timeout(LIMIT)
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield lambda name: Played_page(page, server, PLAYED[name])
-    page.close()
-    assert not errors, errors
+def opened(server, page):
+    return lambda name: Played_page(page, server, PLAYED[name])
 
 
 @pytest.mark.parametrize("name", PLAYED)

@@ -1,25 +1,35 @@
-"""No page asks for anything from another host: a class without internet sees all, and nobody is told who looks."""
-
-from pathlib import Path
-from urllib.parse import urlsplit
+"""Every test in a browser fails where a page asks another host or a script fails: that this is noticed."""
 
 import pytest
-from browsing import ROOT
-from patience import LIMIT, settle
+from patience import soon
+from watching import watched
 
-PAGES = sorted(path.stem for path in Path(ROOT, "pages").glob("*.py"))
+ELSEWHERE = "127.0.0.2:9"
+ASKS = {
+    "picture": f"<img src='http://{ELSEWHERE}/a.png'>",
+    "icon": f"<link rel='icon' href='http://{ELSEWHERE}/icon.png'>",
+    "socket": f"<script>new WebSocket('ws://{ELSEWHERE}/stream')</script>",
+}
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_asks_its_own_host_alone(server, context, name):
-    page = context.new_page()
-    page.set_default_timeout(LIMIT)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{server}/{'' if name == 'tensor_lab' else name}")
-    page.get_by_role("heading").first.wait_for()
-    settle(page)
-    icons = page.locator("link[rel~=icon]").evaluate_all("links => links.map(link => link.href)")
-    page.close()
-    hosts = {urlsplit(url).netloc for url in [*asked, *icons] if url.startswith(("http", "ws"))}
-    assert hosts == {urlsplit(server).netloc}
+def show(context, server, markup):
+    """Show a page of this markup, and then that it has been taken in."""
+    with watched(context) as page:
+        page.goto(f"{server}/_stcore/health")
+        page.set_content(markup + "<script>setTimeout(() => { window.over = true; }, 50)</script>")
+        soon(page, lambda: page.evaluate("() => window.over"))
+
+
+@pytest.mark.parametrize("how", ASKS)
+def test_another_host_is_noticed(context, server, how):
+    with pytest.raises(AssertionError, match=ELSEWHERE):
+        show(context, server, ASKS[how])
+
+
+def test_a_script_that_fails_is_noticed(context, server):
+    with pytest.raises(AssertionError, match="no such thing"):
+        show(context, server, "<script>setTimeout(() => { throw Error('no such thing'); })</script>")
+
+
+def test_its_own_host_is_no_other(context, server):
+    show(context, server, f"<img src='{server}/a.png'><link rel='icon' href='/icon.png'>")

@@ -1,12 +1,10 @@
 """Table 1 in a real browser: dragging δ, opening cells, predicting, links, cancelling, a phone, accessibility."""
 
-from collections.abc import Iterator
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import served
-from patience import LIMIT, settle, soon
-from playwright.sync_api import BrowserContext, Page, expect
+from patience import settle, soon
+from playwright.sync_api import Page, expect
 
 from normviz.ui.palette import THEMES
 
@@ -16,9 +14,6 @@ class Table:
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
-        self.errors: list[str] = []
-        page.set_default_timeout(LIMIT)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def open(self, link: str = "", trained: bool = True) -> "Table":
         self.page.goto(f"{self.url}/invariance{link}")
@@ -52,23 +47,18 @@ class Table:
 
 
 @pytest.fixture
-def table(server: str, context: BrowserContext) -> Iterator[Table]:
-    table = Table(context.new_page(), server)
-    yield table
-    table.page.close()
-    assert not table.errors, table.errors
+def table(server: str, page: Page) -> Table:
+    return Table(page, server)
 
 
-def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(context):
+def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(page):
     with served("app.py") as url:
-        table = Table(context.new_page(), url).open(trained=False)
+        table = Table(page, url).open(trained=False)
         expect(table.page.get_by_role("link", name="Tensor lab")).to_have_count(1)
         expect(table.page.get_by_role("link", name="app", exact=True)).to_have_count(0)
         expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(18)
         table.settle()
         table.soon(lambda: "2e−16" in " ".join(table.page.locator(".nv-grid .mark.yes").all_inner_texts()))
-        table.page.close()
-        assert not table.errors
 
 
 def test_dragging_delta_retrains_the_grid_and_the_open_cell(table):
@@ -183,21 +173,17 @@ def test_cancel_stops_the_work_for_good(table):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_both_themes_and_no_barriers(server, context, theme):
-    page = context.new_page()
+def test_both_themes_and_no_barriers(server, page, theme):
     page.emulate_media(color_scheme=theme)
-    table = Table(page, server).open("?steps=10")
+    Table(page, server).open("?steps=10")
     shown = page.locator(".nv-grid").evaluate("grid => getComputedStyle(grid).getPropertyValue('--yes')")
     assert shown.lower() == THEMES[theme].field.lower()
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
     ours = [v for v in found if any(".nv-" in str(node["target"]) for node in v["nodes"])]
     assert ours == []
-    assert not table.errors
-    page.close()
 
 
-def test_on_a_phone_the_table_scrolls_and_the_page_does_not(server, context):
-    page = context.new_page()
+def test_on_a_phone_the_table_scrolls_and_the_page_does_not(server, page):
     page.set_viewport_size({"width": 390, "height": 844})
     Table(page, server).open("?steps=10")
     wide, inner, outer = page.locator(".nv-grid").evaluate(
@@ -205,4 +191,3 @@ def test_on_a_phone_the_table_scrolls_and_the_page_does_not(server, context):
     )
     assert wide > inner
     assert outer <= 390
-    page.close()

@@ -1,0 +1,44 @@
+"""What no page may do, whatever a test does with it: fail in a script, or ask another host than its own.
+
+A class without internet sees all, and nobody is told who looks.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from patience import LIMIT
+from playwright.sync_api import BrowserContext, Page
+
+
+class Watched:
+    """What a page does that no test asks about: its errors, and the addresses that it asks for."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        self.asked: list[str] = []
+        page.set_default_timeout(LIMIT)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("websocket", lambda socket: self.asked.append(socket.url))
+
+    def foreign(self) -> set[str]:
+        """The hosts that were asked besides the page's own; for its icons Chromium without a window asks nobody."""
+        icons = self.page.locator("link[rel~=icon]").evaluate_all("links => links.map(link => link.href)")
+        asked = {urlsplit(url).netloc for url in [*self.asked, *icons] if url.startswith(("http", "ws"))}
+        return asked - {urlsplit(self.page.url).netloc}
+
+
+@contextmanager
+def watched(context: BrowserContext) -> Iterator[Page]:
+    """A new page on which no script fails, and which asks no host but its own."""
+    page = context.new_page()
+    seen = Watched(page)
+    try:
+        yield page
+        foreign = seen.foreign()
+    finally:
+        page.close()
+    assert not seen.errors, seen.errors
+    assert not foreign, foreign
