@@ -1,5 +1,7 @@
 import gc
 import os
+import sys
+from collections.abc import Iterator
 from functools import cache
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors, and a browser beside them: threads would only wait
@@ -14,6 +16,8 @@ settings.register_profile("usual", derandomize=True, deadline=None, max_examples
 settings.register_profile("thorough", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
+MAIN = sys.modules["__main__"]
+
 # AppTest looks for components among all installed packages in every run of a page: four fifths of its time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
@@ -23,3 +27,10 @@ def _frozen() -> None:
     """What is imported stays out of the collections that Streamlit asks for in every run once Keras is there."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _main() -> Iterator[None]:
+    """AppTest leaves the page's script as the main module, which a process that a later test spawns would run."""
+    yield
+    sys.modules["__main__"] = MAIN

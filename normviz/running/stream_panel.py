@@ -51,15 +51,18 @@ def _numbers(view: View, seen: Trace, averages: Averages, position: int) -> None
         "population": whole,
         "running − population": [a - b for a, b in zip(running, whole, strict=True)],
     }
-    columns = {name: [decimals(row[k]) for row in rows.values()] for k, name in enumerate(("mean", "variance"))}
-    st.table({f"Batch {position}": list(rows)} | columns, border="horizontal")
+    cells = {name: [decimals(value) for value in row] for name, row in rows.items()}
+    if position:
+        cells["σ²/(σ²+ε)"] = ["", f"{batch[1] / (batch[1] + view['eps'] or 1.0):.6g}"]
+    means, variances = zip(*cells.values(), strict=True)
+    st.table({f"Batch {position}": list(cells), "mean": means, "variance": variances}, border="horizontal")
     with st.container():
         if position:
             _update(convention, view, seen, averages, position)
             _first_digit(view, seen, averages, position)
-    share = batch[1] / (batch[1] + view["eps"] or 1.0)
+    # The same words at every position: another line of them would move the page while it plays.
     st.caption(
-        f"In training the output's variance is σ²/(σ²+ε) = {share:.6g}, before γ and β. With a share of "
+        f"In training the output's variance is σ²/(σ²+ε), before γ and β. With a share of "
         f"{view['share']:g} for each new batch, the average trails a steady drift by {lag(view['share']):,.3g} batches."
     )
 

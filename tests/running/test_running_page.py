@@ -69,8 +69,16 @@ def test_the_stream_shows_the_core_up_to_the_position():
             seen.population_mean[49, 2],
             averages.mean[50, 2] - seen.population_mean[49, 2],
         )
-    ]
+    ] + [""]
+    variance = seen.variance[49, 2]
+    assert table["variance"].iloc[-1] == f"{variance / (variance + DEFAULT_EPS):.6g}"
     assert list(at.table[1].value["x̂ in training"]) == [decimals(seen.first_output[49, 2])]
+
+
+def test_no_position_has_other_words():
+    at = open_page(step="31")
+    words = [caption.value for caption in at.caption]
+    assert [caption.value for caption in press(at, "Step").caption] == words  # in another line they moved the page
 
 
 def test_before_the_first_batch():
