@@ -10,9 +10,8 @@ run: .venv/run.stamp
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
 test: lint test-core test-browser
 
-# One after the other: a worker a core took half the time, but once a process that a test starts did not come up in it.
 test-core: .venv/dev.stamp
-	$(BIN)/pytest --ignore=tests/browser
+	$(BIN)/pytest --ignore=tests/browser --numprocesses auto --dist loadfile
 
 test-thorough: .venv/dev.stamp
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest --ignore=tests/browser

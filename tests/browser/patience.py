@@ -26,11 +26,3 @@ def settle(page: Page) -> None:
     page.wait_for_selector(RUN_OVER)
     page.wait_for_function("() => !document.querySelector('.nv-plot[data-drawing]')")
     page.evaluate("() => document.fonts.ready.then(() => null)")  # a formula is another pixel high with its own font
-
-
-def unmoved(page: Page) -> None:
-    """Until nothing fades in or slides any more, so that its colours are what they will be."""
-    page.wait_for_function(
-        "() => document.getAnimations().every((a) => a.playState !== 'running'"
-        " || a.effect.getComputedTiming().iterations === Infinity)"
-    )

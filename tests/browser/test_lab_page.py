@@ -1,7 +1,7 @@
 """The tensor lab around the cube: links, themes, errors, small screens, accessibility."""
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
+from looks import barriers, change_theme
 from playwright.sync_api import expect
 
 from normviz.ui.palette import THEMES
@@ -58,20 +58,16 @@ def test_a_bad_link_is_mended_with_a_note(lab):
     expect(lab.page.locator("h1")).to_have_text("Group normalization")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_both_themes(lab, theme):
-    lab.page.emulate_media(color_scheme=theme)
+def test_both_themes_and_no_barriers(lab):
     lab.open("?scheme=layer")
-    lab.soon(lambda: lab.graph("gd => gd.data.find(t => t.name === 'field').color") == THEMES[theme].field)
-    assert lab.graph("gd => gd.layout.scene.xaxis.title.font.color") == THEMES[theme].ink
-
-
-def test_the_figure_follows_when_the_theme_changes(lab):
-    lab.open("?scheme=layer")
-    lab.page.emulate_media(color_scheme="dark")
-    lab.page.wait_for_function(
-        f"() => document.querySelector('.st-key-cube .js-plotly-plot').data[2].color === '{THEMES['dark'].field}'"
-    )
+    for theme, colours in THEMES.items():
+        change_theme(lab.page, theme)
+        shown = ["gd => gd.data.find(t => t.name === 'field').color", "gd => gd.layout.scene.xaxis.title.font.color"]
+        lab.soon(lambda shown=shown, colours=colours: [*map(lab.graph, shown)] == [colours.field, colours.ink])
+        assert barriers(lab.page) == []
+    found = Axe().run(lab.page, ".stMain")
+    serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
+    assert not serious, [(v["id"], [node["html"][:200] for node in v["nodes"]]) for v in serious]
 
 
 def test_too_large_a_shape_is_refused_with_one_that_fits(lab):
@@ -91,10 +87,3 @@ def test_a_phone_shows_everything_without_scrolling_sideways(lab):
     lab.open()
     lab.soon(lambda: lab.page.evaluate("() => document.scrollingElement.scrollWidth") <= 390)
     lab.soon(lambda: lab.box["width"] > 330)
-
-
-def test_accessibility(lab):
-    lab.open()
-    found = Axe().run(lab.page, ".stMain")
-    serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
-    assert not serious, [(v["id"], [node["html"][:200] for node in v["nodes"]]) for v in serious]

@@ -1,0 +1,27 @@
+"""How a page looks: changing its theme, and what keeps people from using it."""
+
+from axe_playwright_python.sync_playwright import Axe
+from patience import settle, soon
+from playwright.sync_api import Page
+
+LIGHTNESS = """() => {
+    const colour = getComputedStyle(document.querySelector('.stApp')).backgroundColor;
+    return colour.match(/\\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3;
+}"""
+
+
+def change_theme(page: Page, theme: str) -> None:
+    """Show a page as a system with this theme would, until nothing changes or moves any more."""
+    page.emulate_media(color_scheme=theme)
+    soon(page, lambda: (page.evaluate(LIGHTNESS) > 128) == (theme == "light"))
+    settle(page)
+    page.wait_for_function(
+        "() => document.getAnimations().every((a) => a.playState !== 'running'"
+        " || a.effect.getComputedTiming().iterations === Infinity)"
+    )
+
+
+def barriers(page: Page) -> list[dict]:
+    """What axe finds against WCAG 2, levels A and AA, in what is our own."""
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
+    return [violation for violation in found if any(".nv-" in str(node["target"]) for node in violation["nodes"])]
