@@ -30,7 +30,7 @@ Votes = dict[str, bool | None]
 
 TITLE = (
     "# What does normalization not notice?\n"
-    f"[Table 1]({BA.url}) of {BA.text}, and beyond: predicted by one rule, measured on a forward pass, and proved by "
+    f"[Table 1]({BA.url}) of {BA.text}, and beyond: predicted by one rule, measured on a forward pass, and shown by "
     "training twin networks on digits, the original and the transformed."
 )
 
@@ -52,9 +52,8 @@ def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None
     with left:
         st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{sentence(word_of(cell))}.** {_reason(cell)}")
         question(change, setting)
-        for line in notation.formulas(scheme):
-            if line.name in ("mean", "variance", "mean square", "normalized", "largest singular value"):
-                st.latex(line.latex)
+        for line in notation.essentials(scheme):
+            st.latex(line.latex)
         _answers(cell, change, setting)
     with right:
         _curves(scheme, change, setting, theme)
@@ -160,8 +159,9 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
     plot(figure, "sweep", alt, "34rem")
     st.caption(
-        "ε stands under the root beside the variance, and a re-scaling does not re-scale it: the larger ε, the more of "
-        "a re-scaling comes through. A re-centring is taken off before ε is added, and stays exact."
+        "ε stands under the root beside the mean square, and a re-scaling does not re-scale it: the larger ε, the more "
+        "of a re-scaling comes through. A shift that is taken off with the mean is gone before ε is added, and stays "
+        "exact; where nothing is centred, as in RMS, it comes through at every ε. Schemes on weights have no ε here."
     )
 
 
@@ -177,7 +177,8 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
     plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
     st.caption(
         f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
-        "float32 24, float16 11 and bfloat16 8. Where δ is a power of two nothing is rounded; float16 ends at 65,504."
+        "float32 24, float16 11 and bfloat16 8. A δ that is a power of two, as 1 here, re-scales without rounding; "
+        "float16 ends at 65,504."
     )
 
 

@@ -11,12 +11,16 @@ from lab_page import numbers, plots, sound, texts
 from table_page import SMALL, cells_of, open_now, open_table, settled
 
 from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.theory import degenerate
+from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.describe.notation import formulas
 from normviz.describe.wording import gap_text
 from normviz.networks import twins
 from normviz.networks.setting import Setting
 from normviz.table1.grid import WORDS, cell_data, key_of
 from normviz.table1.state import ONE_CELL, PANELS, PARAMS, PREFIX
+from normviz.table1.sweeps import forward_over, over_eps
 from normviz.table1.table import measure
 from normviz.ui.custom import KEYS
 
@@ -261,6 +265,34 @@ def test_gaps_over_delta():
     figure = json.loads(plots(open_table(panel="delta", schemes="batch", **SMALL))["sweep"]["figure"])
     largest = {trace["name"]: numbers(trace["y"]).max() for trace in figure["data"][:4]}
     assert largest["float64"] < 1e-12 < largest["float32"] < 1e-5 < largest["float16"] < largest["bfloat16"] < 0.1
+
+
+def test_the_formula_of_two_schemes_has_the_lines_of_both():
+    shown = [each.value.strip("$\n") for each in open_table(schemes="layer-weight", **SMALL).latex]
+    for key in ("weight", "layer-weight"):
+        assert {line.latex for line in formulas(SCHEMES[key]) if line.name == "normalized"} <= set(shown)
+
+
+def test_what_is_said_of_epsilon_and_shifts_is_so_of_every_scheme():
+    setting = Setting(batch=8, width=8)
+    at = open_table(panel="eps", schemes="rms", **SMALL)
+    (caption,) = (each.value for each in at.caption if each.value.startswith("ε stands"))
+    assert "taken off with the mean is gone before ε is added, and stays exact" in caption
+    assert "where nothing is centred, as in RMS, it comes through at every ε" in caption
+    schemes = [scheme for scheme in SCHEMES.values() if scheme.acts_on != "weight"]
+    gaps = forward_over(schemes, over_eps(setting))
+    for row, scheme in enumerate(schemes):
+        for column, change in enumerate(TRANSFORMATIONS.values()):
+            if change.factor is None and not degenerate(scheme, setting.shapes[0], 0.0):
+                exact = gaps[:, row, column] < INVARIANT["float64"]
+                assert exact.all() == exact.any()
+                assert scheme.summation is not None or not exact.any()
+
+
+def test_training_shows_and_proves_nothing():
+    (title,) = (each.value for each in open_table(**SMALL).markdown if each.value.startswith("# "))
+    assert "shown by" in title
+    assert "prove" not in title
 
 
 @settings(max_examples=15)
