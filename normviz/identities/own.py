@@ -94,7 +94,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View, theme: str) 
 
 def _why_equal(found: Comparison) -> str:
     if found.same_fields:
-        return "Every element shares its statistics with the same others."
+        return "Both take every statistic over the same elements."
     if not np.any(found.left):
         return "Every element is its own mean, and 0 is left of it."
-    return "Of two elements with one mean, each is as far from it as the other, whatever divides them."
+    return "Of two elements with one mean, each is as far from it as the other, whether one of them divides or both."

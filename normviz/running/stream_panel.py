@@ -73,8 +73,8 @@ def average_words(share: float) -> str:
     part = f"{start:.0%}" if start >= 0.01 or not start else "less than 1%"
     return (
         f"With a share of {share:g} for each new batch, {part} of the average is still its start, 0 and 1, after all "
-        f"{BATCHES} batches. Once that is gone, it trails a mean that drifts steadily by {lag(share):,.3g} batches, but "
-        "for scatter."
+        f"{BATCHES} batches. Once that is gone, it trails a mean that drifts steadily by {lag(share):,.3g} batches, "
+        "but for scatter."
     )
 
 

@@ -70,3 +70,19 @@ def test_what_is_predicted_of_pairs_and_single_elements_beside_epsilon_is_what_c
         predicted = predict(scheme, change, "dense", shape, (1, 1, 8, shape[3]), MUCH)
         if not (scheme.weight and change.on == "weights"):
             assert np.allclose(before, after) == predicted.invariant, (change.key, predicted.reason)
+
+
+@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.acts_on in ("activation", "none")])
+@pytest.mark.parametrize("change", [change for change in TRANSFORMATIONS.values() if change.factor is None])
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_a_shift_goes_with_the_mean_at_every_epsilon_or_comes_through_at_every_one(key, change, layer):
+    scheme, shape = SCHEMES[key], (8, 1, 1, 8) if layer == "dense" else (4, 3, 3, 4)
+    if degenerate(scheme, shape, 0.0):
+        return
+    a = noise(4, *shape)
+    shift = noise(5, *(n if axis in change.shift[layer] else 1 for axis, n in zip("NHWC", shape, strict=True)))
+    gaps = [np.abs(np.subtract(*(normalize(x, scheme, eps).xhat for x in (a + shift, a)))).max()
+            for eps in (0.0, 1e-5, 1.0, 100.0)]  # fmt: skip
+    gone = np.array(gaps) < 1e-12
+    assert gone.all() == gone.any()
+    assert scheme.summation is not None or not gone.any()
