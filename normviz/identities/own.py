@@ -94,7 +94,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View, theme: str) 
 
 def _why_equal(found: Comparison) -> str:
     if found.same_fields:
-        return "Both take every statistic over the same elements."
+        return "Every statistic of an element is taken over it and the same others."
     if not np.any(found.left):
         return "Every element is its own mean, and 0 is left of it."
     return "Of two elements with one mean, each is as far from it as the other, whether one of them divides or both."

@@ -149,6 +149,9 @@ def test_a_custom_row_is_named_when_it_is_known():
     assert row["note"] in ("= Instance", "= Layer (spatial)")
     at = set_value(at, "a_c", "groups(4)")
     (row,) = plots(at)["grid table"]["rows"]
+    assert row["note"] == "= Group, G = 4"
+    at = set_value(at, "a_n", "full")
+    (row,) = plots(at)["grid table"]["rows"]
     assert row["note"] == "your own"
 
 
