@@ -5,6 +5,7 @@ A new activation scheme is a new row here and nothing else.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -340,10 +341,15 @@ def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
     One with groups or windows comes with the G or the smallest R with which it does. The shapes of γ and β are not
     compared: group norm with one group is layer norm, though PyTorch's gains differ in shape.
     """
+    return list(_same_as(scheme, tuple(shape)))
+
+
+@lru_cache(maxsize=1024)
+def _same_as(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
     own = scheme.canonical(shape)
     others = (_towards(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
     found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
-    return sorted(found, key=lambda row: row.reference.arxiv is None)
+    return tuple(sorted(found, key=lambda row: row.reference.arxiv is None))
 
 
 def _towards(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
