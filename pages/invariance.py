@@ -1,4 +1,4 @@
-"""Table 1 of Ba et al. 2016: predicted, measured forward, and proved by training."""
+"""Table 1 of Ba et al. 2016: predicted, measured forward, and shown by training."""
 
 import streamlit as st
 

@@ -2,30 +2,30 @@
 
 from collections.abc import Callable
 
-from normviz.core.fields import Shape
-from normviz.core.schemes import Scheme, same_as
-from normviz.core.theory import degenerate
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import OWN, Shape
+from normviz.core.schemes import DEFAULT_EPS, Scheme, same_as
+from normviz.core.theory import degenerate, only_signs
 from normviz.describe.parameters import parameter_shapes
-from normviz.describe.wording import axis_words, count_words, shape_words, shared_words
+from normviz.describe.wording import axis_words, count_words, labelled, shape_words, shared_words, taken
 
 
-def spans(scheme: Scheme, axis: str) -> bool:
-    """Whether elements with different indices along an axis share a statistic, wherever the axis is long enough."""
+def spans(scheme: Scheme, axis: str, shape: Shape) -> bool:
+    """Whether elements with different indices along an axis share a statistic; of a single index, whether two would."""
     position = scheme.axes.index(axis)
-    return any(field.rules[position].kind != "own" for field in scheme.fields)
+    return any(field.rules[position].canonical(max(shape[position], 2)) != OWN for field in scheme.fields)
 
 
 def reduction(scheme: Scheme, shape: Shape) -> str:
     """What a statistic runs over: "N averaged, H averaged, W averaged"; "nothing"."""
-    over = [axis for axis, name in enumerate(scheme.axes) if spans(scheme, name)]
+    over = [axis for axis, name in enumerate(scheme.axes) if spans(scheme, name, shape)]
     return ", ".join(axis_words(scheme, [axis], shape) for axis in over) or "nothing"
 
 
 def statistics(scheme: Scheme, shape: Shape) -> str:
     """How many statistics there are, of how many elements, and in what shape."""
-    if scheme.field is None:
-        return count_words(scheme, shape)
-    return f"{count_words(scheme, shape)}; shape {shape_words(scheme.field.statistics_shape(shape))}"
+    shapes = [shape_words(part.field.statistics_shape(shape)) for part in taken(scheme, shape)]
+    return "; ".join([count_words(scheme, shape), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
 
 
 def learned(scheme: Scheme, shape: Shape) -> str:
@@ -34,46 +34,58 @@ def learned(scheme: Scheme, shape: Shape) -> str:
     return ", ".join(f"{row.name} {row.here}" for row in rows) or "nothing"
 
 
-def state(scheme: Scheme, shape: Shape) -> str:
+def state(scheme: Scheme) -> str:
     """The state that a layer updates in training and uses for inference."""
     return ", ".join(scheme.keeps) or "nothing"
 
 
 def on_batch(scheme: Scheme, shape: Shape) -> str:
     """Whether the output of one example depends on the others in the batch."""
-    return "yes: statistics span the examples" if spans(scheme, "N") else "no"
+    return "yes: statistics span the examples" if spans(scheme, "N", shape) else "no"
 
 
-def single_example(scheme: Scheme, shape: Shape) -> str:
+def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
     """What is left with a single example."""
     one = (1, *shape[1:])
-    hollow = degenerate(scheme, one)
+    try:
+        scheme.check(one)
+    except InvalidInput as error:
+        return f"no: {error}"
+    hollow = degenerate(scheme, one, eps)
     if hollow:
-        return f"no: {hollow[0].lower()}{hollow[1:]}"
-    twins = [twin.label for twin in same_as(scheme, one) if twin.acts_on == "activation"] if spans(scheme, "N") else []
-    return f"only as {twins[0]}" if twins else "yes"
+        return f"no: {_inside(hollow)}"
+    signs = only_signs(scheme, one)
+    if signs:
+        return f"hardly: where ε is small beside the squares, {_inside(signs)}"
+    twins = [twin for twin in same_as(scheme, one) if twin.acts_on == "activation"]
+    return f"only as {labelled(twins[0])}" if twins and spans(scheme, "N", shape) else "yes"
 
 
 def sequences(scheme: Scheme, shape: Shape) -> str:
     """Whether sequences of different lengths, with time along H, leave a step's result alone."""
-    if spans(scheme, "N"):
-        return "no: a late step has fewer examples"
-    return "no: padding would count" if spans(scheme, "H") else "yes"
+    if spans(scheme, "H", shape):
+        return "no: it averages time, where padding would count"
+    return "no: a late step has fewer examples" if spans(scheme, "N", shape) else "yes"
 
 
-PROPERTIES: dict[str, Callable[[Scheme, Shape], str]] = {
-    "A statistic runs over": reduction,
-    "Shared": lambda scheme, shape: shared_words(scheme),
-    "Statistics": statistics,
-    "Learned": learned,
-    "State for inference": state,
-    "Depends on the batch": on_batch,
+PROPERTIES: dict[str, Callable[[Scheme, Shape, float], str]] = {
+    "A statistic runs over": lambda scheme, shape, eps: reduction(scheme, shape),
+    "Shared": lambda scheme, shape, eps: shared_words(scheme, shape),
+    "Statistics": lambda scheme, shape, eps: statistics(scheme, shape),
+    "Learned": lambda scheme, shape, eps: learned(scheme, shape),
+    "State for inference": lambda scheme, shape, eps: state(scheme),
+    "Depends on the batch": lambda scheme, shape, eps: on_batch(scheme, shape),
     "Works with N = 1": single_example,
-    "Sequences of different lengths, time along H": sequences,
+    "Sequences of different lengths, time along H": lambda scheme, shape, eps: sequences(scheme, shape),
 }
-"""What the schemes are compared in, in words by scheme and shape."""
+"""What the schemes are compared in, in words by scheme, shape and ε."""
 
 
-def table(schemes: list[Scheme], shape: Shape) -> dict[str, list[str]]:
+def table(schemes: list[Scheme], shape: Shape, eps: float = DEFAULT_EPS) -> dict[str, list[str]]:
     """A row per property: {property: [of each scheme]}."""
-    return {name: [words(scheme, shape) for scheme in schemes] for name, words in PROPERTIES.items()}
+    return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTIES.items()}
+
+
+def _inside(text: str) -> str:
+    """A sentence as a part of another."""
+    return text[:1].lower() + text[1:]

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.compare import comparison
-from normviz.core.fields import AXIS, OWN, Field
+from normviz.core.fields import AXIS, OWN, Field, Index, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.cube import figure as cube
@@ -69,13 +69,10 @@ def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Nor
 def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> None:
     """What tells the schemes apart, and the locked element's field and result."""
     focus = view["focus"]
-    rows = comparison.table(schemes, x.shape)
+    rows = comparison.table(schemes, x.shape, view["eps"])
     at = ", ".join(f"{AXIS[name].letter} = {i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True))
     here = {
-        f"Field of {at}": [
-            "–" if scheme.field is None else wording.field_words(scheme.field, focus, x.shape, scheme.axes)
-            for scheme in schemes
-        ],
+        f"Field of {at}": [_fields_words(scheme, focus, x.shape) for scheme in schemes],
         f"x̂ there (x = {x[focus]:.4g})": [f"{result.xhat[focus]:.4g}" for result in results],
     }
     columns = {"": [f"**{name}**" for name in (*here, *rows)]}
@@ -87,3 +84,11 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
         if len(alike) > 1 and alike[0] is scheme:
             names = ", ".join(other.label for other in alike[1:])
             st.info(f"On this shape {scheme.label} and {names} are the same.", icon=":material/equal:")
+
+
+def _fields_words(scheme: Scheme, focus: Index, shape: Shape) -> str:
+    """The field of an element, or of each of its statistics where they differ."""
+    boxes = wording.boxes(scheme, focus, shape)
+    if len(boxes) == 1:
+        return boxes[0].where
+    return "; ".join(f"{box.names[0]}: {box.where}" for box in boxes) or "–"

@@ -5,6 +5,7 @@ A new activation scheme is a new row here and nothing else.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -337,10 +338,27 @@ def get_scheme(key: str, groups: int | None = None, radius: int | None = None) -
 def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
     """The other registered schemes that compute the same x̂ on this shape, those with a paper first.
 
-    The shapes of γ and β are not compared: group norm with one group is layer norm, though PyTorch's gains differ in
-    shape.
+    One with groups or windows comes with the G or the smallest R with which it does. The shapes of γ and β are not
+    compared: group norm with one group is layer norm, though PyTorch's gains differ in shape.
     """
+    return list(_same_as(scheme, tuple(shape)))
+
+
+@lru_cache(maxsize=1024)
+def _same_as(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
     own = scheme.canonical(shape)
-    others = (row for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
+    others = (_towards(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
     found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
-    return sorted(found, key=lambda row: row.reference.arxiv is None)
+    return tuple(sorted(found, key=lambda row: row.reference.arxiv is None))
+
+
+def _towards(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
+    """A row with the G and R that its rules need on their axes to be those of a scheme, if any do."""
+    groups, radii = [1], [0]
+    for theirs, ours in zip(row.fields, scheme.fields, strict=False):
+        for rule, other, n in zip(theirs.rules, ours.canonical(shape).rules, shape, strict=True):
+            if rule.kind == "groups":
+                groups.append(n if other.kind == "window" else other.count(n))
+            elif rule.kind == "window":
+                radii.append(n - 1 if other == FULL else other.number if other.kind == "window" else 0)
+    return row.with_parameters(max(groups), max(radii))

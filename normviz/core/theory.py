@@ -8,11 +8,10 @@ it can of a change of the weights; changes of the data pass through it, and the 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXIS, FULL, Field, Shape, outer_product
+from normviz.core.fields import AXIS, FULL, Field, Shape
 from normviz.core.schemes import Scheme
+from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import LAYERS, Transformation
 
 
@@ -80,23 +79,35 @@ def predict(
     return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 
-def degenerate(scheme: Scheme, shape: Shape) -> str | None:
+def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
     """Why invariance would say nothing on this shape, in a sentence; None where it does say something.
 
-    A centred field of one element is zero, and 0/0 once divided; where a single element divides itself only its
-    sign is left, and of a centred pair that divides itself only ±1.
+    A centred field of one element is zero, whatever ε is. The other reasons, those of `only_signs`, are exact at
+    ε = 0, and hold to the tolerance of the type while ε is below it, for numbers of about 1 as those of Table 1 are.
     """
     if scheme.acts_on == "weight":
         return None
-    a, b = scheme.summation, scheme.suppression
-    if a is not None and a.sizes(shape).min() == 1:
+    if scheme.summation is not None and scheme.summation.sizes(shape).min() == 1:
         return "A field of one element, centred, is zero."
+    reason = only_signs(scheme, shape)
+    if reason is None or eps > INVARIANT[dtype]:
+        return None
+    return f"{reason}{f', but for ε = {eps:g}' if eps else ''}."
+
+
+def only_signs(scheme: Scheme, shape: Shape) -> str | None:
+    """Why x̂ is only a sign where ε is small beside E_B[v²], in a sentence without its full stop; None where it is more.
+
+    An element that divides itself leaves its sign, and a centred pair that divides itself +1 and -1. Of windows this
+    is so only where both elements of a pair have the same one.
+    """
+    a, b = (None if field is None else field.canonical(shape) for field in (scheme.summation, scheme.suppression))
     if b is None:
         return None
-    if a is not None and ((a.sizes(shape) == 2) & _same_boxes(a, b, shape)).any():
-        return "A field of two elements, centred and divided by itself, is always +1 and −1."
     if b.sizes(shape).min() == 1:
-        return "An element divided by its own size leaves only its sign."
+        return "An element divided by its own size leaves only its sign"
+    if a == b and not a.windows and a.sizes(shape).min() == 2:
+        return "A field of two elements, centred and divided by itself, is always +1 and −1"
     return None
 
 
@@ -149,9 +160,3 @@ def _crossed(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[s
         if axis in varying and any((b[:, 1] - b[:, 0]).max() > 1 for b in bounds):
             spans.append(f"the {AXIS[axis].many}")
     return " and ".join(spans)
-
-
-def _same_boxes(a: Field, b: Field, shape: Shape) -> np.ndarray:
-    """For every element, whether its box is the same in both fields."""
-    same = [np.all(x == y, axis=1).astype(int) for x, y in zip(a.bounds(shape), b.bounds(shape), strict=True)]
-    return outer_product(same) == 1

@@ -150,6 +150,14 @@ def formulas(scheme: Scheme) -> list[Formula]:
     return [*_weights_in_front(scheme), *_statistics(scheme), *_normalized(scheme), *_output(scheme), *_where(scheme)]
 
 
+def essentials(scheme: Scheme) -> list[Formula]:
+    """The lines that say what a scheme computes: its statistics and x̂, and those of the weights in front of it."""
+    front = [line for line in _weights_in_front(scheme) if line.name != "weights: where"]
+    shown = ("mean", "variance", "mean square", "largest singular value", "normalized")
+    own = [*_statistics(scheme), *_normalized(scheme)]
+    return [*front, *(line for line in own if line.name in shown)]
+
+
 def live(
     scheme: Scheme, shape: Shape, index: Index, element: Element, eps: float, gain: float, bias: float
 ) -> list[Formula]:

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
-from normviz.core.fields import AXIS, Field, Index, Shape
+from normviz.core.fields import AXIS, Field, Index, Rule, Shape
 from normviz.core.schemes import Scheme
+
+PARAMETERS = {"groups": "G", "window": "R"}
+"""What the parameter of a kind of rule is called."""
 
 
 def field_words(field: Field, index: Index, shape: Shape, axes: Sequence[str]) -> str:
@@ -20,27 +24,111 @@ def field_words(field: Field, index: Index, shape: Shape, axes: Sequence[str]) -
     return f"{plural(field.size(index, shape), 'element')}: {' of '.join(where)}"
 
 
-def shared_words(scheme: Scheme) -> str:
-    """What the elements of a field share: "a mean and a variance"."""
+class Taken(NamedTuple):
+    """What a scheme takes over one of its fields: "mean", "variance", "mean square", "largest singular value"."""
+
+    names: tuple[str, ...]
+    field: Field
+
+
+def taken(scheme: Scheme, shape: Shape) -> list[Taken]:
+    """The statistics of a scheme on this shape, those of one field together, the mean's first; none without fields.
+
+    E_B[v²] is a variance where v is centred over that very box, and all in it have that box; else it is a mean square:
+    without centring, in windows, and where A and B differ.
+    """
     if scheme.spectral:
-        return "the largest singular value"
-    if not scheme.fields:
-        return "nothing"
-    parts = ["a mean"] * (scheme.summation is not None)
-    if scheme.suppression is not None:
-        parts.append("a variance" if scheme.summation else "a mean square")
-    return " and ".join(parts)
+        return [Taken(("largest singular value",), scheme.fields[-1])]
+    named = {"mean": scheme.summation, "mean square": scheme.suppression}
+    parts = [Taken((name,), field) for name, field in named.items() if field is not None]
+    if len({part.field.canonical(shape) for part in parts}) == len(parts):
+        return parts
+    return [Taken(("mean", "mean square" if windows(parts[-1].field, shape) else "variance"), parts[-1].field)]
+
+
+def windows(field: Field, shape: Shape) -> list[int]:
+    """The axes along which a field has windows that do not hold the whole of this shape's axis."""
+    return [axis + 4 for axis, _ in field.canonical(shape).windows]
+
+
+def shared_words(scheme: Scheme, shape: Shape) -> str:
+    """What elements share: "a mean and a variance", "every element has a mean of its own"; where the fields of both
+    statistics differ, of each."""
+    parts = taken(scheme, shape)
+    if len(parts) == 2 and not any(windows(part.field, shape) for part in parts):
+        return "a mean over one field, a mean square over another"
+    return "; ".join(_own_words(part, scheme, shape) or _with_articles(part) for part in parts) or "nothing"
+
+
+class Box(NamedTuple):
+    """A field of one element: what is taken over it, the box in words, and what that is to it, as in "96 elements: all
+    h, w, c of example 2" and "they share a mean and a variance"; `sentence` says both of the element."""
+
+    names: tuple[str, ...]
+    where: str
+    what: str
+    sentence: str
+
+
+def boxes(scheme: Scheme, index: Index, shape: Shape) -> list[Box]:
+    """The fields of an element, and what is shared in them: one where both statistics have one field."""
+    return [_box(part, scheme, index, shape) for part in taken(scheme, shape)]
+
+
+def _box(part: Taken, scheme: Scheme, index: Index, shape: Shape) -> Box:
+    where = field_words(part.field, index, shape, scheme.axes)
+    given, own = _with_articles(part), _own_words(part, scheme, shape)
+    if own:
+        return Box(part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.")
+    if part.field.size(index, shape) == 1:
+        return Box(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.")
+    return Box(part.names, where, f"they share {given}", f"It shares {given} among {where}.")
+
+
+def _with_articles(part: Taken) -> str:
+    return " and ".join(f"{'the' if 'largest' in name else 'a'} {name}" for name in part.names)
+
+
+def _own_words(part: Taken, scheme: Scheme, shape: Shape) -> str:
+    """Of windows, which do not share: "every row has a mean and a mean square of its own"; else nothing."""
+    moving = windows(part.field, shape)
+    if not moving:
+        return ""
+    alone = part.field.canonical(shape).blocks.sizes(shape).max() == 1
+    one = "element" if alone else " and ".join(AXIS[scheme.axes[axis]].one for axis in moving)
+    return f"every {one} has {_with_articles(part)} of its own"
 
 
 def count_words(scheme: Scheme, shape: Shape) -> str:
-    """How many statistics there are and of how many elements: "4 statistics, each of 96 elements"."""
-    if scheme.field is None:
-        return "no statistics"
-    sizes = scheme.field.sizes(shape)
+    """How many statistics there are and of how many elements: "4 statistics, each of 96 elements"; where their fields
+    differ, of each: "24 means, each of 16 elements; 4 mean squares, each of 96 elements"."""
+    parts = taken(scheme, shape)
+    nouns = ["statistic"] if len(parts) == 1 else [part.names[0] for part in parts]
+    counted = (_count(noun, part.field, shape) for noun, part in zip(nouns, parts, strict=True))
+    return "; ".join(counted) or "no statistics"
+
+
+def _count(noun: str, field: Field, shape: Shape) -> str:
+    sizes = field.sizes(shape)
     least, most = int(sizes.min()), int(sizes.max())
-    count = prod(scheme.field.statistics_shape(shape))
+    count = prod(field.statistics_shape(shape))
     of = plural(most, "element") if least == most else f"{least} to {most} elements"
-    return f"{plural(count, 'statistic')}, {'each ' if count > 1 else ''}of {of}"
+    return f"{plural(count, noun)}, {'each ' if count > 1 else ''}of {of}"
+
+
+def parameter_words(scheme: Scheme) -> list[str]:
+    """The parameters of a scheme's rules: ["G = 3"]."""
+    return [f"{PARAMETERS[kind]} = {value}" for kind, value in scheme.parameters.items()]
+
+
+def named(scheme: Scheme) -> str:
+    """The scheme with its parameters: "group normalization with G = 3"."""
+    return " with ".join([scheme.name, *filter(None, [" and ".join(parameter_words(scheme))])])
+
+
+def labelled(scheme: Scheme) -> str:
+    """The scheme's label with its parameters: "Group, G = 3"."""
+    return ", ".join([scheme.label, *parameter_words(scheme)])
 
 
 def shape_words(shape: Sequence[int]) -> str:
@@ -60,10 +148,13 @@ def alt_words(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str
     """The picture in a sentence, for those who do not see it."""
     named = ", ".join(f"{name} = {n}" for name, n in zip(scheme.axes, shape, strict=True))
     text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "
-    if scheme.field is None:
+    parts = boxes(scheme, focus, shape)
+    if not parts:
         return text + "No normalization: no elements share a statistic."
-    words = field_words(scheme.field, focus, shape, scheme.axes)
-    return text + f"{sentence(scheme.name)}: lit is the field of the chosen element, {words}."
+    *dashed, lit = parts
+    of = f" of its {' and '.join(lit.names)}" if dashed else ""
+    text += f"{sentence(scheme.name)}: lit is the field{of or ' of the chosen element'}, {lit.where}"
+    return text + "".join(f"; dashed that of its {box.names[0]}, {box.where}" for box in dashed) + "."
 
 
 def plural(number: int, noun: str) -> str:
@@ -105,10 +196,14 @@ def signed(value: float, digits: int = 4) -> str:
 
 
 def _done(scheme: Scheme, axis: int, n: int) -> str:
-    """What the scheme does along an axis, in a word or two."""
-    if scheme.field is None:
-        return ""
-    rule = scheme.field.rules[axis]
+    """What the scheme does along an axis, in a word or two; in A and in B where they differ along it."""
+    rules = [field.rules[axis] for field in scheme.fields]
+    if len({rule.canonical(n) for rule in rules}) == 2:
+        return ", ".join(f"{_rule_words(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
+    return _rule_words(rules[-1], n) if rules else ""
+
+
+def _rule_words(rule: Rule, n: int) -> str:
     return {
         "own": "kept",
         "full": "averaged",

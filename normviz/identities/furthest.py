@@ -5,7 +5,7 @@ import numpy as np
 from normviz.core.equality import distances
 from normviz.core.fields import AXIS, Index, Shape
 from normviz.core.schemes import Scheme
-from normviz.describe.wording import field_words, gap_text, shared_words
+from normviz.describe.wording import boxes, gap_text
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import statistics_map
 
@@ -16,13 +16,8 @@ def place(scheme: Scheme, index: Index) -> str:
 
 
 def shares(scheme: Scheme, index: Index, shape: Shape) -> str:
-    """What an element shares its statistics with: one box, or two where what is averaged and what divides differ."""
-    boxes = [field_words(field, index, shape, scheme.axes) for field in scheme.fields]
-    if not boxes:
-        return "It shares nothing, and stays."
-    if len(set(boxes)) == 1:
-        return f"It shares {shared_words(scheme)} among {boxes[0]}."
-    return f"Its mean is that of {boxes[0]}; its mean square, that of {boxes[1]}."
+    """What an element shares its statistics with, or takes them over: a sentence for each of its fields."""
+    return " ".join(box.sentence for box in boxes(scheme, index, shape)) or "It shares nothing, and stays."
 
 
 def difference_map(left: np.ndarray, right: np.ndarray, index: Index, scheme: Scheme, key: str, theme: str) -> None:

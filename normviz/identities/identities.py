@@ -214,7 +214,7 @@ _ROWS = (
         "… and so, with one example, it is batch norm.",
         _plain("layer-spatial"),
         _plain("batch"),
-        "It holds for that reading of layer norm only.",
+        "It holds for that reading of layer norm; for the formula's it takes C = 1 as well.",
         one("N"),
         sources=("L05",),
     ),

@@ -8,7 +8,7 @@ from normviz.core.equality import WORK, Comparison, compare
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme, same_as
-from normviz.describe.wording import gap_text, plural, sentence, shape_words
+from normviz.describe.wording import gap_text, named, plural, sentence, shape_words
 from normviz.identities.furthest import difference_map, place, shares
 from normviz.identities.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
 from normviz.ui.link import KEPT, View
@@ -53,7 +53,7 @@ def _chosen(view: View, side: str, shape: Shape, column: DeltaGenerator) -> Sche
             if scheme is None:
                 st.error(sentence(error))
                 return None
-            same = [row.name for row in same_as(scheme, shape)]
+            same = [named(row) for row in same_as(scheme, shape)]
             st.caption(f"On this shape: {', '.join(same)}." if same else "No scheme that has a name.")
     return scheme
 
@@ -94,7 +94,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View, theme: str) 
 
 def _why_equal(found: Comparison) -> str:
     if found.same_fields:
-        return "Every element shares its statistics with the same others."
+        return "Every statistic of an element is taken over it and the same others."
     if not np.any(found.left):
         return "Every element is its own mean, and 0 is left of it."
-    return "Of two elements with one mean, each is as far from it as the other, whatever divides them."
+    return "Of two elements with one mean, each is as far from it as the other, whether one of them divides or both."

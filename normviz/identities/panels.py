@@ -7,7 +7,7 @@ from normviz.core.equality import difference, is_rounding
 from normviz.core.fields import AXES, Shape
 from normviz.core.schemes import Scheme
 from normviz.describe import notation
-from normviz.describe.wording import gap_text, sentence
+from normviz.describe.wording import gap_text, parameter_words, sentence
 from normviz.identities.controls import use_shape
 from normviz.identities.furthest import difference_map, place, shares
 from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, Side, both, residual
@@ -110,9 +110,7 @@ def _detail(identity: Identity, x: np.ndarray, eps: float, theme: str) -> None:
 
 
 def _name(side: Side, scheme: Scheme) -> str:
-    parameters = {"groups": "G", "window": "R"}
-    numbers = [f"{parameters[kind]} = {value}" for kind, value in scheme.parameters.items()]
-    return sentence(", ".join([scheme.name, *numbers])) + (f" {side.words}" if side.words else "")
+    return sentence(", ".join([scheme.name, *parameter_words(scheme)])) + (f" {side.words}" if side.words else "")
 
 
 def _parameters(left: Scheme, right: Scheme) -> str:

@@ -14,7 +14,7 @@ PREFIX = PAGE + " "
 TITLE = (
     "# Which normalizations are the same?\n"
     "Every claim is measured on your tensor: the largest difference of the two x̂, relative to the largest x̂. "
-    "A residual of 1e−16 is rounding; at 0 both sides have made the very same sums."
+    "A residual of about 1e−16 is rounding (1e−7 in float32); at 0 the two agree to the last bit."
 )
 PANELS = {"same": "The same", "belief": "Refuted", "own": "Two of your own"}
 SHARED = (*SIZES, "data", "seed", "eps")

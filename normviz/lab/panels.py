@@ -25,12 +25,9 @@ def headline(scheme: Scheme, x: np.ndarray, focus: Index) -> None:
     if scheme.field is None:
         st.markdown("**Nothing is shared:** every element stays as it is.")
         return
-    words = wording.field_words(scheme.field, focus, x.shape, scheme.axes)
-    st.markdown(
-        f"**{words}** – {'they share' if scheme.field.size(focus, x.shape) > 1 else 'it has'} "
-        f"{wording.shared_words(scheme)}.  \nIn all: {wording.count_words(scheme, x.shape)}."
-    )
-    twins = [other.name for other in same_as(scheme, x.shape)]
+    lines = [f"**{box.where}** – {box.what}." for box in wording.boxes(scheme, focus, x.shape)]
+    st.markdown("  \n".join([*lines, f"In all: {wording.count_words(scheme, x.shape)}."]))
+    twins = [wording.named(other) for other in same_as(scheme, x.shape)]
     if twins:
         verb = "This is" if scheme.key == "custom" else "On this shape it is the same as"
         st.info(f"{verb} {', '.join(twins)}.", icon=":material/equal:")
@@ -114,7 +111,7 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
         return
     response_chart(saturation(x, scheme, focus), eps, theme)
     st.caption(
-        "Where c² times the variance is small beside ε, x̂ grows with the contrast; beyond, it is saturated, and the "
+        "Where c² · E_B[v²] is small beside ε, x̂ grows with the contrast; beyond, it is saturated, and the "
         "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
     )
 

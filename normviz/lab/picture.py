@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from normviz.core.fields import AXIS
+from normviz.core.fields import AXIS, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import Scheme
 from normviz.cube import figure as cube
@@ -46,7 +46,7 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
         symbol=SYMBOL.get(scheme.acts_on, "x"),
         on_focus=focus_from_cube,
     )
-    _legend(view["colour"], scheme, theme, gaps=legend.get("gaps", False))
+    _legend(view["colour"], scheme, x.shape, theme, gaps=legend.get("gaps", False))
 
 
 def _levels(colour: str, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
@@ -57,18 +57,20 @@ def _levels(colour: str, scheme: Scheme, x: np.ndarray, result: Normalized) -> t
     return cube.statistic_levels(x.shape, scheme.field)
 
 
-def _legend(colour: str, scheme: Scheme, theme: str, gaps: bool) -> None:
+def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, gaps: bool) -> None:
     """What is what, in words beside a patch of its colour, and how to use it."""
     colours = THEMES[theme]
     entries = [(colours.element, "the locked element")]
-    if scheme.field is not None:
-        shared = wording.shared_words(scheme)
-        framed = "filled and framed" if colour == "field" else "framed"
-        entries.append(
-            (colours.field if colour == "field" else colours.ink, f"its field, {framed}: it shares {shared}")
-        )
-    if len(scheme.fields) == 2 and scheme.summation != scheme.suppression:
-        entries.append((colours.ink, "dashed: the field of its mean"))
+    hue, framed = (colours.field, "filled and framed") if colour == "field" else (colours.ink, "framed")
+    parts = wording.taken(scheme, shape)
+    if len(parts) == 2:
+        entries += [
+            (hue, f"{framed}: the field of its mean square"),
+            (colours.ink, "dashed: the field of its mean"),
+        ]
+    elif parts:
+        shares = "" if wording.windows(parts[0].field, shape) else "it shares "
+        entries.append((hue, f"its field, {framed}: {shares}{wording.shared_words(scheme, shape)}"))
     text = {
         "field": "",
         "statistic": "Cells of one hue that touch share a statistic; hues come round again.",

@@ -39,7 +39,7 @@ class Setting:
     layer: str = choice("dense", LAYERS, label="Layer", shown=str.capitalize)
     delta: float = real(
         3.0, 1e-3, 1e3, label="δ (re-scaling factor)", symbol="δ", control="drag", entered=(-1e3, 1e3),
-        because="the claims are about δ > 0, and a negative factor flips every sign",
+        because="the claims are about δ > 0; 0 leaves nothing, and a negative factor flips every sign",
         stops=(1e-3, 3e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 300.0, 1e3),
     )  # fmt: skip
     eps: float = real(

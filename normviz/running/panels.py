@@ -153,9 +153,12 @@ def beside_others(view: View, theme: str) -> None:
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
     rows = {f"{SCHEMES[key].label}  <b>{decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
-    alt = f"Output of one test digit in {effects.DRAWS} random mini-batches, by scheme: only {varying} spread."
+    alt = f"Output of one test digit in {effects.DRAWS} mini-batches, by scheme; varying: {', '.join(varying)}."
     axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAWS} batches of {setting.batch}"
     plot(strips(rows, axis, theme), "effect", alt, "27rem")
+    if setting.batch == 1:
+        st.markdown("Beside each name: largest minus smallest x̂. In batches of one there are no other examples.")
+        return
     st.markdown(
         f"Beside each name: largest minus smallest x̂. {sentence(' and '.join(varying)) or 'No scheme'} lets it depend "
         "on the other examples in the batch, a noise that regularizes; the other schemes look at the example alone."
@@ -215,7 +218,7 @@ def batch_of_one(view: View, seen: Trace, theme: str) -> None:
     """Output against summed input in batches of one, of two, and of the page's size."""
     setting, unit, eps = setting_of(view), view["unit"] - 1, view["eps"]
     gain, shift = (values[unit] for values in affine_parameters(setting))
-    middle, panels = setting.side // 2, []
+    middle, panels, ranges = setting.side // 2, [], {}
     mean, variance = seen.population_mean[-1, unit], seen.population_variance[-1, unit]
     for size in dict.fromkeys((1, 2, setting.batch if setting.batch > 2 else 32)):
         z, y = (each[:, middle, middle, unit] for each in effects.in_batches_of(setting, size, eps))
@@ -224,18 +227,22 @@ def batch_of_one(view: View, seen: Trace, theme: str) -> None:
         panels.append(
             Panel(f"Batches of {size}", [Curve("each test digit", z, y, measured=True), line], "summed input")
         )
-    alt = "Output against summed input for batches of one, two and more: a flat line, two lines, then a noisy slope."
+        ranges[size] = np.abs((y - shift) / gain)
+    far = "; ".join(f"{decimals(x.min())} to {decimals(x.max())} in batches of {size}" for size, x in ranges.items())
+    alt = f"Output against summed input. |x̂| of the test digits: {far}."
     plot(panels_figure(panels, 3, theme, one_scale=True), "effect", alt, "25rem")
     if setting.side == 1:
+        least, most = decimals(ranges[2].min()), decimals(ranges[2].max())
         text = (
             f"Alone, a digit is its own mean: the output is β = **{decimals(shift)}** whatever comes in (PyTorch "
-            f"raises an error, Keras gives β). In pairs it is β ± γ: one bit, **{decimals(shift - gain)}** or "
-            f"**{decimals(shift + gain)}**."
+            f"raises an error, Keras gives β). In pairs it is β ± γ √(σ²/(σ²+ε)), σ² the pair's own; the root is "
+            f"**{least}** to **{most}** here. Where ε is small beside σ² it is 1, and one bit is left: "
+            f"**{decimals(shift - gain)}** or **{decimals(shift + gain)}**."
         )
     else:
         text = (
             "With a convolution a batch of one still has the positions of the digit: batch norm is then instance norm, "
-            "and every digit loses its own mean and contrast."
+            "and every digit loses its own mean, and its contrast as far as ε is small beside its variance."
         )
     st.markdown(text)
 
@@ -244,18 +251,23 @@ def stopped_early(view: View, seen: Trace, averages: Averages, theme: str) -> No
     """The evaluated output over all training digits, after each step of the stream."""
     unit = view["unit"] - 1
     found = effects.too_early(seen, averages, view["eps"])
-    seen_so_far = range(BATCHES + 1)
+    seen_so_far, last = range(BATCHES + 1), seen.population_variance[-1, unit]
+    trained = last / (last + view["eps"])
     panels = [
         Panel(f"{name} of the output in evaluation", [Curve("all training digits", seen_so_far, values[:, unit])],
               "batches seen before eval()", level=level)
-        for name, values, level in (("Mean", found.mean, 0.0), ("Variance", found.variance, 1.0))
+        for name, values, level in (("Mean", found.mean, 0.0), ("Variance", found.variance, trained))
     ]  # fmt: skip
-    alt = "Mean and variance of the evaluated output by the number of batches seen, from far off towards 0 and 1."
+    early, late = (decimals(found.variance[at, unit]) for at in (10, -1))
+    alt = (
+        f"Mean and variance of the evaluated output by the number of batches seen: variance {early} after 10, {late} "
+        f"after {BATCHES}; with the digits' own statistics it would be {decimals(trained)} in the end."
+    )
     plot(panels_figure(panels, 2, theme), "effect", alt, "25rem")
     st.markdown(
-        "The running statistics start from 0 and 1. After 10 batches the output in evaluation has variance "
-        f"**{decimals(found.variance[10, unit])}** instead of 1, after {BATCHES} "
-        f"**{decimals(found.variance[-1, unit])}**: the smaller the share of a new batch, the longer the start lasts."
+        f"The running statistics start from 0 and 1. After 10 batches the output in evaluation has variance "
+        f"**{early}**, after {BATCHES} **{late}**, where the digits' own statistics would give σ²/(σ²+ε) = "
+        f"**{decimals(trained)}**. The smaller the share of a new batch, the longer the start lasts."
     )
 
 
@@ -269,12 +281,13 @@ def eval_forgotten(view: View, statistics: Moments, theme: str) -> None:
         Curve("train: the batch's own", classes, found["train"][:, unit], measured=True),
     ]
     panel = Panel(f"Mean output x̂ of unit {view['unit']} on a batch of one class", [*curves], "class of the batch")
-    alt = "Mean output of each class: far apart with running statistics, all at zero with the batch's own."
+    apart, own = decimals(np.ptp(found["eval"][:, unit])), decimals(np.abs(found["train"][:, unit]).max())
+    alt = f"Mean output of each class: {apart} apart with running statistics, at most {own} with the batch's own."
     plot(panels_figure([panel], 1, theme), "effect", alt, "25rem")
     st.markdown(
         "Test batches that hold one class each. With running statistics their outputs lie "
-        f"**{decimals(np.ptp(found['eval'][:, unit]))}** apart, which is what a classifier goes by; normalized by the "
-        f"batch's own they all have mean **{decimals(np.abs(found['train'][:, unit]).max())}**."
+        f"**{apart}** apart, which is what a classifier goes by; normalized by the batch's own, each has mean 0 (the "
+        f"largest is **{own}**)."
     )
 
 
@@ -298,12 +311,15 @@ def shifted(view: View, statistics: Moments, theme: str) -> None:
             panels.append(Panel(f"Output {name}", curves, axis, log=log))
     alt = "Mean and variance of the output over a change of contrast and of brightness of the test pictures."
     plot(panels_figure(panels, 2, theme, one_scale=True), "effect", alt, "36rem")
-    doubled = contrast.frozen.variance[SCALES.index(2.0), unit]
+    plain, doubled = (contrast.frozen.variance[SCALES.index(scale), unit] for scale in (1.0, 2.0))
+    least, most = (decimals(how(contrast.batch.variance[:, unit])) for how in (np.min, np.max))
     brighter = brightness.frozen.mean[OFFSETS.index(1.0), unit] - brightness.frozen.mean[OFFSETS.index(0.0), unit]
     st.markdown(
-        f"With running statistics, test pictures of twice the contrast come out with variance **{decimals(doubled)}**, "
-        f"which the layer behind has never seen in training; brightness +1 moves the mean by **{decimals(brighter)}**, "
-        "the sum of the unit's weights over the deviation. The batch's own statistics absorb both."
+        f"With running statistics, test pictures of twice the contrast come out with variance **{decimals(doubled)}** "
+        f"instead of **{decimals(plain)}**; brightness +1 moves the mean by **{decimals(brighter)}**, the sum of the "
+        "unit's weights over √(σ²_run+ε). With the batch's own statistics the mean is 0 at every brightness; the "
+        f"contrast is taken off where ε is small beside σ²: over all these contrasts the variance is **{least}** to "
+        f"**{most}**."
     )
 
 

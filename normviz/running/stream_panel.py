@@ -32,7 +32,7 @@ def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: 
     ]
     alt = (
         f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
-        f"{position}: the batches scatter around the population's value, and the running average follows with a lag."
+        f"{position}: dots for the batches, a line for the running average, dashes for the population."
     )
     plot(stream_figure(followed, position, theme), "stream", alt, "31rem")
 
@@ -61,9 +61,20 @@ def _numbers(view: View, seen: Trace, averages: Averages, position: int) -> None
             _update(convention, view, seen, averages, position)
             _first_digit(view, seen, averages, position)
     # The same words at every position: another line of them would move the page while it plays.
-    st.caption(
-        f"In training the output's variance is σ²/(σ²+ε), before γ and β. With a share of "
-        f"{view['share']:g} for each new batch, the average trails a steady drift by {lag(view['share']):,.3g} batches."
+    st.caption(f"In training the output's variance is σ²/(σ²+ε), before γ and β. {average_words(view['share'])}")
+
+
+def average_words(share: float) -> str:
+    """How much of the running average is its start at the end of the stream, and how far behind it is once that is
+    gone."""
+    if not share:
+        return "With a share of 0 for each new batch, the average never leaves its start, 0 and 1."
+    start = (1 - share) ** BATCHES
+    part = f"{start:.0%}" if start >= 0.01 or not start else "less than 1%"
+    return (
+        f"With a share of {share:g} for each new batch, {part} of the average is still its start, 0 and 1, after all "
+        f"{BATCHES} batches. Once that is gone, it trails a mean that drifts steadily by {lag(share):,.3g} batches, "
+        "but for scatter."
     )
 
 

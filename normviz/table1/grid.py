@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
-from normviz.describe.wording import gap_text, sentence
+from normviz.describe.wording import gap_text, labelled, sentence
 from normviz.networks.setting import Setting
 from normviz.table1.table import Cell
 from normviz.ui.palette import THEMES
@@ -109,6 +109,6 @@ def trained_gap(cell: Cell) -> float:
 def _note(scheme: Scheme, setting: Setting) -> str:
     """Under the name of a row: that the paper has it, or what a custom scheme is."""
     if scheme.key == "custom":
-        twins = [other.label for other in same_as(scheme, setting.shapes[0]) if other.acts_on == "activation"]
+        twins = [labelled(other) for other in same_as(scheme, setting.shapes[0]) if other.acts_on == "activation"]
         return f"= {twins[0]}" if twins else "your own"
     return "in the paper" if scheme.key in PAPER else ""

@@ -30,7 +30,7 @@ Votes = dict[str, bool | None]
 
 TITLE = (
     "# What does normalization not notice?\n"
-    f"[Table 1]({BA.url}) of {BA.text}, and beyond: predicted by one rule, measured on a forward pass, and proved by "
+    f"[Table 1]({BA.url}) of {BA.text}, and beyond: predicted by one rule, measured on a forward pass, and shown by "
     "training twin networks on digits, the original and the transformed."
 )
 
@@ -39,8 +39,9 @@ def legend() -> str:
     """How to read the grid, and what was trained on what."""
     device = results().device
     return (
-        "Numbers are relative gaps between original and transformed: 2e−16 is rounding. Solid frames: cells of the "
-        "paper, which writes γ for the shift τ; a double frame: the answers disagree. Click a cell. "
+        "Numbers are relative gaps between original and transformed: about 1e−16 is rounding in float64, 1e−7 in "
+        "float32. Solid frames: cells of the paper, which writes γ for the shift τ; a double frame: the answers "
+        "disagree. Click a cell. "
         f"{f'Trained on: {device}.' if device else ''}"
     )
 
@@ -51,10 +52,9 @@ def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{sentence(word_of(cell))}.** {_reason(cell)}")
-        question(change, setting)
-        for line in notation.formulas(scheme):
-            if line.name in ("mean", "variance", "mean square", "normalized", "largest singular value"):
-                st.latex(line.latex)
+        question(change, scheme, setting)
+        for line in notation.essentials(scheme):
+            st.latex(line.latex)
         _answers(cell, change, setting)
     with right:
         _curves(scheme, change, setting, theme)
@@ -83,10 +83,11 @@ def choose_panel(cover: bool) -> str:
     return str(state[key])
 
 
-def question(change: Transformation, setting: Setting) -> None:
-    """What is changed, and what that does to the summed inputs."""
+def question(change: Transformation, scheme: Scheme, setting: Setting) -> None:
+    """What is changed, and what that does to the summed inputs; not where changed weights are normalized first."""
     st.latex(notation.CHANGES[change.key])
-    st.latex(rf"\Rightarrow\quad {notation.on_sums(change, setting.layer)}")
+    if scheme.on_weights is None or change.on == "data":
+        st.latex(rf"\Rightarrow\quad {notation.on_sums(change, setting.layer)}")
 
 
 def changed_picture(cell: Cell, setting: Setting, theme: str) -> None:
@@ -105,7 +106,7 @@ def vote_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None
     st.markdown(f"## Is {scheme.name} invariant to {change.name}?")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        question(change, setting)
+        question(change, scheme, setting)
         with st.container(horizontal=True):
             for text, vote in (("Invariant", True), ("Not invariant", False), ("Reveal", None)):
                 kind: Literal["primary", "secondary"] = "secondary" if vote is None else "primary"
@@ -160,8 +161,9 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
     plot(figure, "sweep", alt, "34rem")
     st.caption(
-        "ε stands under the root beside the variance, and a re-scaling does not re-scale it: the larger ε, the more of "
-        "a re-scaling comes through. A re-centring is taken off before ε is added, and stays exact."
+        "ε stands under the root beside the mean square, and a re-scaling does not re-scale it: the larger ε, the more "
+        "of a re-scaling comes through. A shift that is taken off with the mean is gone before ε is added, and stays "
+        "exact; where nothing is centred, as in RMS, it comes through at every ε. Schemes on weights have no ε here."
     )
 
 
@@ -177,7 +179,8 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
     plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
     st.caption(
         f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
-        "float32 24, float16 11 and bfloat16 8. Where δ is a power of two nothing is rounded; float16 ends at 65,504."
+        "float32 24, float16 11 and bfloat16 8. A δ that is a power of two, as 1 here, re-scales without rounding; "
+        "float16 ends at 65,504."
     )
 
 

@@ -55,7 +55,7 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         half=setting.dtype in HALF,
         power=round(log2(transformation.rate_factor(setting.optimizer, 2.0))) if follow else 0,
         positions=prod(setting.shapes[-1][1:3]),
-        degenerate=degenerate(scheme, setting.shapes[0]),
+        degenerate=degenerate(scheme, setting.shapes[0], setting.eps, setting.dtype),
         same_outputs=INVARIANT[setting.dtype],
         same_losses=INVARIANT[setting.storage],
         margin=MARGIN,

@@ -141,7 +141,7 @@ def _cell(
 ) -> Cell:
     shape = setting.shapes[0]
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
-    hollow = degenerate(scheme, shape)
+    hollow = degenerate(scheme, shape, setting.eps, setting.dtype)
     largest = loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
     trained, unanswered = _together(losses, position(change, follow), setting)
     return Cell(

@@ -106,8 +106,9 @@ def gap_panels(
 
     `axis`: what x is; `marked`: the x that the page is set to, a line; `whole`: x are whole numbers, on a linear axis.
     """
-    colours, columns = THEMES[theme], min(3, len(panels))
-    rows = -(-len(panels) // columns)
+    colours, count = THEMES[theme], len(panels)
+    columns = next((few for few in (3, 2) if count % few == 0), min(3, count))
+    rows = -(-count // columns)
     figure = make_subplots(
         rows, columns, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03,
         vertical_spacing=0.14, subplot_titles=list(panels),
@@ -125,8 +126,9 @@ def gap_panels(
     scale = {"type": "linear", "dtick": 1} if whole else {"type": "log", "dtick": 4 if max(x) / min(x) > 1e8 else 1}
     figure.update_xaxes(tickangle=0, exponentformat="power", **scale)
     figure.update_yaxes(type="log", range=[-17.5, 4.2], dtick=4, exponentformat="power")
-    for column in range(1, columns + 1):
-        figure.update_xaxes(title=axis, row=rows, col=column)
+    for number in range(max(count - columns, 0), count):  # the lowest panel of every column
+        place = {"row": number // columns + 1, "col": number % columns + 1}
+        figure.update_xaxes(title=axis, showticklabels=True, **place)
     return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})
 
 

@@ -173,9 +173,9 @@ def _power(run: PowerIteration, theme: str, step: int) -> None:
         plot(falling_errors(errors, step, "Relative error of the estimate", theme), "power", alt, "24rem")
     st.markdown(
         f"Step {step}: the estimate is {sigma:.6g}, the largest singular value {first:.6g}; divided by the estimate, "
-        f"it becomes **{first / sigma:.6g}**. The ratio σ₂/σ₁ = {ratio:.4f} sets the pace: a step shrinks the vector's "
-        f"error to (σ₂/σ₁)² = {ratio**2:.3f} of it, that of σ to (σ₂/σ₁)⁴ = {ratio**4:.3f}. All singular values are "
-        "divided by one number: their ratios stay as they were."
+        f"it becomes **{first / sigma:.6g}**. The ratio σ₂/σ₁ = {ratio:.4f} sets the pace: in the end a step shrinks "
+        f"the vector's error to (σ₂/σ₁)² = {ratio**2:.3f} of it, that of σ to (σ₂/σ₁)⁴ = {ratio**4:.3f}. All singular "
+        "values are divided by one number: their ratios stay as they were."
     )
 
 

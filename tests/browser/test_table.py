@@ -152,6 +152,16 @@ def test_the_pages_keep_their_values_apart(table):
     table.soon(lambda: "fades with ε" in table.cell("batch.dataset-rescaling"))
 
 
+def test_a_panel_leaves_no_axis_titles_to_the_next(table):
+    table.open("?schemes=batch&steps=5&batch=8&width=8&panel=eps")
+    titles = table.page.locator(".st-key-sweep [class^=x][class$=title]")
+    table.soon(lambda: set(titles.all_text_contents()) == {"ε"})
+    table.page.get_by_text("Gap over δ", exact=True).click()
+    table.settle()
+    table.soon(lambda: "precision" in table.alt("sweep"))
+    table.soon(lambda: titles.all_text_contents() == ["δ", "δ"])
+
+
 def test_a_run_that_is_not_finite_is_explained(table):
     table.open("?schemes=none,batch&rate=1e6&cell=none.dataset-rescaling&steps=50")
     note = table.page.get_by_test_id("stAlert").filter(has_text="The original stopped being finite at step")

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import shapes
+from strategies import noise, shapes, shapes_with_fields
 
 from normviz.compare.comparison import PROPERTIES, on_batch, reduction, sequences, single_example, spans, table
+from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
 
@@ -40,7 +41,7 @@ def test_one_case(key):
         (twin,) = (scheme for scheme in SCHEMES.values() if scheme.label == words.removeprefix("only as "))
         x = tensor((1, *SHAPE[1:]))
         assert np.allclose(normalize(x, SCHEMES[key]).xhat, normalize(x, twin).xhat)
-        assert spans(SCHEMES[key], "N")
+        assert spans(SCHEMES[key], "N", SHAPE)
     else:
         assert words == "yes"
 
@@ -67,3 +68,54 @@ def test_there_are_words_for_every_scheme_and_shape(shape):
     assert list(rows) == list(PROPERTIES)
     assert all(len(words) == len(schemes) and all(words) for words in rows.values())
     assert reduction(SCHEMES["none"], shape) == "nothing"
+
+
+TIMED = {key: SCHEMES[key] for key in OPTIONS} | {
+    "each step over the batch": SCHEMES["custom"].with_fields(*[Field.parse("full, own, own, full")] * 2),
+    "a group a step": SCHEMES["custom"].with_fields(*[Field.parse("own, groups(3), own, full")] * 2),
+    "windows of one step": SCHEMES["custom"].with_fields(*[Field.parse("own, window(0), own, full")] * 2),
+}
+
+
+@pytest.mark.parametrize("key", TIMED)
+def test_time_is_averaged_where_it_is_said_to_be(key):
+    x = tensor(SHAPE)
+    later = x.copy()
+    later[0, 1] += noise(5, *later[0, 1].shape)
+    same = np.allclose(normalize(x, TIMED[key]).xhat[0, 0], normalize(later, TIMED[key]).xhat[0, 0])
+    assert same == ("averages time" not in sequences(TIMED[key], SHAPE))
+
+
+def test_examples_that_end_are_the_reason_only_where_time_is_kept():
+    assert sequences(TIMED["each step over the batch"], SHAPE) == "no: a late step has fewer examples"
+    assert sequences(SCHEMES["batch"], SHAPE) == "no: it averages time, where padding would count"
+
+
+@given(shapes_with_fields(2))
+def test_the_batch_matters_where_it_is_said_to_for_any_fields(shape_fields):
+    shape, first, second = shape_fields
+    if shape[0] == 1:
+        return
+    scheme = SCHEMES["custom"].with_fields(first, second)
+    x = tensor(shape)
+    other = np.concatenate([x[:1], tensor((shape[0] - 1, *shape[1:]), 1)])
+    same = np.allclose(normalize(x, scheme, 1.0).xhat[0], normalize(other, scheme, 1.0).xhat[0])
+    assert same or on_batch(scheme, shape) != "no"
+
+
+@pytest.mark.parametrize("key", ["rms", "layer", "layer-channels"])
+@pytest.mark.parametrize(("eps", "begins"), [(0.0, "no: "), (1.0, "hardly: where ε is small")])
+def test_a_sign_is_all_that_is_left_at_epsilon_zero_only(key, eps, begins):
+    shape = (4, 1, 1, 1 if key == "rms" else 2)
+    assert single_example(SCHEMES[key], shape, eps).startswith(begins)
+    assert table([SCHEMES[key]], shape, eps)["Works with N = 1"][0].startswith(begins)
+
+
+def test_groups_of_examples_do_not_fit_a_single_one():
+    scheme = SCHEMES["custom"].with_fields(*[Field.parse("groups(2), full, full, own")] * 2)
+    assert single_example(scheme, SHAPE) == "no: 2 groups do not divide N = 1; 1 do."
+
+
+def test_what_a_statistic_runs_over_where_the_fields_differ():
+    scheme = SCHEMES["custom"].with_fields(Field.parse("own, full, own, own"), Field.parse("own, own, own, full"))
+    assert reduction(scheme, SHAPE) == "H averaged in A, kept in B, C kept in A, averaged in B"

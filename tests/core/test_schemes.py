@@ -1,9 +1,13 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from strategies import noise, shapes_with_fields
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
+from normviz.core.normalize import normalize
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme, same_as
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
@@ -86,33 +90,52 @@ def test_the_field_to_look_at_is_the_one_that_divides(key):
     assert replace(row, suppression=None).field == row.summation
 
 
-# (key, arguments, shape) and the keys of all schemes that compute the same on that shape.
+# (key, arguments, shape) and all schemes that compute the same on that shape, with the G or R with which they do.
 SAME = [
-    ("group", {"groups": 1}, SHAPE, {"layer"}),
-    ("group", {"groups": 6}, SHAPE, {"layer-spatial", "instance"}),
-    ("group", {"groups": 2}, SHAPE, set()),
-    ("layer", {}, (4, 3, 5, 1), {"instance", "layer-spatial"}),
-    ("batch", {}, (1, 3, 5, 6), {"instance", "layer-spatial"}),
-    ("batch", {}, SHAPE, set()),
-    ("layer-spatial", {}, SHAPE, {"instance"}),
-    ("layer", {}, (4, 1, 1, 6), {"layer-channels"}),
-    ("layer", {}, SHAPE, set()),
-    ("divisive", {"radius": 5}, SHAPE, {"layer"}),
-    ("divisive", {"radius": 4}, (4, 3, 5, 5), {"layer"}),
-    ("divisive", {"radius": 4}, SHAPE, set()),
-    ("instance", {}, (4, 3, 5, 2), {"layer-spatial", "group"}),
-    ("instance", {}, (4, 3, 5, 3), {"layer-spatial"}),  # two groups do not divide three channels
-    ("divisive", {}, (4, 2, 2, 2), {"layer"}),
-    ("none", {}, (1, 1, 1, 1), set()),
-    ("weight", {}, (1, 1, 1, 6), set()),
-    ("layer-weight", {}, (4, 1, 1, 6), set()),
+    ("group", {"groups": 1}, SHAPE, {"layer": None, "divisive": 5}),
+    ("group", {"groups": 6}, SHAPE, {"layer-spatial": None, "instance": None}),
+    ("group", {"groups": 2}, SHAPE, {}),
+    ("layer", {}, (4, 3, 5, 1), {"instance": None, "layer-spatial": None, "group": 1, "divisive": 4}),
+    ("batch", {}, (1, 3, 5, 6), {"instance": None, "layer-spatial": None, "group": 6}),
+    ("batch", {}, SHAPE, {}),
+    ("layer-spatial", {}, SHAPE, {"instance": None, "group": 6}),
+    ("layer", {}, (4, 1, 1, 6), {"layer-channels": None, "group": 1, "divisive": 5}),
+    ("layer", {}, SHAPE, {"group": 1, "divisive": 5}),
+    ("divisive", {"radius": 5}, SHAPE, {"layer": None, "group": 1}),
+    ("divisive", {"radius": 4}, (4, 3, 5, 5), {"layer": None, "group": 1}),
+    ("divisive", {"radius": 4}, SHAPE, {}),
+    ("instance", {}, (4, 3, 5, 2), {"layer-spatial": None, "group": 2}),
+    ("instance", {}, (4, 3, 5, 3), {"layer-spatial": None, "group": 3}),
+    ("divisive", {}, (4, 2, 2, 2), {"layer": None, "group": 1}),
+    ("layer-channels", {}, SHAPE, {}),
+    ("rms", {}, SHAPE, {}),
+    ("none", {}, (1, 1, 1, 1), {}),
+    ("weight", {}, (1, 1, 1, 6), {}),
+    ("layer-weight", {}, (4, 1, 1, 6), {}),
 ]
 
 
 @pytest.mark.parametrize(("key", "parameters", "shape", "same"), SAME)
 def test_same_as(key, parameters, shape, same):
     scheme = get_scheme(key, **parameters)
-    assert {other.key for other in same_as(scheme, shape)} == same
+    assert {other.key: next(iter(other.parameters.values()), None) for other in same_as(scheme, shape)} == same
+
+
+@given(shape_field=shapes_with_fields(1))
+def test_schemes_that_are_called_the_same_are(shape_field):
+    shape, field = shape_field
+    for scheme in (SCHEMES["custom"].with_fields(field, field), SCHEMES["custom"].with_fields(None, field)):
+        x = noise(0, *shape)
+        for other in same_as(scheme, shape):
+            np.testing.assert_allclose(normalize(x, other, 0.1).xhat, normalize(x, scheme, 0.1).xhat, atol=1e-12)
+
+
+@pytest.mark.parametrize(("key", "rule"), [("group", Rule("groups", 3)), ("divisive", Rule("window", 2))])
+def test_a_custom_scheme_is_recognised_whatever_its_parameter(key, rule):
+    rules = (rule if each.kind == rule.kind else each for each in SCHEMES[key].field.rules)
+    field = Field(tuple(rules))
+    (other,) = same_as(SCHEMES["custom"].with_fields(field, field), SHAPE)
+    assert (other.key, other.parameters) == (key, {rule.kind: rule.parameter})
 
 
 @EVERY

@@ -13,7 +13,7 @@ from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.core.statistics import Element, element
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
-from normviz.describe.notation import CHANGES, formulas, live, number, on_sums
+from normviz.describe.notation import CHANGES, essentials, formulas, live, number, on_sums
 
 SHAPE = (2, 3, 4, 6)
 CUSTOM = SCHEMES["custom"]
@@ -361,3 +361,14 @@ def test_what_a_transformation_does_to_the_sums():
     }
     found = {key: tuple(on_sums(change, layer) for layer in LAYERS) for key, change in TRANSFORMATIONS.items()}
     assert found == expected
+
+
+@pytest.mark.parametrize("key", SCHEMES)
+def test_what_is_essential_is_all_that_computes_the_result(key):
+    scheme, lines = SCHEMES[key], essentials(SCHEMES[key])
+    steps = {"mean", "variance", "mean square", "largest singular value", "normalized"}
+    front = {f"weights: {line.name}" for line in formulas(SCHEMES[scheme.weight])} if scheme.weight else set()
+    told = {line.name for line in formulas(scheme)}
+    assert {line.name for line in lines} - {"where"} == (told & steps) | (front - {"weights: where"})
+    assert ("where" in {line.name for line in lines}) == (scheme.weight is not None)
+    assert set(lines) <= set(formulas(scheme))

@@ -76,11 +76,12 @@ def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
     ],
 )
 def test_what_a_field_shares(key, words):
-    assert wording.shared_words(SCHEMES[key]) == words
+    assert wording.shared_words(SCHEMES[key], WEIGHTS if SCHEMES[key].acts_on == "weight" else SHAPE) == words
 
 
 def test_a_field_that_is_only_centred_shares_a_mean():
-    assert wording.shared_words(SCHEMES["custom"].with_fields(SCHEMES["custom"].summation, None)) == "a mean"
+    scheme = SCHEMES["custom"].with_fields(SCHEMES["custom"].summation, None)
+    assert wording.shared_words(scheme, SHAPE) == "a mean"
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_the_custom_scheme_says_what_it_equals(key):
     at = open_lab(scheme="custom", centre=str(int(scheme.summation is not None)), **rules)
     (info,) = texts(at.info)
     assert info.startswith("This is ")
-    assert scheme.name in info.removeprefix("This is ").removesuffix(".").split(", ")
+    assert wording.named(scheme) in info.removeprefix("This is ").removesuffix(".").split(", ")
 
 
 def test_schemes_that_compute_the_same_are_named():

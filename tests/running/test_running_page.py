@@ -12,7 +12,8 @@ from normviz.running import effects as running_effects
 from normviz.running import stream as running
 from normviz.running.figures import Curve, Followed, Panel, panels_figure, stream_figure, strips
 from normviz.running.state import PANELS, PARAMS, PREFIX, WRONG, averages_of, setting_of
-from normviz.running.stream import CONVENTIONS, UNITS, Setting
+from normviz.running.stream import BATCHES, CONVENTIONS, UNITS, Setting
+from normviz.running.stream_panel import average_words
 from normviz.ui.palette import THEMES
 from normviz.ui.player import SPEEDS
 
@@ -212,6 +213,63 @@ def test_a_running_variance_of_zero_is_told():
     at = open_page(batch="1", framework="keras", share="1", eps="0", panel="folding")
     assert any("an ε of 1e-5" in text for text in texts(at.info))
     assert "stream" in plots(at)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.1, 0.3, 1.0])
+def test_what_is_said_of_the_start_and_the_lag_is_so(share):
+    words, steps = average_words(share), np.arange(BATCHES + 1.0)
+    keras = CONVENTIONS["keras"]
+    left = running.running_averages(0 * steps[1:, None], 0 * steps[1:, None], 16, keras, keras.other(share))
+    start = left.variance[-1, 0]  # of the 1 that it starts from
+    if share == 0:
+        assert words.endswith("the average never leaves its start, 0 and 1.")
+        assert start == 1
+        return
+    said = words.split(" for each new batch, ")[1].split(" of the average")[0]
+    assert said == (f"{start:.0%}" if start >= 0.01 or start == 0 else "less than 1%")
+    assert f"after all {BATCHES} batches" in words
+    if start < 1e-6:  # a mean that grows by 1 a batch: the lag is what is missing
+        drifting = running.running_averages(steps[1:, None], steps[1:, None], 16, keras, keras.other(share))
+        behind = steps[BATCHES] - drifting.mean[-1, 0]
+        assert f"Once that is gone, it trails a mean that drifts steadily by {behind:.3g} batches" in words
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("eps", [0.0, 1e-5, 0.1, 1.0])
+def test_what_is_said_of_pairs_and_of_contrast_holds_at_every_epsilon(layer, eps):
+    at = open_page(panel="wrong", wrong="one", eps=str(eps), layer=layer, unit="2")
+    (said,) = (text for text in texts(at.markdown) if text.startswith(("Alone", "With a convolution")))
+    setting = setting_of(view_of(at))
+    gain, shift = (values[1] for values in running.affine_parameters(setting))
+    if layer == "dense":
+        y = running_effects.in_batches_of(setting, 2, eps)[1][:, 0, 0, 1]
+        root = np.abs((y - shift) / gain)
+        assert f"the root is **{decimals(root.min())}** to **{decimals(root.max())}** here" in said
+        assert (decimals(root.min()) == "1.000") == (eps == 0)
+    assert "Where ε is small" in said or "as far as ε is small" in said
+    shown = open_page(panel="wrong", wrong="shift", eps=str(eps), layer=layer, unit="2")
+    curves = traces(shown, "effect")
+    text = next(text for text in texts(shown.markdown) if text.startswith("With running statistics, test"))
+    own = [numbers(trace["y"]) for trace in curves if trace["name"].startswith("train")]
+    assert all(np.abs(mean).max() < 1e-9 for mean in own[:2])
+    assert f"the variance is **{decimals(own[2].min())}** to **{decimals(own[2].max())}**" in text
+    assert "absorb" not in text
+
+
+@pytest.mark.parametrize("eps", [0.0, 1.0])
+@pytest.mark.parametrize("share", [0.001, 0.1])
+def test_what_evaluation_would_be_without_a_start_has_epsilon_in_it(eps, share):
+    at = open_page(panel="wrong", wrong="early", eps=str(eps), share=str(share))
+    seen = running.trace(setting_of(view_of(at)), eps)
+    last = seen.population_variance[-1, 0]
+    said = next(text for text in texts(at.markdown) if text.startswith("The running statistics start"))
+    assert f"σ²/(σ²+ε) = **{decimals(last / (last + eps))}**" in said
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_in_a_batch_of_one_there_are_no_others(layer):
+    at = open_page(panel="companions", batch="1", layer=layer, framework="keras")
+    assert any("In batches of one there are no other examples." in text for text in texts(at.markdown))
 
 
 def test_a_bad_link_is_mended_with_a_note():

@@ -180,7 +180,10 @@ def test_a_run_that_does_not_stay_finite_has_no_answer():
 @pytest.mark.parametrize(
     ("values", "word"),
     [
-        ({"delta": 0}, "δ > 0"),
+        (
+            {"delta": 0},
+            "δ = 0; a number from 0.001 to 1000 would do: the claims are about δ > 0; 0 leaves nothing, and",
+        ),
         ({"delta": -2.0}, "δ = -2; a number from 0.001 to 1000 would do: the claims are about δ > 0"),
         ({"delta": float("nan")}, "δ > 0"),
         ({"steps": 10**6}, "steps = 1000000; a whole number from 1 to 2000 would do."),

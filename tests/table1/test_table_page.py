@@ -12,6 +12,7 @@ from table_page import SMALL, cells_of, open_now, open_table, settled
 
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.describe.notation import formulas
 from normviz.describe.wording import gap_text
 from normviz.networks import twins
 from normviz.networks.setting import Setting
@@ -148,6 +149,9 @@ def test_a_custom_row_is_named_when_it_is_known():
     assert row["note"] in ("= Instance", "= Layer (spatial)")
     at = set_value(at, "a_c", "groups(4)")
     (row,) = plots(at)["grid table"]["rows"]
+    assert row["note"] == "= Group, G = 4"
+    at = set_value(at, "a_n", "full")
+    (row,) = plots(at)["grid table"]["rows"]
     assert row["note"] == "your own"
 
 
@@ -263,6 +267,25 @@ def test_gaps_over_delta():
     assert largest["float64"] < 1e-12 < largest["float32"] < 1e-5 < largest["float16"] < largest["bfloat16"] < 0.1
 
 
+def test_the_formula_of_two_schemes_has_the_lines_of_both():
+    shown = [each.value.strip("$\n") for each in open_table(schemes="layer-weight", **SMALL).latex]
+    for key in ("weight", "layer-weight"):
+        assert {line.latex for line in formulas(SCHEMES[key]) if line.name == "normalized"} <= set(shown)
+
+
+def test_what_is_said_of_epsilon_and_shifts():
+    at = open_table(panel="eps", schemes="rms", **SMALL)
+    (caption,) = (each.value for each in at.caption if each.value.startswith("ε stands"))
+    assert "taken off with the mean is gone before ε is added, and stays exact" in caption
+    assert "where nothing is centred, as in RMS, it comes through at every ε" in caption
+
+
+def test_training_shows_and_proves_nothing():
+    (title,) = (each.value for each in open_table(**SMALL).markdown if each.value.startswith("# "))
+    assert "shown by" in title
+    assert "prove" not in title
+
+
 @settings(max_examples=15)
 @given(
     st.dictionaries(
@@ -297,3 +320,12 @@ def test_a_disagreement_stands_out():
     data = cell_data(wrong, SCHEMES["batch"], covered=False)
     assert data["alert"]
     assert data["word"] == "disagree"
+
+
+@pytest.mark.parametrize("key", ["batch", "weight", "spectral", "layer-weight"])
+def test_sums_change_as_it_is_said_only_where_their_weights_are_as_they_were(key):
+    shown = {
+        change: any("Rightarrow" in each.value for each in open_now(schemes=key, cell=f"{key}.{change}", **SMALL).latex)
+        for change in ("weight-vector-rescaling", "dataset-rescaling")
+    }
+    assert shown == {"weight-vector-rescaling": SCHEMES[key].on_weights is None, "dataset-rescaling": True}

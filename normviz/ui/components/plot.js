@@ -73,6 +73,8 @@ function lines(found, swell) {
   return m;
 }
 
+const axesOf = (layout) => Object.keys(layout ?? {}).filter((key) => /^[xy]axis/.test(key)).sort().join();
+
 class Plot {
   constructor(root) {
     this.root = root;
@@ -114,6 +116,8 @@ class Plot {
       const lit = hover ? this.highlight(this.lock) : {};
       const config = { displayModeBar: false, scrollZoom: true, responsive: false,
         plotGlPixelRatio: window.devicePixelRatio };  // Plotly would draw twice as wide and high on any screen
+      // An axis that is no longer there would leave its title behind.
+      if (this.drawn && axesOf(this.graph.layout) !== axesOf(layout)) window.Plotly.purge(this.graph);
       await window.Plotly.react(this.graph, traces.map((t) => ({ ...t, ...lit[t.name] })), layout, config);
       if (hover) this.pickCellsOnly();
       if (hover && !this.drawn) this.listen();

@@ -1,0 +1,27 @@
+"""Charts that several topics show."""
+
+import numpy as np
+import pytest
+
+from normviz.ui.figures import gap_panels
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_every_column_of_panels_ends_with_a_title_and_with_ticks(count):
+    panels = {f"panel {k}": {"curve": np.full(3, 1e-3)} for k in range(count)}
+    layout = gap_panels((0.1, 1.0, 10.0), panels, "δ").to_dict()["layout"]
+    axes = {f"x{'' if k == 0 else k + 1}": layout[f"xaxis{'' if k == 0 else k + 1}"] for k in range(count)}
+    lowest = {}
+    for name, axis in axes.items():
+        bottom = layout[f"yaxis{name[1:]}"]["domain"][0]
+        column = axis["domain"][0]
+        lowest[column] = min(lowest.get(column, (2.0, "")), (bottom, name))
+    ends = {name for _, name in lowest.values()}
+    assert {name for name, axis in axes.items() if axis.get("title", {}).get("text") == "δ"} == ends
+    assert all(axes[name].get("showticklabels", True) for name in ends)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6])
+def test_no_place_for_a_panel_is_left_empty(count):
+    figure = gap_panels((0.1, 1.0), {f"panel {k}": {"curve": np.ones(2)} for k in range(count)}, "δ").to_dict()
+    assert sum(key.startswith("xaxis") for key in figure["layout"]) == count
