@@ -21,6 +21,7 @@ CHROMIUM_ARGS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--disable-background-networking",
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",  # two pages that nobody sees beside every page
 ]
 STARTUP = 60
 """Seconds within which a server answers."""

@@ -53,17 +53,6 @@ def test_a_shape_where_an_identity_holds(page, server):
     expect(page.get_by_label("C (channels)")).to_have_value("1")
 
 
-def test_power_iteration_goes_step_by_step(page, server):
-    open_page(page, server, "weights")
-    page.get_by_text("Spectral norm", exact=True).click()
-    settle(page)
-    slider = page.get_by_role("slider").last
-    page.get_by_role("button", name="Step", exact=True).click()
-    settle(page)
-    assert slider.count() == 1
-    assert page.locator(".st-key-main, .stMain").first.inner_text().count("σ") > 0
-
-
 def test_on_a_phone_panels_beside_each_other_scroll_for_themselves(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, "running", "?panel=noise")
