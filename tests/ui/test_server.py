@@ -1,7 +1,5 @@
 """What the server sends beside Streamlit's own pages."""
 
-import asyncio
-
 import pytest
 
 from normviz.ui.server import SHIPPED, WithHistory
@@ -27,7 +25,8 @@ def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str
 
     asked = {"accept": accept, "accept-encoding": "gzip", "if-none-match": "1", "cookie": "a=1"}
     scope = {"type": "http", "method": "GET", "headers": [(k.encode(), v.encode()) for k, v in asked.items()]}
-    asyncio.run(WithHistory(app)(scope, None, send))
+    with pytest.raises(StopIteration):  # a coroutine that waits for nothing, also where an event loop runs
+        WithHistory(app)(scope, None, send).send(None)
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return headers, b"".join(message["body"] for message in sent[1:]), reached
 
