@@ -12,6 +12,7 @@ from normviz.ui.link import current_theme, opened
 from normviz.ui.scheme import eps_of
 from normviz.ui.tensor import fit, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
+from normviz.ui.turns import in_turn
 
 with opened(state.PAGE, state.PARAMS, state.has, state.TITLE, fit) as view:
     controls(view)
@@ -28,5 +29,6 @@ except InvalidInput as error:
     st.error(str(error))
     offer_fit(view, limit)
     st.stop()
-picture(view, schemes, x, results, current_theme())
+with in_turn(x.size * len(schemes)):
+    picture(view, schemes, x, results, current_theme())
 table(view, schemes, x, results)

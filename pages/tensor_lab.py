@@ -11,6 +11,7 @@ from normviz.ui.link import current_theme, opened
 from normviz.ui.scheme import eps_of, scheme_of
 from normviz.ui.tensor import fit, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
+from normviz.ui.turns import in_turn
 
 with opened("lab", state.PARAMS, lambda view, name: state.has(scheme_of(view), name), repair=fit) as view:
     scheme = scheme_of(view)
@@ -31,7 +32,8 @@ with left:
         st.stop()
     with st.container():
         panels.not_finite(scheme, x, result)
-    cube_picture(view, scheme, x, result, theme)
+    with in_turn(x.size):
+        cube_picture(view, scheme, x, result, theme)
 with right:
     panels.headline(scheme, x, focus)
     controls.focus_controls(view, scheme)

@@ -34,3 +34,9 @@ def _main() -> Iterator[None]:
     """AppTest leaves the page's script as the main module, which a process that a later test spawns would run."""
     yield
     sys.modules["__main__"] = MAIN
+
+
+@pytest.fixture
+def travelling(monkeypatch) -> None:
+    """Every run of a page comes of a step in the browser's history."""
+    monkeypatch.setattr("normviz.ui.link.travelled", lambda: True)

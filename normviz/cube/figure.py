@@ -103,7 +103,7 @@ def hover_data(
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     filled: bool = True,
 ) -> dict:
-    """What the browser needs to light up any element's field by itself, as plain data.
+    """What the browser needs to light up any element's field by itself, as plain data; arrays as bytes in base 64.
 
     offsets: position of an index along each axis, to be summed. swell: how far the element stands out, in cells.
     order: the axes, finest steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard.
@@ -120,7 +120,7 @@ def hover_data(
     return {
         "shape": list(shape),
         "swell": swell(layout),
-        "offsets": [offset.tolist() for offset in layout.offsets],
+        "offsets": [_base64(offset, np.float32) for offset in layout.offsets],
         "order": [roles[role] for role in (2, 1, 3, 0)],
         "dimensions": [list(along) for along in layout.dimensions],
         "faces": _base64(faces.cells, np.uint32),
@@ -128,7 +128,7 @@ def hover_data(
         "copies": [
             {
                 "along": k * pitch(layout),
-                "bounds": None if field is None else [b.tolist() for b in field.bounds(shape)],
+                "bounds": None if field is None else _bounds(field, shape),
                 "dashed": _apart(field, summation, shape),
                 "xhat": _base64(xhat, np.float32),
             }
@@ -143,11 +143,16 @@ def swell(layout: Layout) -> float:
     return SWELL + SWELL_RATIO * float(layout.extent.max())
 
 
-def _apart(field: Field | None, summation: Field | None, shape: Shape) -> list | None:
+def _bounds(field: Field, shape: Shape) -> list[str]:
+    """The range of indices of the field around each index of each axis, two numbers each."""
+    return [_base64(bounds, np.uint32) for bounds in field.bounds(shape)]
+
+
+def _apart(field: Field | None, summation: Field | None, shape: Shape) -> list[str] | None:
     """The bounds of a summation field that is not the field itself."""
     if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
         return None
-    return [b.tolist() for b in summation.bounds(shape)]
+    return _bounds(summation, shape)
 
 
 def cells_in(layout: Layout, box: Box) -> set[tuple[float, float, float]]:

@@ -71,7 +71,7 @@ class Surface:
     cells: np.ndarray
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)  # of 65,536 elements one by one, 23 MB each
 def surface(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2, 3)) -> tuple[Layout, Surface]:
     """The layout of a view and its outer faces. Their number grows with the surface, not with the volume.
 
@@ -138,7 +138,7 @@ def _outside(origins: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.nd
             faces[..., normal], faces[..., first], faces[..., second] = side, a + square[:, 0], b + square[:, 1]
             corners.append(_at_each(origins, faces))
             cells.append(ids.ravel())
-    return np.concatenate(corners), np.concatenate(cells)
+    return np.concatenate(corners, dtype=np.float32), np.concatenate(cells).astype(np.uint32)
 
 
 def _lines(size: tuple[int, ...], fine: bool) -> np.ndarray:

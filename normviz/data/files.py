@@ -6,17 +6,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import check_shape
 
 MAX_UPLOAD_BYTES = 5 * 2**20
 
+PICTURES = ("png", "jpg", "jpeg")
+"""What the names of pictures end in."""
 
-def read_upload(name: str, content: bytes) -> np.ndarray:
+
+def read_upload(name: str, content: bytes, most: int | None = None) -> np.ndarray:
     """Read a .npy, .csv or image file as an (N, H, W, C) array of float64, or of float32 where the file holds that.
+
+    `most`: a picture of more numbers is averaged over blocks of pixels, as `shrink_image` does; a
+    .csv file of more is not read on.
 
     Arrays of fewer axes are given axes of length 1: (C) is one example, (N, C) a dense layer, (B, T, C) tokens along
     H. A picture is one example of H × W × 3, or × 1 for grey, in 0..1. Numbers may be NaN or infinite.
@@ -30,7 +40,9 @@ def read_upload(name: str, content: bytes) -> np.ndarray:
             f"{name} is {len(content) / 2**20:.1f} MB; files up to {MAX_UPLOAD_BYTES // 2**20} MB are read."
         )
     suffix = name.rsplit(".", 1)[-1].lower()
-    readers = {"npy": read_npy, "csv": _read_csv, "png": _read_image, "jpg": _read_image, "jpeg": _read_image}
+    readers = {"npy": read_npy, "csv": lambda content: _read_csv(content, most)} | dict.fromkeys(
+        PICTURES, lambda content: _read_image(content, most)
+    )
     if suffix not in readers:
         raise InvalidInput(f"{name} is not a .npy, .csv, .png or .jpg file.")
     return as_tensor(readers[suffix](content), name)
@@ -91,18 +103,21 @@ def write_npy(path: Path, array: np.ndarray) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _read_csv(content: bytes) -> np.ndarray:
-    """Rows of numbers separated by commas; empty lines, and what follows a #, are skipped."""
+def _read_csv(content: bytes, most: int | None) -> np.ndarray:
+    """Rows of numbers separated by commas, at most so many; empty lines, and what follows a #, are skipped."""
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InvalidInput("the .csv file is not a table of numbers with commas, in UTF-8.") from error
     texts = ((row, line.partition("#")[0]) for row, line in enumerate(lines, 1))
-    rows = {
-        row: [_number(cell, row, column) for column, cell in enumerate(text.split(","), 1)]
-        for row, text in texts
-        if text.strip()
-    }
+    rows, count = {}, 0
+    for row, text in texts:
+        if not text.strip():
+            continue
+        count += text.count(",") + 1
+        if most is not None and count > most:
+            raise InvalidInput(f"the .csv file holds more than {most:,} numbers; up to so many are read.")
+        rows[row] = [_number(cell, row, column) for column, cell in enumerate(text.split(","), 1)]
     if not rows:
         raise InvalidInput("the .csv file holds no numbers.")
     length = len(next(iter(rows.values())))
@@ -120,21 +135,38 @@ def _number(cell: str, row: int, column: int) -> float:
         raise InvalidInput(f"row {row}, column {column} of the .csv file is {shown}, which is not a number.") from error
 
 
-def _read_image(content: bytes) -> np.ndarray:
+def picture_size(content: bytes) -> tuple[int, int]:
+    """The rows and columns of a picture in a file, of which only the header is read."""
+    with _open_image(content) as image:
+        return image.height, image.width
+
+
+@contextmanager
+def _open_image(content: bytes) -> Iterator["Image.Image"]:
     from PIL import Image  # imported here: arrays need no Pillow
 
     with (
         _any_failure_told_as("the file is not a whole .png or .jpg picture."),
         Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image,
     ):
-        if prod(image.size) > 2**24:
-            raise InvalidInput(f"the picture has {image.width} × {image.height} pixels; up to 16 million are read.")
+        yield image
+
+
+def _read_image(content: bytes, most: int | None) -> np.ndarray:
+    """A picture in 0..1; averaged before its small whole numbers become large ones, eight times as many bytes."""
+    with _open_image(content) as image:
+        width, height = image.size
+        if width * height > 2**24:
+            raise InvalidInput(f"the picture has {width} × {height} pixels; up to 16 million are read.")
         if image.mode.startswith("I"):  # grey of 16 bits, which Pillow would clip to 8
-            pixels = np.asarray(image, dtype=np.float64) / (2**16 - 1)
+            pixels, white = np.asarray(image), 2**16 - 1
         else:
             grey = image.mode in ("1", "L", "LA")
-            pixels = np.asarray(image.convert("L" if grey else "RGB"), dtype=np.float64) / 255
-    return pixels.reshape(1, *pixels.shape[:2], -1)
+            pixels, white = np.asarray(image.convert("L" if grey else "RGB")), 255
+    pixels = pixels.reshape(1, *pixels.shape[:2], -1)
+    if most is not None and max(pixels.shape[1:3]) // min(pixels.shape[1:3]) * pixels.shape[3] > most:
+        raise InvalidInput(f"the picture has {width} × {height} pixels: too narrow to be averaged to {most:,} numbers.")
+    return (pixels if most is None or pixels.size <= most else shrink_image(pixels, most)) / white
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The values of a page, in its link and in the session: what a link may set, and the nearest valid value of that.
 
-The link and the widgets hold the same values, `st.session_state[key]`. A link is read when a session starts, and when
-the address changes by itself (back and forward); it is written after every run.
+The link and the widgets hold the same values, `st.session_state[key]`. A link is read when a session starts with it,
+and when the browser goes back or forward to it; it is written after every run. That each step back undoes one thing,
+history.js sees to.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from functools import partial
 from typing import Any, Literal, TypedDict
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from normviz.core.settings import Choice, Real, Switch, Whole, declarations
 from normviz.core.text import decimal as decimal
@@ -65,7 +67,7 @@ def opened(
     Title and notes on what had to be replaced follow. `has`: whether a value matters in a view; `repair` mends what is
     wrong between the values of a link.
     """
-    view, notes = restore(page, params, repair)
+    view, notes = restore(page, params, has, repair)
     yield view
     relevant = partial(has, view)
     store(page, params, view, relevant)
@@ -85,31 +87,36 @@ def arriving(page: str) -> bool:
 
 
 def up_to_date(page: str) -> bool:
-    """Whether this run came with the address that the page last wrote; a busy browser still sends the one before.
-
-    To be asked before a clock, and not a widget, has the whole page run again: with the address of before, values that
-    were just set would be taken back. The next tick comes with the new one.
-    """
+    """Whether this run came with the address that the page last wrote; a busy browser still sends the one before."""
     return bool(st.query_params.to_dict() == st.session_state.get(f"{page} link"))
 
 
-def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) -> tuple[View, Notes]:
+def travelled() -> bool:
+    """Whether this run came of a step back or forward in the browser's history."""
+    run = get_script_run_ctx()
+    return bool(run and run.is_history_navigation)
+
+
+def restore(
+    page: str, params: Sequence[Param], has: Callable[[View, str], bool], repair: Callable[[View], View]
+) -> tuple[View, Notes]:
     """Fill the session with valid values, from the link or from the session itself; and notes on those replaced.
 
-    `repair` mends what is wrong between the values of a link; between those of widgets it is for the page to say.
+    The link is right when the session starts with it, and after a step in the browser's history; at any other time it
+    may be the address of before, which a busy browser still sends, or none, from another page. What means nothing in
+    the view of a link (`has`) was left out there, and stays as it was set. `repair` mends what is wrong between the
+    values of a link; between those of widgets it is for the page to say.
     """
     state, link = st.session_state, st.query_params.to_dict()
     last = state.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
     held = last | {p.name: state[p.key] for p in params if p.key in state}
     left, state["page"] = state.get("page", page) != page, page
-    bare = left and not any(p.name in link for p in params)  # back from another page: as it was left
-    # A rerun that a widget caused may still carry the address of before; then the widgets are right.
-    moved = link != state.get(f"{page} link") and held == last and not bare
-    given = link if moved else held
-    view, notes = clean(params, given)
+    moved = travelled() or (not last and any(p.name in link for p in params))
+    view, notes = clean(params, link if moved else held)
     if moved:
+        view, _ = clean(params, {name: value for name, value in held.items() if not has(view, name)} | link)
         view, _ = clean(params, view | repair(view))
-        notes = _notes(params, given, view)
+        notes = _notes(params, link, view)
     for p in params:
         # Set anew on another page: its widget of the same key would start from its own default.
         if left or p.key not in state or state[p.key] != view[p.name]:

@@ -7,7 +7,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, AXIS, MAX_ELEMENTS, check_shape
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.data.files import read_upload, shrink_image
+from normviz.data.files import PICTURES, picture_size, read_upload
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import shape_words
 from normviz.ui.custom import MAX_RADIUS
@@ -84,10 +84,10 @@ def _take_upload() -> None:
     if file is None:
         return
     try:
-        x, name = read_upload(file.name, file.getvalue()), file.name
-        if x.size > MAX_ELEMENTS and name.lower().endswith(("png", "jpg", "jpeg")):
-            full, x = x.shape, shrink_image(x, MAX_ELEMENTS)
-            name += f": {full[1]} × {full[2]} pixels averaged to {x.shape[1]} × {x.shape[2]}"
+        content, name = file.getvalue(), file.name
+        x = read_upload(name, content, MAX_ELEMENTS)
+        if name.lower().endswith(PICTURES) and (size := picture_size(content)) != x.shape[1:3]:
+            name += f": {size[0]} × {size[1]} pixels averaged to {x.shape[1]} × {x.shape[2]}"
         check_shape(x.shape, AXES["activation"], MAX_ELEMENTS)
     except InvalidInput as error:
         state["upload error"] = str(error)

@@ -19,6 +19,7 @@ TITLES = {
         "From a move of the pointer to the highlight, ms: median (least–most)",
         "Python alone, ms: medians of 1",
     ],
+    "links.py": ["7 links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
     "table1.py": ["the smallest", "where the engine's time goes"],
     "table1_page.py": [""],
 }

@@ -1,6 +1,7 @@
 import io
 import pickle
 import struct
+import tracemalloc
 import zlib
 from contextlib import suppress
 
@@ -12,7 +13,7 @@ from PIL import Image
 from strategies import examples, shapes
 
 from normviz.core.errors import InvalidInput
-from normviz.data.files import MAX_UPLOAD_BYTES, as_tensor, read_npy, read_upload, shrink_image
+from normviz.data.files import MAX_UPLOAD_BYTES, as_tensor, picture_size, read_npy, read_upload, shrink_image
 
 
 def npy(array, **options):
@@ -283,3 +284,47 @@ def test_spoilt_files_are_read_or_refused_and_nothing_else(name, changes):
 def test_headers_of_any_claim_are_read_or_refused_and_nothing_else(shape, descr, body, version):
     with suppress(InvalidInput):
         assert_a_tensor(read_upload("a.npy", npy_of(npy_header(shape, descr), b"\0" * body, version)))
+
+
+def flat(height, width, mode="RGB"):
+    """A .png file of few bytes and many pixels."""
+    stream = io.BytesIO()
+    Image.new(mode, (width, height), 255 if mode == "L" else None).save(stream, "PNG")
+    return stream.getvalue()
+
+
+MOST = 1000
+LARGE = {
+    "narrow.png": (lambda: flat(2, 2**20), "too narrow"),
+    "lines.csv": (lambda: b"1\n" * 2**20, "more than 1,000 numbers"),
+    "line.csv": (lambda: b"1," * 2**21, "more than 1,000 numbers"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_many_numbers_in_a_small_file_are_refused_before_they_are_held(name):
+    make, words = LARGE[name]
+    content = make()
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput, match=words):
+            read_upload(name, content, MOST)
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert held < 90 * 2**20  # as text; as lists of numbers they were 600 MB
+
+
+def test_a_large_picture_is_averaged_before_its_numbers_are_widened():
+    content = flat(1024, 1024)
+    tracemalloc.start()
+    x = read_upload("a.png", content, MOST)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (x.shape, picture_size(content)) == ((1, 18, 18, 3), (1024, 1024))
+    assert held < 2 * 3 * 2**20 + 2**20  # two of one byte a number, where eight bytes are 25 MB
+
+
+def test_a_picture_of_no_more_numbers_than_that_stays_as_it_is():
+    content = flat(10, 100, "L")
+    np.testing.assert_array_equal(read_upload("a.png", content, MOST), np.ones((1, 10, 100, 1)))

@@ -218,5 +218,7 @@ def test_what_the_core_refuses_is_told_and_the_choices_stay(monkeypatch):
         max_size=4,
     )
 )
-def test_no_link_breaks_the_page(link):
-    assert not open_page(**link).error
+def test_whatever_the_link_the_page_shows_contrast_response_and_limits(link):
+    at = open_page(**link)
+    assert not at.error
+    assert plots(at).keys() == {"before", "divisor", "after", "response", "limits"}

@@ -303,8 +303,17 @@ def test_a_field_as_one_types_it(field, text):
         max_size=4,
     )
 )
-def test_no_link_breaks_the_page(link):
-    open_page(**link)
+def test_whatever_the_link_the_page_shows_its_claims_or_two_schemes(link):
+    at = open_page(**link)
+    open_panel = at.session_state["identities panel"]
+    if open_panel == "own":
+        assert bool(plots(at)) != bool(at.error)
+        return
+    assert not at.error
+    claims = [row.claim for row in IDENTITIES.values() if row.holds == (open_panel == "same")]
+    said = texts(at.markdown)
+    assert [text.strip("*") for text in said if text.strip("*") in claims] == claims
+    assert sum("residual" in text for text in said) == len(claims)
 
 
 def test_a_bad_link_is_mended_with_a_note():

@@ -84,7 +84,7 @@ def test_the_error_goes_with_its_file():
     assert len(at.error) == 0
 
 
-def test_a_shape_in_the_address_does_not_change_ones_own_data():
+def test_a_shape_in_the_address_does_not_change_ones_own_data(travelling):
     at = upload(open_lab(data="own"), "good.csv", b"1,2,3,4\n5,6,7,9\n")
     at.query_params["n"] = "9"  # as when the browser goes back to an earlier upload
     at.query_params["focus"] = "8,0,0,0"

@@ -287,8 +287,11 @@ def test_a_bad_link_is_mended_with_a_note():
         max_size=5,
     )
 )
-def test_no_link_breaks_the_page(link):
-    open_page(**link)
+def test_whatever_the_link_the_page_shows_the_stream_and_a_panel(link):
+    at = open_page(**link)
+    assert ("stream" in plots(at)) != bool(at.error)
+    told = any("Nothing to show here" in text for text in texts(at.info))
+    assert ("effect" in plots(at) or len(at.table) > 0 or at.session_state[PREFIX + "panel"] == "wrong") != told
 
 
 @pytest.mark.parametrize("theme", THEMES)

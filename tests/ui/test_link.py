@@ -397,7 +397,8 @@ def small_page():
         second: int = whole(1, 0, 9)
 
     st.session_state["up to date"] = up_to_date("small")  # as a clock asks, of the run before
-    with opened("small", params(Page, "small "), lambda view, name: True) as view:
+    hidden = st.session_state.get("hidden")
+    with opened("small", params(Page, "small "), lambda view, name: name != hidden) as view:
         for name in view:
             st.number_input(name, 0, 9, key=f"small {name}", **KEPT)
 
@@ -424,10 +425,32 @@ def test_a_widget_is_right_while_its_rerun_still_carries_the_address_of_before(s
     assert (values(at), at.query_params) == ([5, 7], {"first": "5", "second": "7"})
 
 
-def test_an_address_that_changes_by_itself_is_right(small):
-    small.query_params["first"] = "3"  # the browser went back
+def test_the_address_of_a_step_in_the_browsers_history_is_right(small, travelling):
+    small.query_params["first"] = "3"
     at = sound(small.run())
     assert (values(at), at.query_params) == ([3, 1], {"first": "3"})
+
+
+def test_a_step_back_to_an_address_without_values_is_the_page_without_them(small, travelling):
+    small.session_state["page"] = "another"
+    del small.query_params["first"]
+    at = sound(small.run())
+    assert (values(at), at.query_params) == ([1, 1], {})
+
+
+def test_the_address_of_before_is_no_step_back_though_nothing_was_set_since(small):
+    small.query_params["first"] = "3"  # Pause, then Play at once: the browser has not yet been told
+    at = sound(small.run())
+    assert (values(at), at.query_params) == ([5, 1], {"first": "5"})
+
+
+def test_a_step_back_leaves_alone_what_means_nothing_there(travelling):
+    at = AppTest.from_function(small_page, default_timeout=60)
+    at.session_state["small second"] = 7
+    at.session_state["hidden"] = "second"
+    at.query_params["first"] = "3"
+    at = sound(at.run())
+    assert (values(at), at.query_params) == ([3, 7], {"first": "3"})
 
 
 def test_a_clock_waits_for_the_address_that_was_written_last(small):

@@ -284,5 +284,12 @@ def test_a_bad_link_is_mended_with_a_note():
         max_size=4,
     )
 )
-def test_no_link_breaks_the_page(link):
-    assert not open_page(**link).error
+def test_whatever_the_link_the_page_shows_what_is_chosen(link):
+    at = open_page(**link)
+    assert not at.error
+    figures = {
+        "norm": {"descent"},
+        "spectral": {"divided", "power", "ratios", "slopes"},
+        "all": {"lengths", "means", "values"},
+    }
+    assert figures[value(at, "show")] <= plots(at).keys()

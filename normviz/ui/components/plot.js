@@ -17,6 +17,11 @@ function loadPlotly(url) {
 }
 
 const decode = (text, Type) => new Type(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+const rows = (text, Type, length) => {
+  const flat = decode(text, Type);
+  return Array.from({ length: flat.length / length }, (_, i) => Array.from(flat.subarray(i * length, (i + 1) * length)));
+};
+const ranges = (bounds) => bounds && bounds.map((text) => rows(text, Uint32Array, 2));
 const unravel = (flat, shape) => shape.reduceRight(([left, index], n) => [Math.floor(left / n), [left % n, ...index]],
   [flat, []])[1];
 const same = (a, b) => a && b && a.every((v, i) => v === b[i]);
@@ -107,7 +112,9 @@ class Plot {
   async draw(data) {
     const redraw = data.figure !== this.figure, { hover } = data;
     this.hover = hover && { ...hover, x: decode(hover.x, Float32Array), faces: decode(hover.faces, Uint32Array),
-      copies: hover.copies.map((copy) => ({ ...copy, xhat: decode(copy.xhat, Float32Array) })) };
+      offsets: hover.offsets.map((text) => rows(text, Float32Array, 3)),
+      copies: hover.copies.map((copy) => ({ ...copy, xhat: decode(copy.xhat, Float32Array),
+        bounds: ranges(copy.bounds), dashed: ranges(copy.dashed) })) };
     if (hover) this.adopt(data.focus);
     if (redraw) {
       this.figure = data.figure;

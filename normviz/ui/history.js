@@ -1,0 +1,17 @@
+// Streamlit pushes the path of a page that is gone to and the query of its link one by one, in either order: two
+// entries in the browser's history for one step, and the first of them is no view of either page. A link that had to
+// be mended is pushed, too. Here, what is pushed without anything done since the last change of page replaces it.
+{
+    const push = history.pushState;
+    let done = false; // something, since the last entry
+    let arriving = true; // the last entry came with another page
+    for (const type of ['pointerdown', 'keydown', 'click']) {
+        addEventListener(type, () => { done = true; }, true);
+    }
+    history.pushState = (state, title, url) => {
+        const moves = new URL(url ?? '', location.href).pathname !== location.pathname;
+        const again = !done && (moves || arriving);
+        [done, arriving] = [false, moves || (again && arriving)];
+        (again ? history.replaceState : push).call(history, state, title, url);
+    };
+}

@@ -1,0 +1,23 @@
+"""Large pictures of all sessions are made in turn: what one takes is taken once, and small pages go on beside it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+LARGE = 16_384
+"""Elements beyond which a picture may take a second, and 200 MB while it is made."""
+
+_TURN = Lock()
+
+
+@contextmanager
+def in_turn(elements: int) -> Iterator[None]:
+    """Wait for one's turn, where a picture has that many elements.
+
+    A thread that waits leaves the interpreter to others: thirty that compute at once would let no other session in.
+    """
+    if elements <= LARGE:
+        yield
+        return
+    with _TURN:
+        yield

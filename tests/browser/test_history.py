@@ -1,0 +1,86 @@
+"""The browser's history: each step back undoes one thing that was done, on every page, and what was set stays."""
+
+import pytest
+import visitors
+from patience import settle, soon
+from playwright.sync_api import Page, expect
+
+NAMES = {"": "Tensor lab", "invariance": "Table 1", "running": "Training and inference"}
+"""The pages in the navigation, where these are not called as their address is."""
+
+SET = {
+    "running": ("panel=noise", "Noise", "Bias of the variance"),
+    "weights": ("show=spectral", "Spectral norm", "Weight norm"),
+}
+"""What is chosen on a page: as the link has it, its name, and that of what was chosen before."""
+
+SEED = "seed=5"
+"""What is set on the other pages."""
+
+
+class Walk:
+    """A walk through the pages, by the links in the navigation."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+
+    def open(self, address: str) -> None:
+        self.page.goto(f"{self.url}/{address}")
+        self.at(address)
+
+    def go(self, name: str) -> None:
+        self.page.get_by_role("link", name=NAMES.get(name, name.capitalize()), exact=True).click()
+
+    def back(self) -> None:
+        self.page.evaluate("() => history.back()")
+
+    def at(self, address: str) -> None:
+        """It comes to this address, and stays there."""
+        soon(self.page, lambda: self.page.url == f"{self.url}/{address}")
+        settle(self.page)
+        assert self.page.url == f"{self.url}/{address}"
+
+    def set(self, name: str) -> None:
+        """Set what SET and SEED say of the page."""
+        if name in SET:
+            self.page.get_by_role("radio", name=SET[name][1], exact=True).click()
+        else:
+            seed = self.page.get_by_label("Seed", exact=True)
+            seed.fill(SEED.partition("=")[2])
+            seed.press("Enter")
+
+    def shows(self, name: str, is_set: bool) -> None:
+        """The page shows what is set there, or what was there before."""
+        if name in SET:
+            chosen = self.page.get_by_role("radio", name=SET[name][1 if is_set else 2], exact=True)
+            expect(chosen).to_have_attribute("aria-checked", "true")
+        else:
+            expect(self.page.get_by_label("Seed", exact=True)).to_have_value("5" if is_set else "0")
+
+
+@pytest.mark.parametrize("name", visitors.PAGES)
+def test_each_step_back_undoes_one_thing(server, page, name):
+    walk, other = Walk(page, server), "divisive?light=1" if name != "divisive" else "running?step=9"
+    changed = f"{name}?{SET.get(name, (SEED,))[0]}"
+    walk.open(other)
+    walk.go(name)
+    walk.at(name)
+    walk.set(name)
+    walk.at(changed)
+    walk.go(other.partition("?")[0])  # where something is set as well
+    walk.at(other)
+    for address, is_set in ((changed, True), (name, False)):
+        walk.back()
+        walk.at(address)
+        walk.shows(name, is_set)
+    walk.back()
+    walk.at(other)
+
+
+def test_a_link_that_is_mended_is_no_step_of_its_own(server, page):
+    walk = Walk(page, server)
+    walk.open("divisive")
+    page.goto(f"{server}/compare?n=0&seed=5")
+    walk.at("compare?n=1&seed=5")
+    walk.back()
+    walk.at("divisive")
