@@ -1,7 +1,7 @@
 """Work outside a page: the desk runs jobs on an executor, and ends those that nobody looks at any more.
 
-Who asks for jobs holds a ticket, and renews it by looking at it. A closed tab does not, and its ticket lapses. Tickets
-that ask for the same job share one run of it, which stops when none of them wants it.
+Who asks for jobs holds a ticket, which is valid while they are there, and for a lease afterwards: a closed tab's
+lapses. Tickets that ask for the same job share one run of it, which stops when none of them wants it.
 """
 
 import time
@@ -15,7 +15,7 @@ from normviz.jobs.executors import Control, perform
 from normviz.jobs.spec import Job, digest
 
 LEASE = 10.0
-"""Seconds that a ticket is valid without being looked at, where nothing else is said."""
+"""Seconds that a ticket stays valid when nobody is there, so that a connection may break and come back."""
 
 Keep = Callable[[Any, Any], object]
 """Is given a job and its result so far, again and again, and at last the whole result."""
@@ -26,13 +26,20 @@ class Ticket:
 
     Attributes:
         jobs: with their digests; done: how many of them are; run: the one at work.
-        keep: where their results go; lease: seconds that it is valid without being looked at.
+        keep: where their results go; lease: seconds that it stays valid when nobody is there.
         error: what a job raised, or None; the jobs after it were not started.
     """
 
-    def __init__(self, jobs: Sequence[Job[Any]], keep: Keep, lease: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[Job[Any]],
+        keep: Keep,
+        lease: float,
+        clock: Callable[[], float],
+        there: Callable[[], bool],
+    ) -> None:
         self.jobs = [(digest(job), job) for job in jobs]
-        self.keep, self.lease = keep, lease
+        self.keep, self.lease, self._there = keep, lease, there
         self.done = 0
         self.run: Run | None = None
         self.error: Exception | None = None
@@ -40,7 +47,7 @@ class Ticket:
         self.renew()
 
     def renew(self) -> None:
-        """Somebody is still looking."""
+        """Somebody is there."""
         self._until = self._clock() + self.lease
 
     def cancel(self) -> None:
@@ -50,6 +57,8 @@ class Ticket:
     @property
     def wanted(self) -> bool:
         """Whether it is neither cancelled nor lapsed."""
+        if self._there():
+            self.renew()
         return not self._cancelled and self._clock() <= self._until
 
     @property
@@ -121,6 +130,11 @@ class Run:
             return self._stopped, self.tickets
 
 
+def nobody() -> bool:
+    """Of who asks nothing is known but that they look."""
+    return False
+
+
 def same_process(run: Run) -> Control:
     """The control of a job that runs in a thread: the run itself."""
     return run
@@ -132,7 +146,7 @@ class Desk:
     Args:
         executor: where they run; shaped as in `concurrent.futures`.
         control: makes of a run the control that its job gets, so that it can travel where the executor runs it.
-        lease: seconds that a ticket is valid without being looked at.
+        lease: seconds that a ticket stays valid when nobody is there.
         clock: the time in seconds.
     """
 
@@ -148,13 +162,13 @@ class Desk:
         self._runs: dict[str, Run] = {}
         self._lock = RLock()
 
-    def submit(self, jobs: Sequence[Job[Any]], keep: Keep, lease: float | None = None) -> Ticket:
-        """A ticket for these jobs, one after the other, valid for a lease, or for the desk's.
+    def submit(self, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = nobody) -> Ticket:
+        """A ticket for these jobs, one after the other.
 
-        `keep` is called in the thread in which a result arrives. Raises TypeError or ValueError where a job is not
-        plain data.
+        `keep` is called in the thread in which a result arrives; `there`, in any thread, says whether who asks is
+        there. Raises TypeError or ValueError where a job is not plain data.
         """
-        ticket = Ticket(jobs, keep, self.lease if lease is None else lease, self.clock)
+        ticket = Ticket(jobs, keep, self.lease, self.clock, there)
         self._next(ticket)
         return ticket
 

@@ -14,6 +14,7 @@ import streamlit as st
 
 from normviz.core.settings import Choice, Real, Switch, Whole, declarations
 from normviz.core.text import decimal as decimal
+from normviz.ui.presence import here
 
 View = dict[str, Any]
 Notes = dict[str, str]
@@ -102,6 +103,7 @@ def restore(page: str, params: Sequence[Param], repair: Callable[[View], View]) 
     last = state.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
     held = last | {p.name: state[p.key] for p in params if p.key in state}
     left, state["page"] = state.get("page", page) != page, page
+    here().page = page
     bare = left and not any(p.name in link for p in params)  # back from another page: as it was left
     # A rerun that a widget caused may still carry the address of before; then the widgets are right.
     moved = link != state.get(f"{page} link") and held == last and not bare
