@@ -1,5 +1,6 @@
 """The training of Table 1's networks as a job: plain data that say what to train, and the pure function of them."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -47,11 +48,13 @@ class Outcome(NamedTuple):
         losses: of every step, (steps, schemes, networks).
         failures: where networks stopped being finite, by (scheme, network); filled in after the last step.
         device: what it ran on, in words.
+        seconds: what its steps took, on the clock.
     """
 
     losses: np.ndarray
     failures: dict[tuple[int, int], Failure]
     device: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,12 @@ class Training:
 
         schemes, whole = self.schemes, self.setting.steps
         step = Step(0.0, partial(Outcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
+        start = time.monotonic()
         for losses in twins.training(schemes, self.setting, self.networks):
             if len(losses) < whole:
-                step = Step(len(losses) / whole, partial(_outcome, losses))
+                step = Step(len(losses) / whole, partial(_outcome, losses, time.monotonic() - start))
                 yield step
-        result = _outcome(losses)
+        result = _outcome(losses, time.monotonic() - start)
         lost = ~np.isfinite(result.losses).all(0)
         if lost.any():
             rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
@@ -101,10 +105,10 @@ class Training:
         yield Step(1.0, lambda: result)
 
 
-def _outcome(losses: "Tensor") -> Outcome:
+def _outcome(losses: "Tensor", seconds: float) -> Outcome:
     from normviz.networks.twins import device_words
 
-    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device))
+    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device), seconds)
 
 
 def on_one_core() -> None:
