@@ -2,10 +2,12 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.jobs.spec import finish
 from normviz.jobs.store import Store
@@ -128,24 +130,25 @@ def _without_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
     return setting if divides else replace(setting, eps=0.0)
 
 
-def _computed(scheme: Scheme, setting: Setting) -> Hashable:
-    """What a scheme computes on the layers of a setting, whatever its name."""
+@lru_cache(4096)
+def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
+    """What a scheme computes on layers of these shapes, whatever its name."""
     on_activations, on_weights = scheme.on_activations, scheme.on_weights
     return (
-        None if on_activations is None else tuple(map(on_activations.canonical, setting.shapes)),
-        None if on_weights is None else tuple(map(on_weights.canonical, setting.weight_shapes)),
+        None if on_activations is None else tuple(map(on_activations.canonical, shapes)),
+        None if on_weights is None else tuple(map(on_weights.canonical, weight_shapes)),
     )
 
 
 def _first_key(scheme: Scheme, setting: Setting) -> Hashable:
     """What the forward gaps of a scheme depend on."""
     first = first_layer(setting)
-    return _computed(scheme, first), _without_idle_eps(scheme, first)
+    return _computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first)
 
 
 def _keys(scheme: Scheme, setting: Setting) -> list[Hashable]:
     """What the losses of every network depend on. Not on the number of steps: fewer are the first ones of more."""
-    computed = _computed(scheme, setting)
+    computed = _computed(scheme, setting.shapes, setting.weight_shapes)
     with_delta = replace(_without_idle_eps(scheme, setting), steps=1)
     without = replace(with_delta, delta=1.0)
     changes = (network.transformation for network in NETWORKS)

@@ -67,15 +67,15 @@ class Asked:
         """What is still to be trained."""
         return [job for setting in self.settings for job in results().missing(self.schemes, setting)]
 
-    def asks(self) -> bool:
+    def asks(self, missing: Sequence[Training]) -> bool:
         """Whether it waits for an answer, as it would take long and nobody has said that it may."""
-        return not (self.agreed or self.stopped or self.ticket) and results().seconds(self.missing()) > LIMIT
+        return not (self.agreed or self.stopped or self.ticket) and results().seconds(missing) > LIMIT
 
-    def left(self) -> float:
+    def left(self, missing: Sequence[Training]) -> float:
         """Seconds that are still to go, at the pace of this server."""
         run = None if self.ticket is None else self.ticket.run
         done = 0.0 if run is None else run.share * results().seconds([cast(Training, run.job)])
-        return results().seconds(self.missing()) - done
+        return results().seconds(missing) - done
 
     def drop(self) -> None:
         """Want no more of what is at work."""
@@ -136,7 +136,7 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
         asked, held = held, None
     st.session_state[KEY] = asked
     jobs = asked.missing()
-    if asked.stopped or asked.asks() or not jobs:
+    if asked.stopped or asked.asks(jobs) or not jobs:
         asked.drop()
     else:
         long = results().seconds(jobs) > LIMIT
@@ -177,14 +177,15 @@ def status(asked: Asked, measured: Ticket | None, working: bool) -> None:
         asked.stop(str(asked.ticket.error))
     elif measured is not None and measured.error is not None:
         asked.stop(str(measured.error))
-    trains = not asked.stopped and asked.ticket is not None and (working or bool(asked.missing()))
+    missing = asked.missing()
+    trains = not asked.stopped and asked.ticket is not None and (working or bool(missing))
     if asked.error:
         st.error(asked.error)
     elif trains:
-        _progress(asked)
-    elif asked.asks():
-        _question(asked)
-    elif asked.stopped and asked.missing():
+        _progress(asked, missing)
+    elif asked.asks(missing):
+        _question(asked, missing)
+    elif asked.stopped and missing:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Training was stopped; the gaps are those of the steps so far.", width="content")
             st.button("Train again", on_click=asked.again, key="again")
@@ -193,22 +194,22 @@ def status(asked: Asked, measured: Ticket | None, working: bool) -> None:
         _watch(asked, measured)
 
 
-def _progress(asked: Asked) -> None:
+def _progress(asked: Asked, missing: Sequence[Training]) -> None:
     share = 0.0 if asked.ticket is None else asked.ticket.progress
-    left = asked.left()
+    left = asked.left(missing)
     to_go = f", about {duration(left)} to go" if left > 10 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(share, f"Training: {share:.0%}{to_go}", width="stretch")
         st.button("Cancel", on_click=asked.stop, key="cancel")
 
 
-def _question(asked: Asked) -> None:
+def _question(asked: Asked, missing: Sequence[Training]) -> None:
     """What the training would take, and what would take less: nothing starts by itself."""
-    jobs, here_now = asked.missing(), results().pace
-    size = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in jobs)
+    pace = results().pace
+    size = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
 
     def seconds(setting: Setting) -> float:
-        return here_now * len(asked.settings) * cost.seconds(setting, len(asked.schemes), len(NETWORKS))
+        return pace * len(asked.settings) * cost.seconds(setting, len(asked.schemes), len(NETWORKS))
 
     def fits(setting: Setting) -> bool:
         try:
@@ -219,7 +220,7 @@ def _question(asked: Asked) -> None:
 
     with st.container(border=True):
         st.markdown(
-            f"Training this takes about **{duration(results().seconds(jobs))}** on this machine, and up to "
+            f"Training this takes about **{duration(results().seconds(missing))}** on this machine, and up to "
             f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers that need no training are below."
         )
         with st.container(horizontal=True):
