@@ -31,7 +31,7 @@ class Average:
                 self.groups.append((axis, rule.count(n)))
             elif rule.kind == "window":
                 index = torch.arange(n)
-                lo, hi = torch.as_tensor(rule.bounds(n)).T
+                lo, hi = torch.tensor(rule.bounds(n)).T
                 inside = (index >= lo[:, None]) & (index < hi[:, None])
                 inside = inside.to(like)
                 self.windows.append((axis, inside / inside.sum(1, keepdim=True)))
