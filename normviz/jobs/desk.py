@@ -21,6 +21,11 @@ Keep = Callable[[Any, Any], object]
 """Is given a job and its result so far, again and again, and at last the whole result."""
 
 
+def nobody() -> bool:
+    """That nobody is there."""
+    return False
+
+
 class Ticket:
     """What somebody asked for: some jobs, of which one at a time is at work, so that nobody takes all workers.
 
@@ -68,6 +73,11 @@ class Ticket:
         return (self.done + share) / len(self.jobs)
 
     @property
+    def waits(self) -> bool:
+        """Whether its job waits for a worker who is busy with others."""
+        return self.run is not None and not (self.run.over or self.run.begun())
+
+    @property
     def over(self) -> bool:
         """Whether nothing is at work for it any more, in whatever way it ended."""
         return self._ended.is_set()
@@ -87,12 +97,14 @@ class Run:
 
     Attributes:
         share: the share that is done, as far as was told.
+        begun: whether a worker has taken it.
         over: whether nothing more comes of it, and nobody can join it.
     """
 
     def __init__(self, job: Job[Any], ticket: Ticket) -> None:
         self.job, self.tickets = job, [ticket]
         self.share, self.over = 0.0, False
+        self.begun: Callable[[], bool] = nobody
         self._stopped, self._lock, self._keeping = False, RLock(), Lock()
 
     def join(self, ticket: Ticket) -> bool:
@@ -128,11 +140,6 @@ class Run:
         with self._lock:
             self.over = True
             return self._stopped, self.tickets
-
-
-def nobody() -> bool:
-    """Of who asks nothing is known but that they look."""
-    return False
 
 
 def same_process(run: Run) -> Control:
@@ -190,6 +197,7 @@ class Desk:
         except Exception as error:  # as of a pool whose processes have died
             self._end(name, run, error)
         else:
+            run.begun = future.running
             future.add_done_callback(partial(self._take, name, run))
 
     def _take(self, name: str, run: Run, future: Future[Any]) -> None:

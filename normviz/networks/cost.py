@@ -19,7 +19,10 @@ memory from the system, which costs more than the calls that are saved (measured
 SLOTS = {"sgd": 1, "momentum": 2, "adam": 3}
 """Tensors that stay of every parameter: itself, and what the optimizer remembers."""
 
-CALL, PRODUCT, PATCH, SUM, PARAMETER = 8e-4, 5e-11, 5e-9, 2e-8, 1e-8
+KEPT = 1.4
+"""Times what the tensors of a block need: what the allocator holds beside them (measured)."""
+
+CALL, PRODUCT, PATCH, SUM, PARAMETER = 8e-4, 7.5e-11, 7.5e-9, 3e-8, 1.5e-8
 """Seconds of a step in float64: for the calls of every layer of a block, and of every network for each multiplication,
 each element of its patches and of its summed inputs, and each number that it learns."""
 
@@ -71,7 +74,7 @@ def memory(setting: Setting, schemes: int, networks: int) -> int:
     gradients = 3 * _parameters(setting)
     together = min(block(setting), schemes * networks)
     data = 8 * setting.steps * (setting.batch + schemes * networks)
-    return data + size * (stays + together * (works + gradients))
+    return data + size * (stays + round(KEPT * together * (works + gradients)))
 
 
 def seconds(setting: Setting, schemes: int, networks: int) -> float:

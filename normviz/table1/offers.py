@@ -39,7 +39,7 @@ def _together(setting: Setting, fits: Callable[[Setting], bool]) -> Change:
         if above[name] <= 1:
             break
         change[name] = next(iter(_below(now, name)), least[name])
-    return change
+    return {name: change[name] for name in COUNTS if name in change}
 
 
 def _below(setting: Setting, name: str) -> list[int]:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
-from normviz.describe.wording import duration
+from normviz.describe.wording import duration, sentence
 from normviz.jobs.desk import Desk, Keep, Ticket
 from normviz.jobs.executors import threads
 from normviz.networks import cost
@@ -198,8 +198,9 @@ def _progress(asked: Asked, missing: Sequence[Training]) -> None:
     share = 0.0 if asked.ticket is None else asked.ticket.progress
     left = asked.left(missing)
     to_go = f", about {duration(left)} to go" if left > 10 else ""
+    waits = ", waiting for another one to end" if asked.ticket is not None and asked.ticket.waits else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(share, f"Training: {share:.0%}{to_go}", width="stretch")
+        st.progress(share, f"Training: {share:.0%}{to_go}{waits}", width="stretch")
         st.button("Cancel", on_click=asked.stop, key="cancel")
 
 
@@ -226,15 +227,14 @@ def _question(asked: Asked, missing: Sequence[Training]) -> None:
         with st.container(horizontal=True):
             shown = asked.settings[0]
             for change in offers(shown, fits):
-                label = f"{_in_words(change, shown.layer)}: {duration(seconds(replace(shown, **change)))}"
+                label = f"{sentence(duration(seconds(replace(shown, **change))))}: {_in_words(change, shown.layer)}"
                 st.button(label, on_click=_take, args=(change,), key=f"offer {' '.join(change)}", type="primary")
             st.button("Train anyway", on_click=asked.again, key="anyway")
 
 
 def _in_words(change: Change, layer: str) -> str:
     texts = COUNTED | {"width": WIDE[layer]}
-    said = ", ".join(texts[name].format(value) for name, value in change.items())
-    return said[:1].upper() + said[1:]
+    return ", ".join(texts[name].format(value) for name, value in change.items())
 
 
 def _take(change: Change) -> None:

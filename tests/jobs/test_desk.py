@@ -235,6 +235,7 @@ def test_no_more_jobs_run_than_there_are_workers():
         desk, kept = Desk(pool), Kept()
         first, second = (desk.submit([Endless(name)], kept) for name in "ab")
         assert not second.wait(0.1)
+        assert (first.waits, second.waits) == (False, True)
         second.cancel()  # while it waits
         ended(first, second)
     assert {job.name for job, _ in kept} == {"a"}

@@ -5,14 +5,13 @@ here twice that, as the machine may be busy. Memory is what it is.
 """
 
 import asyncio
-import os
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from browsing import served
 from visitors import Session, visit
+from watched import Server
 
 from normviz.core.schemes import SCHEMES
 from normviz.jobs.desk import LEASE
@@ -23,40 +22,6 @@ MOST = 1000 * 2**20
 """Bytes of the server with this one training: torch and the libraries, the forward passes, and a training's budget."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads memory and time of the server from /proc")
-
-
-class Server:
-    """The process that serves an address."""
-
-    def __init__(self, url):
-        port = url.rpartition(":")[2].encode()
-        lines = {
-            path: path.read_bytes().split(b"\0") for path in Path("/proc").glob("[0-9]*/cmdline") if readable(path)
-        }
-        (self.folder,) = (path.parent for path, line in lines.items() if port in line and b"streamlit" in line)
-
-    def peak(self):
-        """The most bytes that it has held."""
-        lines = (self.folder / "status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-
-    def busy(self, seconds=1.0):
-        """Whether it computes, as far as a busy machine lets it."""
-        before = self._worked()
-        time.sleep(seconds)
-        return self._worked() - before > seconds / 20
-
-    def _worked(self):
-        return sum(map(int, (self.folder / "stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf(
-            "SC_CLK_TCK"
-        )
-
-
-def readable(path):
-    try:
-        return bool(path.read_bytes())
-    except OSError:
-        return False
 
 
 def until_idle(server):
