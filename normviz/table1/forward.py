@@ -7,12 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from normviz.core.fields import Field, Shape
 from normviz.core.normalize import normalize, quiet
 from normviz.core.schemes import Scheme
 from normviz.jobs.spec import Step
 from normviz.networks.problem import NETWORKS, ORIGINAL, make_problem
 from normviz.networks.setting import Setting
 from normviz.table1.training import Row
+
+PIECE = 2**20
+"""Elements of laid out windows up to which a tensor is normalized at once: an eighth of a second."""
+
+Cut = tuple[slice, ...]
 
 
 def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
@@ -51,46 +57,90 @@ class Forward:
 
     def steps(self) -> Iterator[Step[np.ndarray]]:
         """Network by network."""
-        for done, gaps in enumerate(measuring(self.row.scheme, self.setting), 1):
-            yield Step(done / len(gaps), partial(np.array, gaps))
+        for gaps in measuring(self.row.scheme, self.setting):
+            yield Step(float(np.mean(~np.isnan(gaps))), partial(np.array, gaps))
 
 
 def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
     """`forward_gaps` of one scheme, network by network, so that the tensors of two are there at a time, not of all.
 
-    Yields after every network all gaps, (networks,), NaN where there is none yet.
+    Yields after every network, and within one wherever it may be left, all gaps, (networks,), NaN where there is none
+    yet.
     """
     problem = make_problem(replace(setting, steps=1))
     examples, weights = problem.inputs[problem.order[0]], problem.weights[0].astype(setting.storage)
-
-    def output(network: int) -> np.ndarray:
-        x = (examples * problem.factor[network] + problem.shift[network]).astype(setting.storage)
-        return _output(x, weights[network], scheme, setting)
-
-    original, gaps = output(ORIGINAL), np.full(len(NETWORKS), np.nan)
+    outputs: dict[int, np.ndarray] = {}
+    gaps = np.full(len(NETWORKS), np.nan)
     for number, network in enumerate(NETWORKS):
         same = NETWORKS.index(network._replace(follows=True))  # the learning rate matters in training alone
-        gaps[number] = _gap(output(number), original) if same == number else gaps[same]
+        if same == number:
+            x = (examples * problem.factor[number] + problem.shift[number]).astype(setting.storage)
+            for out in _output(x, weights[number], scheme, setting):
+                outputs[number] = out
+                yield gaps.copy()
+            gaps[number] = _gap(outputs[number], outputs[ORIGINAL])
+            if number != ORIGINAL:
+                del outputs[number]
+        else:
+            gaps[number] = gaps[same]
         yield gaps.copy()
 
 
-def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
-    """What a layer's normalization gives, (N, H, W, C), for patches (N, positions, fan-in)."""
+def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
+    """What a layer's normalization gives, (N, H, W, C), for patches (N, positions, fan-in): the last one yielded."""
     on_weights, on_activations = scheme.on_weights, scheme.on_activations
-    w = weights if on_weights is None else _normalized(weights, on_weights, 0.0, setting)
+    w = weights
+    if on_weights is not None:
+        w = _rounded(normalize(_rounded(w, setting), on_weights, 0.0).xhat, setting)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
-    return a if on_activations is None else _normalized(a, on_activations, setting.eps, setting)
+    if on_activations is None:
+        yield a
+        return
+    for out in in_pieces(_rounded(a, setting), on_activations, setting.eps):
+        yield out
+    yield _rounded(out, setting)
+
+
+def in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
+    """x̂ of activations: the last that is yielded; a large tensor with windows in pieces, centred first.
+
+    `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
+    """
+    fields = [field for field in scheme.fields if field.windows]
+    if max((field.laid_out(x.shape) for field in fields), default=0) <= PIECE:
+        yield normalize(x, scheme, eps).xhat
+        return
+    for field, alone in (
+        (scheme.summation, scheme.with_fields(scheme.summation, None)),
+        (scheme.suppression, scheme.with_fields(None, scheme.suppression)),
+    ):
+        out = np.empty_like(x)
+        for inner, outer in [] if field is None else _cuts(field, x.shape):
+            part = normalize(x[outer], alone, eps).xhat
+            kept = tuple(slice(i.start - o.start, i.stop - o.start) for i, o in zip(inner, outer, strict=True))
+            out[inner] = part[kept]
+            yield out
+        x = x if field is None else out
+    yield x
+
+
+def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
+    """Pieces of a tensor, each with what its statistics are of: along the longest axis on which boxes end somewhere."""
+    reach = [{"own": 0, "window": rule.number}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
+    axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
+    n, near = shape[axis], min(reach[axis], shape[axis])
+    length = max(n * PIECE // field.laid_out(shape), near, 1)
+    whole = [slice(0, size) for size in shape]
+    for start in range(0, n, length):
+        inner = slice(start, min(start + length, n))
+        outer = slice(max(inner.start - near, 0), min(inner.stop + near, n))
+        yield (*whole[:axis], inner, *whole[axis + 1 :]), (*whole[:axis], outer, *whole[axis + 1 :])
 
 
 @quiet
 def _gap(out: np.ndarray, original: np.ndarray) -> float:
     gap = np.abs(out - original).max() / (np.abs(original).max() or 1.0)
     return float("inf") if np.isnan(gap) else float(gap)
-
-
-def _normalized(x: np.ndarray, scheme: Scheme, eps: float, setting: Setting) -> np.ndarray:
-    """x̂, where the input and the output are rounded to the setting's type."""
-    return _rounded(normalize(_rounded(x, setting), scheme, eps).xhat, setting)
 
 
 @quiet
