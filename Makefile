@@ -34,6 +34,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/table1_page.py
 	$(BIN)/python benchmarks/links.py
+	$(BIN)/python benchmarks/bounds.py
 
 .venv/run.stamp: requirements.txt
 	$(PYTHON) -m venv .venv

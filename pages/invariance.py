@@ -8,7 +8,7 @@ from normviz.table1 import panels as table_panels
 from normviz.table1 import state
 from normviz.table1 import training_panels as training
 from normviz.table1.grid import grid_data, key_of
-from normviz.table1.sweeps import over_eps
+from normviz.table1.sweeps import over_delta, over_eps
 from normviz.table1.table import table
 from normviz.ui.components.grid import grid
 from normviz.ui.link import View, current_theme, opened
@@ -31,12 +31,17 @@ def show(view: View, theme: str) -> None:
     if not schemes:
         st.info("Choose rows on the left: the paper's are Batch, Weight and Layer.")
         return
-    settings = [setting, *over_eps(setting)] if view["panel"] == "training" else [setting]
-    asked = training.start(schemes, settings)
-    under_way = training.under_way(asked)  # asked before the cells are taken
+    scheme = next(scheme for scheme in schemes if scheme.key == view["cell"].partition(".")[0])
+    swept = {
+        "eps": [(schemes, each) for each in over_eps(setting)],
+        "delta": [([scheme], each) for each in over_delta(setting)],
+    }
+    measured = training.measure([(schemes, setting), *swept.get(view["panel"], [])])
+    asked = training.start(schemes, [setting, *over_eps(setting)] if view["panel"] == "training" else [setting])
+    working = training.under_way(measured, asked.ticket)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])
     with st.container():
-        training.status(asked, under_way)
+        training.status(asked, measured, working)
     st.toggle("Predict first: cover the answers", key=state.PREFIX + "cover", persist_state="session")
     covered = {key_of(cell) for cell in cells} - table_panels.votes().keys() if view["cover"] else set()
     with st.container():
@@ -45,7 +50,6 @@ def show(view: View, theme: str) -> None:
     grid(grid_data(cells, schemes, setting, view["cell"], covered, theme), "grid", take_open)
     st.caption(table_panels.legend())
     cell = next(cell for cell in cells if key_of(cell) == view["cell"])
-    scheme = next(scheme for scheme in schemes if scheme.key == cell.scheme)
     with st.container():
         if view["cell"] in covered:
             table_panels.vote_panel(cell, scheme, setting, theme)

@@ -61,3 +61,45 @@ def all_at_once(url: str, pages: Sequence[str]) -> list[Visit]:
         return await asyncio.gather(*(visit(url, page) for page in pages))
 
     return asyncio.run(together())
+
+
+class Session:
+    """One visitor who stays on a page, and looks at nothing unless told to: as a tab in the background."""
+
+    def __init__(self, url: str, page: str = "", query: str = "") -> None:
+        self.url, self.page, self.query = url.replace("http://", "ws://") + "/_stcore/stream", page, query
+        self.buttons: dict[str, str] = {}
+
+    async def __aenter__(self) -> "Session":
+        self._socket = await websockets.connect(self.url, subprotocols=["streamlit"], max_size=None)
+        await self._send(BackMsg())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._socket.close()
+
+    async def click(self, key: str) -> None:
+        """Press the button of this key."""
+        asked = BackMsg()
+        pressed = asked.rerun_script.widget_states.widgets.add()
+        pressed.id, pressed.trigger_value = self.buttons[key], True
+        await self._send(asked)
+
+    async def until(self, *words: str, patience: float = 60.0) -> float:
+        """Seconds until an element comes that has one of these words in it; "" for the end of the run."""
+        start = time.monotonic()
+        async with asyncio.timeout(patience):
+            async for frame in self._socket:
+                told = ForwardMsg.FromString(frame)
+                element = told.delta.new_element
+                if element.WhichOneof("type") == "button":
+                    self.buttons[element.button.id.split("-", 2)[2]] = element.button.id
+                texts = (element.markdown.body, element.progress.text, element.bidi_component.id, element.button.id)
+                ended = told.WhichOneof("type") == "script_finished"
+                if any(word in text for word in words if word for text in texts) or (ended and "" in words):
+                    break
+        return time.monotonic() - start
+
+    async def _send(self, asked: BackMsg) -> None:
+        asked.rerun_script.page_name, asked.rerun_script.query_string = self.page, self.query
+        await self._socket.send(asked.SerializeToString())

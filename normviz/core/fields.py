@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from math import prod
 from numbers import Integral
 from typing import ClassVar
@@ -111,14 +111,8 @@ class Rule:
         return {"full": 1, "groups": self.number}.get(self.kind, n)
 
     def bounds(self, n: int) -> np.ndarray:
-        """For every index i, the half-open range [lo, hi) that shares a statistic with it; shape (n, 2)."""
-        i = np.arange(n)
-        if self.kind == "window":
-            reach = min(self.number, n)  # any radius is right, and none overflows the index
-            return np.stack([np.maximum(i - reach, 0), np.minimum(i + reach + 1, n)], axis=1)
-        size = n // self.count(n)
-        lo = i // size * size
-        return np.stack([lo, lo + size], axis=1)
+        """For every index i, the range [lo, hi) that shares a statistic with it; (n, 2), not to be changed."""
+        return _bounds(self, n)
 
     def longest(self, n: int) -> int:
         """Number of elements in the longest window along an axis of length n; 1 for rules without windows."""
@@ -208,6 +202,10 @@ class Field:
         """Number of elements in the box of every element; an array of that shape."""
         return outer_product([hi - lo for lo, hi in (bounds.T for bounds in self.bounds(shape))])
 
+    def least(self, shape: Shape) -> int:
+        """Number of elements in the smallest box: the product of the shortest ranges, however large the tensor."""
+        return prod(int((hi - lo).min()) for lo, hi in (bounds.T for bounds in self.bounds(shape)))
+
     def statistics_shape(self, shape: Shape) -> Shape:
         """Shape of the statistics: 1 along full axes, G along grouped ones, n along the others."""
         return tuple(rule.count(n) for rule, n in zip(self.rules, shape, strict=True))
@@ -248,6 +246,20 @@ class Field:
     def coarse(self) -> "Field":
         """The field with `full` in place of windows: a partition whose boxes contain those of this field."""
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
+
+
+@lru_cache(1024)
+def _bounds(rule: Rule, n: int) -> np.ndarray:
+    """`Rule.bounds`, which a page asks for hundreds of times."""
+    i = np.arange(n)
+    if rule.kind == "window":
+        reach = min(rule.number, n)  # any radius is right, and none overflows the index
+        found = np.stack([np.maximum(i - reach, 0), np.minimum(i + reach + 1, n)], axis=1)
+    else:
+        size = n // rule.count(n)
+        found = np.stack([i // size * size, i // size * size + size], axis=1)
+    found.flags.writeable = False
+    return found
 
 
 def outer_product(factors: Sequence[np.ndarray]) -> np.ndarray:

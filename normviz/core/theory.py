@@ -7,6 +7,7 @@ it can of a change of the weights; changes of the data pass through it, and the 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXIS, FULL, Field, Shape
@@ -79,6 +80,7 @@ def predict(
     return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 
+@lru_cache(1024)
 def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
     """Why invariance would say nothing on this shape, in a sentence; None where it does say something.
 
@@ -87,7 +89,7 @@ def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64")
     """
     if scheme.acts_on == "weight":
         return None
-    if scheme.summation is not None and scheme.summation.sizes(shape).min() == 1:
+    if scheme.summation is not None and scheme.summation.least(shape) == 1:
         return "A field of one element, centred, is zero."
     reason = only_signs(scheme, shape)
     if reason is None or eps > INVARIANT[dtype]:
@@ -95,6 +97,7 @@ def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64")
     return f"{reason}{f', but for ε = {eps:g}' if eps else ''}."
 
 
+@lru_cache(1024)
 def only_signs(scheme: Scheme, shape: Shape) -> str | None:
     """Why x̂ is only a sign where ε is small beside E_B[v²], in a sentence without its full stop; None where it is more.
 
@@ -104,9 +107,9 @@ def only_signs(scheme: Scheme, shape: Shape) -> str | None:
     a, b = (None if field is None else field.canonical(shape) for field in (scheme.summation, scheme.suppression))
     if b is None:
         return None
-    if b.sizes(shape).min() == 1:
+    if b.least(shape) == 1:
         return "An element divided by its own size leaves only its sign"
-    if a == b and not a.windows and a.sizes(shape).min() == 2:
+    if a == b and not a.windows and a.least(shape) == 2:
         return "A field of two elements, centred and divided by itself, is always +1 and −1"
     return None
 

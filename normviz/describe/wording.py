@@ -195,6 +195,17 @@ def signed(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}".replace("-", "−")
 
 
+def duration(seconds: float) -> str:
+    """A time to one or two digits, in the unit that suits it: 20 seconds, 3 minutes, 14 hours."""
+    unit, name = next(
+        (each for each in ((86400, "day"), (3600, "hour"), (60, "minute")) if seconds >= 1.5 * each[0]), (1, "second")
+    )
+    count = max(round(seconds / unit), 1)
+    if name == "second" and count > 10:
+        count = round(count, -1)
+    return f"{count:,} {name}{'s' if count > 1 else ''}"
+
+
 def _done(scheme: Scheme, axis: int, n: int) -> str:
     """What the scheme does along an axis, in a word or two; in A and in B where they differ along it."""
     rules = [field.rules[axis] for field in scheme.fields]

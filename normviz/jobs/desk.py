@@ -1,7 +1,7 @@
 """Work outside a page: the desk runs jobs on an executor, and ends those that nobody looks at any more.
 
-Who asks for jobs holds a ticket, and renews it by looking at it. A closed tab does not, and its ticket lapses. Tickets
-that ask for the same job share one run of it, which stops when none of them wants it.
+Who asks for jobs holds a ticket, which is valid while they are there, and for a lease afterwards: a closed tab's
+lapses. Tickets that ask for the same job share one run of it, which stops when none of them wants it.
 """
 
 import time
@@ -15,10 +15,15 @@ from normviz.jobs.executors import Control, perform
 from normviz.jobs.spec import Job, digest
 
 LEASE = 10.0
-"""Seconds that a ticket is valid without being looked at, where nothing else is said."""
+"""Seconds that a ticket stays valid when nobody is there, so that a connection may break and come back."""
 
 Keep = Callable[[Any, Any], object]
 """Is given a job and its result so far, again and again, and at last the whole result."""
+
+
+def nobody() -> bool:
+    """That nobody is there."""
+    return False
 
 
 class Ticket:
@@ -26,13 +31,20 @@ class Ticket:
 
     Attributes:
         jobs: with their digests; done: how many of them are; run: the one at work.
-        keep: where their results go; lease: seconds that it is valid without being looked at.
+        keep: where their results go; lease: seconds that it stays valid when nobody is there.
         error: what a job raised, or None; the jobs after it were not started.
     """
 
-    def __init__(self, jobs: Sequence[Job[Any]], keep: Keep, lease: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[Job[Any]],
+        keep: Keep,
+        lease: float,
+        clock: Callable[[], float],
+        there: Callable[[], bool],
+    ) -> None:
         self.jobs = [(digest(job), job) for job in jobs]
-        self.keep, self.lease = keep, lease
+        self.keep, self.lease, self._there = keep, lease, there
         self.done = 0
         self.run: Run | None = None
         self.error: Exception | None = None
@@ -40,7 +52,7 @@ class Ticket:
         self.renew()
 
     def renew(self) -> None:
-        """Somebody is still looking."""
+        """Somebody is there."""
         self._until = self._clock() + self.lease
 
     def cancel(self) -> None:
@@ -50,6 +62,8 @@ class Ticket:
     @property
     def wanted(self) -> bool:
         """Whether it is neither cancelled nor lapsed."""
+        if self._there():
+            self.renew()
         return not self._cancelled and self._clock() <= self._until
 
     @property
@@ -57,6 +71,11 @@ class Ticket:
         """The share that is done of all its jobs, 0 to 1."""
         share = 0.0 if self.run is None else self.run.share
         return (self.done + share) / len(self.jobs)
+
+    @property
+    def waits(self) -> bool:
+        """Whether its job waits for a worker who is busy with others."""
+        return self.run is not None and not (self.run.over or self.run.begun())
 
     @property
     def over(self) -> bool:
@@ -78,12 +97,14 @@ class Run:
 
     Attributes:
         share: the share that is done, as far as was told.
+        begun: whether a worker has taken it.
         over: whether nothing more comes of it, and nobody can join it.
     """
 
     def __init__(self, job: Job[Any], ticket: Ticket) -> None:
         self.job, self.tickets = job, [ticket]
         self.share, self.over = 0.0, False
+        self.begun: Callable[[], bool] = nobody
         self._stopped, self._lock, self._keeping = False, RLock(), Lock()
 
     def join(self, ticket: Ticket) -> bool:
@@ -132,7 +153,7 @@ class Desk:
     Args:
         executor: where they run; shaped as in `concurrent.futures`.
         control: makes of a run the control that its job gets, so that it can travel where the executor runs it.
-        lease: seconds that a ticket is valid without being looked at.
+        lease: seconds that a ticket stays valid when nobody is there.
         clock: the time in seconds.
     """
 
@@ -148,13 +169,13 @@ class Desk:
         self._runs: dict[str, Run] = {}
         self._lock = RLock()
 
-    def submit(self, jobs: Sequence[Job[Any]], keep: Keep, lease: float | None = None) -> Ticket:
-        """A ticket for these jobs, one after the other, valid for a lease, or for the desk's.
+    def submit(self, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = nobody) -> Ticket:
+        """A ticket for these jobs, one after the other.
 
-        `keep` is called in the thread in which a result arrives. Raises TypeError or ValueError where a job is not
-        plain data.
+        `keep` is called in the thread in which a result arrives; `there`, in any thread, says whether who asks is
+        there. Raises TypeError or ValueError where a job is not plain data.
         """
-        ticket = Ticket(jobs, keep, self.lease if lease is None else lease, self.clock)
+        ticket = Ticket(jobs, keep, self.lease, self.clock, there)
         self._next(ticket)
         return ticket
 
@@ -176,6 +197,7 @@ class Desk:
         except Exception as error:  # as of a pool whose processes have died
             self._end(name, run, error)
         else:
+            run.begun = future.running
             future.add_done_callback(partial(self._take, name, run))
 
     def _take(self, name: str, run: Run, future: Future[Any]) -> None:

@@ -1,15 +1,14 @@
 """Training steps that are run again and again: as they are, or captured once as a CUDA graph and replayed."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 
 import torch
 
 from normviz.networks.stack import Data, Stack
 
-Advance = Callable[[int], None]
-"""Trains one step, the one of this number, and writes down its losses."""
+Advance = Callable[[int], Iterable[None]]
+"""Trains one step, the one of this number, and writes down its losses; where it yields it may be left."""
 
 _CAPTURING = Lock()
 
@@ -17,8 +16,18 @@ _CAPTURING = Lock()
 def eager(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
     """The step as it is. Its losses, (schemes, networks), go into `losses`, (steps, schemes, networks)."""
 
-    def advance(step: int) -> None:
+    def advance(step: int) -> tuple[()]:
         losses[step] = stack.step(*data(step))
+        return ()
+
+    return advance
+
+
+def piecewise(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
+    """The step layer by layer, for networks so large that it takes long."""
+
+    def advance(step: int) -> Iterator[None]:
+        losses[step] = yield from stack.pieces(*data(step))
 
     return advance
 
@@ -50,7 +59,12 @@ def graph(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
         step()
     for tensor, value in zip(state, before, strict=True):
         tensor.copy_(value)
-    return partial(replay, captured, step)
+
+    def advance(number: int) -> tuple[()]:
+        replay(captured, step, number)
+        return ()
+
+    return advance
 
 
 def replay(captured: torch.cuda.CUDAGraph, step: Callable[[], None], number: int) -> None:

@@ -31,7 +31,7 @@ class Average:
                 self.groups.append((axis, rule.count(n)))
             elif rule.kind == "window":
                 index = torch.arange(n)
-                lo, hi = torch.as_tensor(rule.bounds(n)).T
+                lo, hi = torch.tensor(rule.bounds(n)).T
                 inside = (index >= lo[:, None]) & (index < hi[:, None])
                 inside = inside.to(like)
                 self.windows.append((axis, inside / inside.sum(1, keepdim=True)))
@@ -58,9 +58,10 @@ class Average:
 
 @dataclass
 class General:
-    """The general form on one shape: `forward` remembers what `backward` needs.
+    """The general form on one shape: `forward` remembers what `backward` needs, which forgets it.
 
-    Both overwrite the tensor that they are given: most of the time of a large stack went into new memory.
+    Both overwrite the tensor that they are given: most of the time of a large stack went into new memory. Of a stack
+    in blocks only the one at work holds its tensors: all of them together would take gigabytes.
 
     Attributes:
         summation, suppression: E_A and E_B; None: no centring, or no division.
@@ -93,6 +94,7 @@ class General:
                 )
             else:
                 g.addcmul_(self.xhat, self.suppression(g * self.xhat), value=-1 / self.scale**2)
+            del self.v, self.xhat, self.inverse
         if self.summation is not None:
             g.sub_(self.summation.transposed(g))
         return g
@@ -122,4 +124,6 @@ class Spectral:
         """∂l/∂W from ∂l/∂Ŵ."""
         matrix = g.flatten(-4, -2)
         along = (matrix * self.xhat).sum((-2, -1), keepdim=True)
-        return ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)
+        out = ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)
+        del self.u, self.v, self.xhat, self.sigma
+        return out

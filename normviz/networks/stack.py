@@ -5,9 +5,10 @@ normalization runs once for each different scheme. Nothing here waits for the de
 of spectral normalization (`Stack.waits`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeVar
 
 import torch
 
@@ -17,6 +18,10 @@ from normviz.data.digits import CLASSES
 from normviz.networks.gradient import Average, General, Spectral
 from normviz.networks.optimizers import OPTIMIZERS
 from normviz.networks.setting import FIRST_BIAS, Setting
+
+Value = TypeVar("Value")
+Pieces = Generator[None, None, Value]
+"""Work that may be left unfinished wherever it yields, and gives a value at its end."""
 
 Watch = Callable[[str, torch.Tensor], object]
 """Called with the name and the value of every tensor that a step computes, in the order in which it computes them."""
@@ -153,14 +158,21 @@ class Stack:
 
     def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> torch.Tensor:
         """Train on one mini-batch, as `Data` gives it; the losses before the update, (schemes, networks)."""
-        loss, gradients = self.gradients(inputs, labels, watch)
+        return whole(self.pieces(inputs, labels, watch))
+
+    def pieces(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> Pieces[torch.Tensor]:
+        """`step` layer by layer: a step that is left in between has changed nothing."""
+        loss, gradients = yield from self._gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss
 
-    def gradients(
-        self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """The mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter."""
+    def _gradients(
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch
+    ) -> Pieces[tuple[torch.Tensor, list[torch.Tensor]]]:
+        """The mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter.
+
+        What a layer has put aside for the way back is let go there, as half of the memory is the patches.
+        """
         depth, k = self.setting.depth, self.setting.kernel
         weights, gains, biases = (self.parameters[depth * i : depth * (i + 1)] for i in range(3))
         classifier, offset = self.parameters[3 * depth :]
@@ -180,6 +192,7 @@ class Stack:
             normalized.append(xhat)
             positive.append(h)
             if layer + 1 < depth:
+                yield
                 patches.append(_patches(h, k))
         features = positive[-1].flatten(3)
         logits = features @ classifier + offset
@@ -195,14 +208,15 @@ class Stack:
         g = (g @ classifier.mT).view_as(positive[-1])
         by_weights, by_gains, by_biases = [], [], []
         for layer in reversed(self.layers):
-            g = torch.ops.aten.threshold_backward(g, positive[layer], 0)  # ReLU's derivative in one pass
+            yield
+            g = torch.ops.aten.threshold_backward(g, positive.pop(), 0)  # ReLU's derivative in one pass
             by_biases.append(g.sum((2, 3, 4), keepdim=True))
-            by_gains.append((g * normalized[layer]).sum((2, 3, 4), keepdim=True))
+            by_gains.append((g * normalized.pop()).sum((2, 3, 4), keepdim=True))
             g = self.acts[layer].backward(g.mul_(gains[layer])).flatten(2, 4)
-            by_used = _each_scheme(patches[layer].mT, g).view_as(weights[layer])
+            by_used = _each_scheme(patches.pop().mT, g).view_as(weights[layer])
             by_weights.append(self.wts[layer].backward(by_used))
             if layer:
-                g = _unpatch(g @ used[layer].mT, positive[layer - 1].shape, k)
+                g = _unpatch(g @ used[layer].mT, positive[-1].shape, k)
         gradients = [
             *reversed(by_weights),
             *reversed(by_gains),
@@ -228,6 +242,15 @@ class Stack:
     def _add(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
         self.parameters.append(value.clone(memory_format=torch.contiguous_format))
         self.rates.append(torch.as_tensor(rate, dtype=value.dtype, device=value.device))
+
+
+def whole(pieces: Pieces[Value]) -> Value:
+    """All pieces, one after the other."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return end.value
 
 
 def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -1,9 +1,9 @@
 """Twins: a network and its transformed copies, trained from the same start on the same mini-batches."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -11,14 +11,11 @@ import torch
 
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
-from normviz.networks.capture import eager, graph
+from normviz.networks import cost
+from normviz.networks.capture import Advance, eager, graph, piecewise
 from normviz.networks.problem import NETWORKS, Failure, Problem, make_problem
 from normviz.networks.setting import Setting
 from normviz.networks.stack import Data, Stack
-
-BLOCK = 2**18
-"""Elements of a tensor up to which one stack is faster than two half as large. Beyond, every temporary tensor is fresh
-memory from the system, which costs more than the calls that are saved (measured on convolutions)."""
 
 
 class Trained(NamedTuple):
@@ -32,25 +29,36 @@ class Trained(NamedTuple):
 def training(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
 ) -> Iterator[torch.Tensor]:
-    """Train the networks at these positions of `NETWORKS`, of all schemes, as one stack.
+    """Train the networks at these positions of `NETWORKS`, of all schemes, as one stack in blocks.
 
-    Yields after every step the losses so far, (steps so far, schemes, networks), on the device. Raises InvalidInput
-    where a field does not fit the setting's layers, or there is no such device.
+    Yields after every step, and within one wherever it may be left, the losses so far, (steps so far, schemes,
+    networks), on the device. Raises InvalidInput where a field does not fit the setting's layers, or there is no such
+    device.
     """
     setting.check(schemes)
     device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.storage)
     losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
+    start = Start.of(make_problem(setting, networks), device, dtype)
     advances = []
     for rows, columns in _blocks(schemes, len(networks), setting, device):
-        some = make_problem(setting, networks[columns])
-        data, stack = prepare(schemes[rows], setting, some, device, dtype)
-        captured = device.type == "cuda" and not Stack.waits(schemes[rows][0])
-        make = graph if captured else eager
-        advances.append(make(stack, data, losses[:, rows, columns]))
+        data, stack = start.part(columns).stacked(schemes[rows], setting)
+        advances.append(_how(schemes[rows], setting, device)(stack, data, losses[:, rows, columns]))
     for step in range(setting.steps):
-        for advance in advances:
-            advance(step)
+        for block, advance in enumerate(advances):
+            if block:
+                yield losses[:step]
+            for _ in advance(step):
+                yield losses[:step]
         yield losses[: step + 1]
+
+
+def _how(
+    schemes: Sequence[Scheme], setting: Setting, device: torch.device
+) -> Callable[[Stack, Data, torch.Tensor], Advance]:
+    """How a block takes its steps."""
+    if device.type == "cuda" and not Stack.waits(schemes[0]):
+        return graph
+    return piecewise if cost.large(setting) else eager
 
 
 def train(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Trained:
@@ -62,7 +70,7 @@ def train(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] =
 def _blocks(
     schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device
 ) -> Iterator[tuple[slice, slice]]:
-    """Cut the stack into blocks, as (schemes, networks), whose summed inputs have at most `BLOCK` elements.
+    """Cut the stack into blocks, as (schemes, networks), of at most as many networks as `cost.block` says.
 
     A GPU takes the whole stack as one block, only without the schemes that wait for it, which get blocks of their own.
     """
@@ -73,7 +81,7 @@ def _blocks(
             yield slice(start, stop), slice(0, networks)
             start = stop
         return
-    fitting = max(BLOCK // max(map(prod, setting.shapes)), 1)
+    fitting = cost.block(setting)
     columns = min(fitting, networks)
     columns = -(-networks // -(-networks // columns))  # blocks of even size
     rows = max(fitting // networks, 1)
@@ -101,15 +109,20 @@ def diagnosis(
     def watch(name: str, tensor: torch.Tensor) -> None:
         wrong = ~tensor.isfinite() if tensor.ndim == 2 else ~tensor.isfinite().flatten(2).all(2)
         for place in map(tuple, wrong.nonzero().tolist()):
-            found.setdefault(place, Failure(step + 1, name))
+            found.setdefault((corner[0] + place[0], corner[1] + place[1]), Failure(step + 1, name))
 
     device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.storage)
-    data, stack = prepare(schemes, setting, make_problem(setting, networks), device, dtype)
-    for step in range(setting.steps):
-        stack.step(*data(step), watch)
-        yield found
-        if len(found) == len(schemes) * len(networks):
-            return
+    start = Start.of(make_problem(setting, networks), device, dtype)
+    for rows, columns in _blocks(schemes, len(networks), setting, device):
+        data, stack = start.part(columns).stacked(schemes[rows], setting)
+        corner, size = (rows.start, columns.start), len(schemes[rows]) * len(networks[columns])
+        before = len(found)
+        for step in range(setting.steps):
+            for _ in stack.pieces(*data(step), watch):
+                yield found
+            yield found
+            if len(found) - before == size:
+                break
 
 
 def resolve_device(setting: Setting) -> str:
@@ -141,11 +154,35 @@ def prepare(
     dtype: torch.dtype,
 ) -> tuple[Data, Stack]:
     """A problem's data and its untrained networks on a device."""
+    return Start.of(problem, device, dtype).stacked(schemes, setting)
 
-    def real(array: np.ndarray) -> torch.Tensor:
-        return torch.tensor(array, dtype=dtype, device=device)
 
-    labels, order = (torch.tensor(array, device=device) for array in (problem.labels, problem.order))
-    data = Data(real(problem.inputs), labels, order, real(problem.factor), real(problem.shift))
-    weights, rates = ([real(array) for array in arrays] for arrays in (problem.weights, problem.rates))
-    return data, Stack(schemes, setting, weights, rates, real(problem.classifier))
+class Start(NamedTuple):
+    """A problem on a device; of its parts all share the digits and their order."""
+
+    data: Data
+    weights: list[torch.Tensor]
+    rates: list[torch.Tensor]
+    classifier: torch.Tensor
+
+    @classmethod
+    def of(cls, problem: Problem, device: torch.device, dtype: torch.dtype) -> "Start":
+        """The start of a problem."""
+
+        def real(array: np.ndarray) -> torch.Tensor:
+            return torch.tensor(array, dtype=dtype, device=device)
+
+        labels, order = (torch.tensor(array, device=device) for array in (problem.labels, problem.order))
+        data = Data(real(problem.inputs), labels, order, real(problem.factor), real(problem.shift))
+        weights, rates = ([real(array) for array in arrays] for arrays in (problem.weights, problem.rates))
+        return cls(data, weights, rates, real(problem.classifier))
+
+    def part(self, networks: slice) -> "Start":
+        """That of some of the networks."""
+        data = replace(self.data, factor=self.data.factor[networks], shift=self.data.shift[networks])
+        weights, rates = ([tensor[networks] for tensor in tensors] for tensors in (self.weights, self.rates))
+        return Start(data, weights, rates, self.classifier)
+
+    def stacked(self, schemes: Sequence[Scheme], setting: Setting) -> tuple[Data, Stack]:
+        """The mini-batches, and the untrained networks of these schemes."""
+        return self.data, Stack(schemes, setting, self.weights, self.rates, self.classifier)

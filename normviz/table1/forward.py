@@ -1,14 +1,24 @@
 """One forward pass: how far the normalized outputs of a transformed layer are from the original's."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
+from normviz.core.fields import Field, Shape
 from normviz.core.normalize import normalize, quiet
 from normviz.core.schemes import Scheme
+from normviz.jobs.spec import Step
 from normviz.networks.problem import NETWORKS, ORIGINAL, make_problem
 from normviz.networks.setting import Setting
+from normviz.table1.training import Row
+
+PIECE = 2**20
+"""Elements of laid out windows up to which a tensor is normalized at once: an eighth of a second."""
+
+Cut = tuple[slice, ...]
 
 
 def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
@@ -17,29 +27,120 @@ def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     x̂ is what the layer's normalization gives: of a = Wx where the scheme normalizes activations, otherwise a itself,
     with normalized W. A gap is infinite where a number is not finite, as when float16 overflows.
     """
-    problem = make_problem(replace(setting, steps=1))
-    x = (problem.inputs[problem.order[0]] * problem.factor + problem.shift).astype(setting.storage)
-    weights = problem.weights[0].astype(setting.storage)
     gaps = np.empty((len(schemes), len(NETWORKS)))
     for row, scheme in enumerate(schemes):
-        on_weights, on_activations = scheme.on_weights, scheme.on_activations
-        w = weights if on_weights is None else _normalized(weights, on_weights, 0.0, setting)
-        a = x.reshape(len(NETWORKS), -1, x.shape[-1]) @ w.reshape(len(NETWORKS), -1, w.shape[-1])
-        a = a.reshape(-1, *setting.shapes[0])
-        out = a if on_activations is None else _normalized(a, on_activations, setting.eps, setting)
-        gaps[row] = _gaps(out)
-    return np.nan_to_num(gaps, nan=np.inf)
+        for gaps[row] in measuring(scheme, setting):
+            pass
+    return gaps
+
+
+def first_layer(setting: Setting) -> Setting:
+    """A setting with what a forward pass of the first layer depends on, and the least of everything else."""
+    depth = setting.depth if setting.kernel == 2 else 1  # which filters a convolution has
+    return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="auto")
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Measure one row on a forward pass: the gaps of all networks, NaN where there is none yet."""
+
+    kind: ClassVar[str] = "table1/forward"
+    version: ClassVar[int] = 1
+
+    row: Row
+    setting: Setting
+
+    @classmethod
+    def of(cls, scheme: Scheme, setting: Setting) -> "Forward":
+        """The measurement of a scheme."""
+        return cls(Row.of(scheme), first_layer(setting))
+
+    def steps(self) -> Iterator[Step[np.ndarray]]:
+        """Network by network."""
+        for gaps in measuring(self.row.scheme, self.setting):
+            yield Step(float(np.mean(~np.isnan(gaps))), partial(np.array, gaps))
+
+
+def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
+    """`forward_gaps` of one scheme, network by network, so that the tensors of two are there at a time, not of all.
+
+    Yields after every network, and within one wherever it may be left, all gaps, (networks,), NaN where there is none
+    yet.
+    """
+    problem = make_problem(replace(setting, steps=1))
+    examples, weights = problem.inputs[problem.order[0]], problem.weights[0].astype(setting.storage)
+    outputs: dict[int, np.ndarray] = {}
+    gaps = np.full(len(NETWORKS), np.nan)
+    for number, network in enumerate(NETWORKS):
+        same = NETWORKS.index(network._replace(follows=True))  # the learning rate matters in training alone
+        if same == number:
+            x = (examples * problem.factor[number] + problem.shift[number]).astype(setting.storage)
+            for out in _output(x, weights[number], scheme, setting):
+                outputs[number] = out
+                yield gaps.copy()
+            gaps[number] = _gap(outputs[number], outputs[ORIGINAL])
+            if number != ORIGINAL:
+                del outputs[number]
+        else:
+            gaps[number] = gaps[same]
+        yield gaps.copy()
+
+
+def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
+    """What a layer's normalization gives, (N, H, W, C), for patches (N, positions, fan-in): the last one yielded."""
+    on_weights, on_activations = scheme.on_weights, scheme.on_activations
+    w = weights
+    if on_weights is not None:
+        w = _rounded(normalize(_rounded(w, setting), on_weights, 0.0).xhat, setting)
+    a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
+    if on_activations is None:
+        yield a
+        return
+    for out in in_pieces(_rounded(a, setting), on_activations, setting.eps):
+        yield out
+    yield _rounded(out, setting)
+
+
+def in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
+    """x̂ of activations: the last that is yielded; a large tensor with windows in pieces, centred first.
+
+    `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
+    """
+    fields = [field for field in scheme.fields if field.windows]
+    if max((field.laid_out(x.shape) for field in fields), default=0) <= PIECE:
+        yield normalize(x, scheme, eps).xhat
+        return
+    for field, alone in (
+        (scheme.summation, scheme.with_fields(scheme.summation, None)),
+        (scheme.suppression, scheme.with_fields(None, scheme.suppression)),
+    ):
+        out = np.empty_like(x)
+        for inner, outer in [] if field is None else _cuts(field, x.shape):
+            part = normalize(x[outer], alone, eps).xhat
+            kept = tuple(slice(i.start - o.start, i.stop - o.start) for i, o in zip(inner, outer, strict=True))
+            out[inner] = part[kept]
+            yield out
+        x = x if field is None else out
+    yield x
+
+
+def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
+    """Pieces of a tensor, each with what its statistics are of: along the longest axis on which boxes end somewhere."""
+    reach = [{"own": 0, "window": rule.number}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
+    axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
+    n, near = shape[axis], min(reach[axis], shape[axis])
+    length = max(n * PIECE // field.laid_out(shape), near, 1)
+    whole = [slice(0, size) for size in shape]
+    for start in range(0, n, length):
+        inner = slice(start, min(start + length, n))
+        outer = slice(max(inner.start - near, 0), min(inner.stop + near, n))
+        yield (*whole[:axis], inner, *whole[axis + 1 :]), (*whole[:axis], outer, *whole[axis + 1 :])
 
 
 @quiet
-def _gaps(out: np.ndarray) -> np.ndarray:
-    first = out[ORIGINAL]
-    return np.abs(out - first).max((1, 2, 3, 4)) / (np.abs(first).max() or 1.0)
-
-
-def _normalized(x: np.ndarray, scheme: Scheme, eps: float, setting: Setting) -> np.ndarray:
-    """x̂, where the input and the output are rounded to the setting's type."""
-    return _rounded(normalize(_rounded(x, setting), scheme, eps).xhat, setting)
+def _gap(out: np.ndarray, original: np.ndarray) -> float:
+    gap = np.abs(out - original).max() / (np.abs(original).max() or 1.0)
+    return float("inf") if np.isnan(gap) else float(gap)
 
 
 @quiet

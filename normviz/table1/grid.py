@@ -58,7 +58,7 @@ def cell_data(cell: Cell, scheme: Scheme, covered: bool) -> dict:
         return {"key": key_of(cell), "title": f"{name}: covered", "covered": True, "paper": cell.paper is not None}
     marks = [
         {"answer": predicted_answer(cell), "name": "predicted", "value": ""},
-        {"answer": ANSWERS[cell.forward], "name": "forward", "value": gap_text(cell.forward_gap)},
+        {"answer": forward_answer(cell), "name": "forward", "value": gap_text(cell.forward_gap)},
         {"answer": trained_answer(cell), "name": "trained", "value": gap_text(trained_gap(cell))},
     ]
     word, note = word_of(cell), ""
@@ -94,6 +94,11 @@ def predicted_answer(cell: Cell) -> str:
     if cell.degenerate:
         return "none"
     return "fades" if cell.fades else ANSWERS[cell.predicted]
+
+
+def forward_answer(cell: Cell) -> str:
+    """The forward pass's answer; "wait" before it."""
+    return "wait" if cell.forward is None else ANSWERS[cell.forward]
 
 
 def trained_answer(cell: Cell) -> str:

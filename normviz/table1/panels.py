@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-import numpy as np
 import streamlit as st
 
 from normviz.core.schemes import BA, Scheme
@@ -151,7 +150,8 @@ def verdict_on(vote: bool | None, cell: Cell) -> None:
 def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
     """ε against the gap, for all six transformations, one curve a scheme."""
     settings = sweeps.over_eps(setting)
-    found = sweeps.training_over(schemes, settings, results()) if trained else sweeps.forward_over(schemes, settings)
+    over = sweeps.training_over if trained else sweeps.forward_over
+    found = over(schemes, settings, results())
     names = [sentence(change.name) for change in TRANSFORMATIONS.values()]
     panels = {
         name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
@@ -169,7 +169,8 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
 
 def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
     """δ against the gap of one scheme, a curve a precision, for the transformations that have a factor."""
-    found = _by_precision(scheme, setting)
+    found = sweeps.forward_over([scheme], sweeps.over_delta(setting), results())
+    found = found.reshape(len(DTYPES), len(sweeps.DELTAS), -1)
     panels = {
         sentence(change.name): {dtype: found[row, :, column] for row, dtype in enumerate(DTYPES)}
         for column, change in enumerate(TRANSFORMATIONS.values())
@@ -182,11 +183,6 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
         "float32 24, float16 11 and bfloat16 8. A δ that is a power of two, as 1 here, re-scales without rounding; "
         "float16 ends at 65,504."
     )
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _by_precision(scheme: Scheme, setting: Setting) -> np.ndarray:
-    return sweeps.over_delta(scheme, setting, DTYPES)
 
 
 def _vote(key: str, vote: bool | None) -> None:

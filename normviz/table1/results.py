@@ -1,16 +1,20 @@
-"""Trained networks, kept by what they depend on: a setting that changes retrains what it affects and nothing else."""
+"""What was measured and trained, kept by what it depends on: a setting that changes repeats what it affects alone."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.jobs.spec import finish
 from normviz.jobs.store import Store
+from normviz.networks import cost
 from normviz.networks.problem import NETWORKS, Failure
 from normviz.networks.setting import Setting
+from normviz.table1.forward import Forward, first_layer
 from normviz.table1.training import Outcome, Training
 
 
@@ -25,15 +29,33 @@ NOTHING = Record(np.empty(0), None)
 
 
 class Results:
-    """The most recently used trained networks; for any number of threads.
+    """The most recently used forward gaps and trained networks; for any number of threads.
 
     Attributes:
         device: what the last training ran on, in words.
+        pace: how many times longer than modelled it took.
+        version: another number whenever there is something new.
     """
 
     def __init__(self, limit: int = 8192) -> None:
-        self.device = ""
+        self.device, self.pace, self.version = "", 1.0, 0
         self._records: Store[Hashable, Record] = Store(limit, replaces=_at_least_as_long)
+        self._gaps: Store[Hashable, np.ndarray] = Store(limit, replaces=_at_least_as_many)
+
+    def forward(self, scheme: Scheme, setting: Setting) -> np.ndarray:
+        """The forward gaps of all networks of a scheme, (networks,), NaN where there is none yet."""
+        found = self._gaps.get(_first_key(scheme, setting))
+        return np.full(len(NETWORKS), np.nan) if found is None else found
+
+    def unmeasured(self, schemes: Sequence[Scheme], setting: Setting) -> list[Forward]:
+        """What has to be measured on a forward pass: a job for every row, and one for two names of a computation."""
+        lacks = {_first_key(each, setting): each for each in schemes if np.isnan(self.forward(each, setting)).any()}
+        return [Forward.of(scheme, setting) for scheme in lacks.values()]
+
+    def keep_forward(self, job: Forward, gaps: np.ndarray) -> None:
+        """Keep forward gaps, all of a row or as many as there are."""
+        self.version += 1
+        self._gaps.put(_first_key(job.row.scheme, job.setting), gaps)
 
     def losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
         """The losses of all networks of a scheme, (steps so far, networks), as far as each of them has come."""
@@ -46,29 +68,42 @@ class Results:
         return self._record(_keys(scheme, setting)[network]).failure
 
     def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[Training]:
-        """What has to be trained: a job for the schemes that lack the same networks."""
+        """What has to be trained: jobs for the schemes that lack the same networks, as many in one as `cost.rows`."""
         blocks: dict[tuple[int, ...], dict[Hashable, Scheme]] = {}
         for scheme in schemes:
             keys = _keys(scheme, setting)
             lacks = tuple(n for n, key in enumerate(keys) if len(self._record(key).losses) < setting.steps)
             if lacks:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
-        return [Training.of(list(rows.values()), setting, networks) for networks, rows in blocks.items()]
+        jobs = []
+        for networks, rows in blocks.items():
+            lacking, most = list(rows.values()), cost.rows(setting, len(networks))
+            parts = (lacking[start : start + most] for start in range(0, len(lacking), most))
+            jobs += [Training.of(part, setting, networks) for part in parts]
+        return jobs
+
+    def seconds(self, jobs: Sequence[Training]) -> float:
+        """What these trainings take here, at the pace of the last one."""
+        return self.pace * sum(map(_modelled, jobs))
 
     def keep(self, job: Training, outcome: Outcome) -> None:
         """Keep what came out of a job, whole or as far as it has come; a longer run is never lost to a shorter one."""
         if len(outcome.losses) == 0:
             return
         self.device = outcome.device
+        self.pace = cost.pace(outcome.seconds, _modelled(job) * len(outcome.losses) / job.setting.steps)
         for row, scheme in enumerate(job.schemes):
             keys = _keys(scheme, job.setting)
+            self.version += len(outcome.losses) > len(self._record(keys[job.networks[0]]).losses)
             for column, network in enumerate(job.networks):
                 losses = outcome.losses[:, row, column].copy()
                 self._records.put(keys[network], Record(losses, outcome.failures.get((row, column))))
 
     def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
-        """Train what is missing, here and now. Raises InvalidInput where a scheme does not fit the setting."""
+        """Measure and train what is missing, here and now. Raises InvalidInput where a scheme does not fit."""
         setting.check(schemes)
+        for row in self.unmeasured(schemes, setting):
+            self.keep_forward(row, finish(row))
         for job in self.missing(schemes, setting):
             self.keep(job, finish(job))
 
@@ -80,15 +115,41 @@ def _at_least_as_long(new: Record, old: Record) -> bool:
     return len(new.losses) >= len(old.losses)
 
 
+def _at_least_as_many(new: np.ndarray, old: np.ndarray) -> bool:
+    return np.isnan(new).sum() <= np.isnan(old).sum()
+
+
+def _modelled(job: Training) -> float:
+    return cost.seconds(job.setting, len(job.rows), len(job.networks))
+
+
+def _without_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
+    """The setting, with ε = 0 where the scheme divides no activations."""
+    on_activations = scheme.on_activations
+    divides = on_activations is not None and on_activations.suppression is not None
+    return setting if divides else replace(setting, eps=0.0)
+
+
+@lru_cache(4096)
+def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
+    """What a scheme computes on layers of these shapes, whatever its name."""
+    on_activations, on_weights = scheme.on_activations, scheme.on_weights
+    return (
+        None if on_activations is None else tuple(map(on_activations.canonical, shapes)),
+        None if on_weights is None else tuple(map(on_weights.canonical, weight_shapes)),
+    )
+
+
+def _first_key(scheme: Scheme, setting: Setting) -> Hashable:
+    """What the forward gaps of a scheme depend on."""
+    first = first_layer(setting)
+    return _computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first)
+
+
 def _keys(scheme: Scheme, setting: Setting) -> list[Hashable]:
     """What the losses of every network depend on. Not on the number of steps: fewer are the first ones of more."""
-    on_activations, on_weights = scheme.on_activations, scheme.on_weights
-    computed = (
-        None if on_activations is None else tuple(map(on_activations.canonical, setting.shapes)),
-        None if on_weights is None else tuple(map(on_weights.canonical, setting.weight_shapes)),
-    )
-    divides = on_activations is not None and on_activations.suppression is not None
-    with_delta = replace(setting, steps=1, eps=setting.eps if divides else 0.0)
+    computed = _computed(scheme, setting.shapes, setting.weight_shapes)
+    with_delta = replace(_without_idle_eps(scheme, setting), steps=1)
     without = replace(with_delta, delta=1.0)
     changes = (network.transformation for network in NETWORKS)
     rescaled = (change is not None and change.factor is not None for change in changes)

@@ -8,8 +8,7 @@ import numpy as np
 from normviz.core.schemes import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.networks.problem import position
-from normviz.networks.setting import Setting
-from normviz.table1.forward import forward_gaps
+from normviz.networks.setting import DTYPES, Setting
 from normviz.table1.results import Results
 from normviz.table1.table import loss_gaps
 
@@ -23,9 +22,14 @@ def over_eps(setting: Setting) -> list[Setting]:
     return [replace(setting, eps=eps) for eps in EPSILONS]
 
 
-def forward_over(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> np.ndarray:
-    """Forward gaps, (settings, schemes, transformations)."""
-    return np.stack([forward_gaps(schemes, setting)[:, COLUMNS] for setting in settings])
+def over_delta(setting: Setting) -> list[Setting]:
+    """The setting once for every precision and every δ of the sweep."""
+    return [replace(setting, dtype=dtype, delta=delta) for dtype in DTYPES for delta in DELTAS]
+
+
+def forward_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
+    """Forward gaps, (settings, schemes, transformations); NaN where they are not measured yet."""
+    return np.array([[results.forward(scheme, setting)[COLUMNS] for scheme in schemes] for setting in settings])
 
 
 def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
@@ -37,13 +41,3 @@ def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], result
             if len(losses) == setting.steps:
                 found[i, j] = loss_gaps(losses).max(0)[COLUMNS]
     return found
-
-
-def over_delta(scheme: Scheme, setting: Setting, dtypes: Sequence[str]) -> np.ndarray:
-    """Forward gaps of one scheme, (precisions, δ, transformations)."""
-    return np.stack(
-        [
-            forward_over([scheme], [replace(setting, dtype=dtype, delta=delta) for delta in DELTAS])[:, 0]
-            for dtype in dtypes
-        ]
-    )

@@ -12,7 +12,6 @@ from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_
 from normviz.describe.wording import sentence
 from normviz.networks.problem import CONTROL, NETWORKS, ORIGINAL, position
 from normviz.networks.setting import Setting
-from normviz.table1.forward import forward_gaps
 from normviz.table1.results import Results
 
 DIVERGED = 1e3
@@ -30,8 +29,9 @@ class Cell:
         degenerate: why the question means nothing here, in a sentence; None where it has a meaning.
         forward_gap, training_gap, training_gap_equal_lr: relative distances from the original: of the normalized
             outputs, and of the losses at a learning rate that follows the weights and at the original's. Infinite where
-            a run did not stay finite, NaN where nothing has been trained.
-        forward, trained: whether the gaps are rounding errors; trained is None where training gives no answer.
+            a run did not stay finite, NaN where nothing has been measured or trained yet.
+        forward, trained: whether the gaps are rounding errors; None before the forward pass, and where training gives
+            no answer.
         unanswered: why it gives none, in a sentence; None where it gives one.
         paper: the answer in the paper's Table 1; None where it has no such row.
         parted_by_rate: whether re-scaled weights kept the original's learning rate, so that the twins part in training
@@ -48,7 +48,7 @@ class Cell:
     forward_gap: float
     training_gap: float
     training_gap_equal_lr: float
-    forward: bool
+    forward: bool | None
     trained: bool | None
     unanswered: str | None
     paper: bool | None
@@ -58,7 +58,7 @@ class Cell:
     @property
     def invariant(self) -> bool:
         """What was measured: whether the outputs agree, and the losses too where training gives an answer."""
-        return self.forward and self.trained is not False and self.degenerate is None
+        return bool(self.forward) and self.trained is not False and self.degenerate is None
 
     @property
     def agrees(self) -> bool:
@@ -67,7 +67,7 @@ class Cell:
         A degenerate cell has nothing to meet, and one that fades may look invariant while ε is small.
         """
         together = self.predicted and not self.parted_by_rate
-        right = self.forward == self.predicted and self.trained in (together, None)
+        right = self.forward in (self.predicted, None) and self.trained in (together, None)
         return self.degenerate is not None or self.fades or right
 
     def record(self) -> dict:
@@ -87,14 +87,14 @@ class Cell:
 
 
 def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow: bool = True) -> list[Cell]:
-    """All cells of these schemes, from what has been trained so far.
+    """All cells of these schemes, from what has been measured and trained so far.
 
     `follow`: whether `trained` is about the twins whose learning rate follows the weights, or those at the original's.
     """
-    forward = forward_gaps(schemes, setting)
+    forward = [results.forward(scheme, setting) for scheme in schemes]
     losses = [results.losses(scheme, setting) for scheme in schemes]
     return [
-        _cell(scheme, change, setting, forward[row, position(change)], losses[row], follow)
+        _cell(scheme, change, setting, forward[row][position(change)], losses[row], follow)
         for row, scheme in enumerate(schemes)
         for change in TRANSFORMATIONS.values()
     ]
@@ -154,7 +154,7 @@ def _cell(
         forward_gap=float(forward_gap),
         training_gap=float(largest[position(change)]),
         training_gap_equal_lr=float(largest[position(change, follows=False)]),
-        forward=bool(forward_gap <= INVARIANT[setting.dtype]),
+        forward=None if np.isnan(forward_gap) else bool(forward_gap <= INVARIANT[setting.dtype]),
         trained=trained,
         unanswered=unanswered,
         paper=paper_says(scheme.key, change.key),

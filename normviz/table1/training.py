@@ -1,5 +1,7 @@
 """The training of Table 1's networks as a job: plain data that say what to train, and the pure function of them."""
 
+import ctypes
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,11 +13,15 @@ import numpy as np
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.jobs.spec import Step
+from normviz.networks import cost
 from normviz.networks.problem import Failure
 from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+LARGE = 64 * 2**20
+"""Bytes of a training from which the memory is given back at its end."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +53,13 @@ class Outcome(NamedTuple):
         losses: of every step, (steps, schemes, networks).
         failures: where networks stopped being finite, by (scheme, network); filled in after the last step.
         device: what it ran on, in words.
+        seconds: what its steps took, on the clock.
     """
 
     losses: np.ndarray
     failures: dict[tuple[int, int], Failure]
     device: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -81,15 +89,23 @@ class Training:
         The result has all its losses only when it also has the reasons. Raises InvalidInput where a field does not fit
         the setting's layers, or there is no such device.
         """
+        try:
+            yield from self._steps()
+        finally:
+            if cost.memory(self.setting, len(self.rows), len(self.networks)) > LARGE:
+                give_back()
+
+    def _steps(self) -> Iterator[Step[Outcome]]:
         from normviz.networks import twins  # imports torch
 
         schemes, whole = self.schemes, self.setting.steps
         step = Step(0.0, partial(Outcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
+        start = time.monotonic()
         for losses in twins.training(schemes, self.setting, self.networks):
             if len(losses) < whole:
-                step = Step(len(losses) / whole, partial(_outcome, losses))
+                step = Step(len(losses) / whole, partial(_outcome, losses, time.monotonic() - start))
                 yield step
-        result = _outcome(losses)
+        result = _outcome(losses, time.monotonic() - start)
         lost = ~np.isfinite(result.losses).all(0)
         if lost.any():
             rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
@@ -101,10 +117,16 @@ class Training:
         yield Step(1.0, lambda: result)
 
 
-def _outcome(losses: "Tensor") -> Outcome:
+def _outcome(losses: "Tensor", seconds: float) -> Outcome:
     from normviz.networks.twins import device_words
 
-    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device))
+    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device), seconds)
+
+
+def give_back() -> None:
+    """Return to the system what the allocator of Linux keeps: after a large job half a gigabyte for every worker."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def on_one_core() -> None:

@@ -1,18 +1,27 @@
-"""The page's trainings: what is missing is trained outside of the script, and shown as it comes."""
+"""The page's work outside of its script: what is missing is measured and trained there, and shown as it comes."""
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
 
 import streamlit as st
 
+from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
-from normviz.jobs.desk import Desk, Ticket
+from normviz.describe.wording import duration, sentence
+from normviz.jobs.desk import Desk, Keep, Ticket
 from normviz.jobs.executors import threads
+from normviz.networks import cost
+from normviz.networks.problem import NETWORKS
 from normviz.networks.setting import Setting
+from normviz.table1.offers import Change, offers
 from normviz.table1.results import Results
+from normviz.table1.state import PREFIX
 from normviz.table1.training import Training, on_one_core
 from normviz.ui.link import up_to_date
+from normviz.ui.presence import here
 
 AT_ONCE = 0.25
 """Seconds that the page waits for a training before it shows what is there."""
@@ -20,11 +29,15 @@ AT_ONCE = 0.25
 POLL = 0.5
 """Seconds between two looks at a training."""
 
-PATIENCE = 160.0
-"""The longest lease of a page that is slow, in seconds."""
+LIMIT = 60.0
+"""Seconds up to which a training starts by itself; before a longer one the page asks."""
 
-KEY = "table training"
-"""Where the session holds what it asks for."""
+KEY, FORWARD = "table training", "table forward"
+"""Where the session holds what it asks for, and the ticket for its forward passes."""
+
+COUNTED = {"steps": "{} steps", "batch": "batches of {}", "depth": "{} layers"}
+WIDE = {"dense": "{} units", "conv": "{} channels"}
+"""An offer in words, and by layer."""
 
 
 @dataclass
@@ -34,21 +47,35 @@ class Asked:
     Attributes:
         schemes, settings: what is shown.
         ticket: the last one for what was missing of it.
+        agreed: whether it is trained although it takes long.
         stopped: whether nothing more is to be trained of it, as the user or an error has stopped it.
         error: that error, in words; empty where it was the user.
-        looked: when the page last ran while something trained, on the monotonic clock.
+        looked: when the page last ran while something was at work, on the monotonic clock.
+        seen: what of the results it showed then.
     """
 
     schemes: tuple[Scheme, ...]
     settings: tuple[Setting, ...]
     ticket: Ticket | None = None
+    agreed: bool = False
     stopped: bool = False
     error: str = ""
     looked: float = 0.0
+    seen: object = None
 
     def missing(self) -> list[Training]:
         """What is still to be trained."""
         return [job for setting in self.settings for job in results().missing(self.schemes, setting)]
+
+    def asks(self, missing: Sequence[Training]) -> bool:
+        """Whether it waits for an answer, as it would take long and nobody has said that it may."""
+        return not (self.agreed or self.stopped or self.ticket) and results().seconds(missing) > LIMIT
+
+    def left(self, missing: Sequence[Training]) -> float:
+        """Seconds that are still to go, at the pace of this server."""
+        run = None if self.ticket is None else self.ticket.run
+        done = 0.0 if run is None else run.share * results().seconds([cast(Training, run.job)])
+        return results().seconds(missing) - done
 
     def drop(self) -> None:
         """Want no more of what is at work."""
@@ -62,78 +89,164 @@ class Asked:
         self.stopped, self.error = True, error
 
     def again(self) -> None:
-        """Train the rest after all."""
-        self.stopped = False
+        """Train it after all, the whole or the rest."""
+        self.stopped, self.agreed = False, True
 
 
 @st.cache_resource
 def results() -> Results:
-    """All that has been trained on this server; a class that opens one link trains once."""
+    """All that has been measured and trained on this server; a class that opens one link trains once."""
     return Results()
 
 
 @st.cache_resource
 def desk() -> Desk:
-    """Where all sessions hand in their jobs."""
+    """Where all sessions hand in their trainings."""
     return Desk(threads(initializer=on_one_core))
+
+
+@st.cache_resource
+def patient_desk() -> Desk:
+    """Where they hand in those that take long: one at a time, so that nobody else waits for them."""
+    return Desk(threads(1, initializer=on_one_core))
+
+
+@st.cache_resource
+def forward_desk() -> Desk:
+    """Where they hand in forward passes: these are soon done, also before torch is imported."""
+    return Desk(threads(1))
+
+
+def measure(looked_at: Sequence[tuple[Sequence[Scheme], Setting]]) -> Ticket | None:
+    """See to it that these rows are measured forward; the ticket for what is missing, None where nothing is."""
+    jobs = [job for schemes, setting in looked_at for job in results().unmeasured(schemes, setting)]
+    held: Ticket | None = st.session_state.get(FORWARD)
+    ticket = st.session_state[FORWARD] = _handed_in(held, jobs, forward_desk(), results().keep_forward)
+    return ticket
 
 
 def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
     """See to it that what the page shows is trained: what is missing is handed in, unless it is at work already.
 
-    A training that ended early, as its ticket lapsed while the page was merely slow, is handed in again with a longer
-    lease: on a machine so busy that every look comes late, none would end otherwise.
+    A training that ended early, as its session was not there for a while, is handed in again.
     """
     held: Asked | None = st.session_state.get(KEY)
     asked = Asked(tuple(schemes), tuple(settings))
     if held is not None and (held.schemes, held.settings) == (asked.schemes, asked.settings):
-        asked = held
-    elif held is not None:
-        held.drop()
+        asked, held = held, None
     st.session_state[KEY] = asked
     jobs = asked.missing()
-    if asked.stopped or not jobs:
+    if asked.stopped or asked.asks(jobs) or not jobs:
         asked.drop()
-    elif asked.ticket is None:
-        asked.ticket = desk().submit(jobs, results().keep)
-    elif asked.ticket.over:
-        asked.ticket = desk().submit(jobs, results().keep, min(2 * asked.ticket.lease, PATIENCE))
+    else:
+        long = results().seconds(jobs) > LIMIT
+        before = asked.ticket if held is None else held.ticket
+        asked.ticket = _handed_in(before, jobs, patient_desk() if long else desk(), results().keep)
+    if held is not None:
+        held.drop()
     return asked
 
 
-def under_way(asked: Asked) -> bool:
-    """Whether something is still being trained after a moment."""
-    return asked.ticket is not None and not asked.ticket.wait(AT_ONCE)
+def _handed_in(held: Ticket | None, jobs: Sequence[Any], where: Desk, keep: Keep) -> Ticket | None:
+    """The ticket for these jobs: that which is held where they are among its own, otherwise a new one.
+
+    The old one is dropped last: a job of both goes on.
+    """
+    if held is not None and {*jobs} <= {job for _, job in held.jobs} and (held.error or (jobs and not held.over)):
+        held.renew()
+        return held
+    ticket = where.submit(jobs, keep, partial(here().on, "table")) if jobs else None
+    if held is not None:
+        held.cancel()
+    return ticket
 
 
-def status(asked: Asked, training: bool) -> None:
-    """How far the training is, with a button that ends it; or that it was stopped; or what went wrong.
+def under_way(*tickets: Ticket | None) -> bool:
+    """Whether anything is still at work after a moment."""
+    end = time.monotonic() + AT_ONCE
+    over = [ticket is None or ticket.wait(max(end - time.monotonic(), 0.0)) for ticket in tickets]
+    return not all(over)
 
-    As long as something is missing that nobody has stopped, the page looks again by itself.
+
+def status(asked: Asked, measured: Ticket | None, working: bool) -> None:
+    """How far the training is, with a button that ends it; or what it would take; or that it was stopped, or failed.
+
+    As long as something is at work the page looks again by itself.
     """
     if asked.ticket is not None and asked.ticket.error is not None:
         asked.stop(str(asked.ticket.error))
-    if not training and not asked.missing():
-        return
-    if not asked.stopped:
-        share = 0.0 if asked.ticket is None else asked.ticket.progress
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.progress(share, f"Training: {share:.0%}", width="stretch")
-            st.button("Cancel", on_click=asked.stop, key="cancel")
-        asked.looked = time.monotonic()
-        _watch(asked)
-    elif asked.error:
+    elif measured is not None and measured.error is not None:
+        asked.stop(str(measured.error))
+    missing = asked.missing()
+    trains = not asked.stopped and asked.ticket is not None and (working or bool(missing))
+    if asked.error:
         st.error(asked.error)
-    else:
+    elif trains:
+        _progress(asked, missing)
+    elif asked.asks(missing):
+        _question(asked, missing)
+    elif asked.stopped and missing:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Training was stopped; the gaps are those of the steps so far.", width="content")
             st.button("Train again", on_click=asked.again, key="again")
+    if trains or (working and not asked.error):
+        asked.looked, asked.seen = time.monotonic(), results().version
+        _watch(asked, measured)
+
+
+def _progress(asked: Asked, missing: Sequence[Training]) -> None:
+    share = 0.0 if asked.ticket is None else asked.ticket.progress
+    left = asked.left(missing)
+    to_go = f", about {duration(left)} to go" if left > 10 else ""
+    waits = ", waiting for another one to end" if asked.ticket is not None and asked.ticket.waits else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(share, f"Training: {share:.0%}{to_go}{waits}", width="stretch")
+        st.button("Cancel", on_click=asked.stop, key="cancel")
+
+
+def _question(asked: Asked, missing: Sequence[Training]) -> None:
+    """What the training would take, and what would take less: nothing starts by itself."""
+    pace = results().pace
+    size = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
+
+    def seconds(setting: Setting) -> float:
+        return pace * len(asked.settings) * cost.seconds(setting, len(asked.schemes), len(NETWORKS))
+
+    def fits(setting: Setting) -> bool:
+        try:
+            setting.check(asked.schemes)
+        except InvalidInput:
+            return False
+        return seconds(setting) <= LIMIT
+
+    with st.container(border=True):
+        st.markdown(
+            f"Training this takes about **{duration(results().seconds(missing))}** on this machine, and up to "
+            f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers that need no training are below."
+        )
+        with st.container(horizontal=True):
+            shown = asked.settings[0]
+            for change in offers(shown, fits):
+                label = f"{sentence(duration(seconds(replace(shown, **change))))}: {_in_words(change, shown.layer)}"
+                st.button(label, on_click=_take, args=(change,), key=f"offer {' '.join(change)}", type="primary")
+            st.button("Train anyway", on_click=asked.again, key="anyway")
+
+
+def _in_words(change: Change, layer: str) -> str:
+    texts = COUNTED | {"width": WIDE[layer]}
+    return ", ".join(texts[name].format(value) for name, value in change.items())
+
+
+def _take(change: Change) -> None:
+    """Set what was offered."""
+    for name, value in change.items():
+        st.session_state[PREFIX + name] = value
 
 
 @st.fragment(run_every=POLL)
-def _watch(asked: Asked) -> None:
-    """Renew the ticket as long as the page is open, and show the page anew."""
-    if asked.ticket is not None:
-        asked.ticket.renew()
-    if time.monotonic() - asked.looked > POLL / 2 and up_to_date("table"):
+def _watch(asked: Asked, measured: Ticket | None) -> None:
+    """Show the page anew when there is something new to show."""
+    tickets = [ticket for ticket in (asked.ticket, measured) if ticket is not None]
+    news = asked.seen != results().version or all(ticket.over for ticket in tickets)
+    if news and time.monotonic() - asked.looked > POLL / 2 and up_to_date("table"):
         st.rerun()

@@ -16,6 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from normviz.core.settings import Choice, Real, Switch, Whole, declarations
 from normviz.core.text import decimal as decimal
+from normviz.ui.presence import here
 
 View = dict[str, Any]
 Notes = dict[str, str]
@@ -111,6 +112,7 @@ def restore(
     last = state.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
     held = last | {p.name: state[p.key] for p in params if p.key in state}
     left, state["page"] = state.get("page", page) != page, page
+    here().page = page
     moved = travelled() or (not last and any(p.name in link for p in params))
     view, notes = clean(params, link if moved else held)
     if moved:

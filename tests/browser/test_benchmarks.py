@@ -10,6 +10,7 @@ from browsing import ROOT
 
 SCRIPTS = sorted(path.name for path in (ROOT / "benchmarks").glob("*.py") if "--smallest" in path.read_text())
 TITLES = {
+    "bounds.py": ["A link for hours of training", "What was said and what it takes"],
     "cube.py": [
         "Machine",
         "From key press to drawn frame, ms: median (least–most)",
@@ -23,7 +24,7 @@ TITLES = {
     "table1.py": ["the smallest", "where the engine's time goes"],
     "table1_page.py": [""],
 }
-WORDS = ("elements", "what", "value", "layer", "page", "schemes × networks")
+WORDS = ("elements", "what", "value", "layer", "page", "schemes × networks", "setting")
 """Columns that say what a row is about; what stands in the others was measured."""
 
 

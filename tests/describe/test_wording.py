@@ -166,3 +166,14 @@ def test_a_shape_in_words():
 )
 def test_a_number_to_some_decimals(value, text):
     assert wording.decimals(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.01, "1 second"), (7.4, "7 seconds"), (44.0, "40 seconds"), (89.0, "90 seconds"), (200.0, "3 minutes"),
+        (5400.0, "2 hours"), (43_200.0, "12 hours"), (86400.0 * 30, "30 days"),
+    ],
+)  # fmt: skip
+def test_a_time_in_the_unit_that_suits_it(seconds, words):
+    assert wording.duration(seconds) == words

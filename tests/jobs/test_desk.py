@@ -166,15 +166,25 @@ def test_a_job_that_nobody_looks_at_ends(slow, later, clock):
     assert ticket.error is None
 
 
-def test_a_ticket_may_have_a_lease_of_its_own(slow, clock):
-    ticket = slow.submit([Endless()], Kept(), lease=30.0)
-    clock.now = 29.0
-    assert ticket.wanted
-    ticket.renew()
-    clock.now = 58.0
+def test_who_is_there_need_not_look(slow, clock):
+    """A tab in the background looks once a minute, and a busy server lets every look come late."""
+    there = [True]
+    ticket = slow.submit([Endless()], Kept(), there=lambda: there[0])
+    for clock.now in range(0, 300, 60):
+        assert not ticket.run.stopped()
+    there[0] = False
+    clock.now += 9.0
     assert not ticket.run.stopped()
-    clock.now = 60.0
+    clock.now += 2.0
     assert ticket.run.stopped()
+
+
+def test_who_comes_back_within_the_lease_is_not_missed(slow, clock):
+    there = [True]
+    ticket = slow.submit([Endless()], Kept(), there=lambda: there[0])
+    for clock.now in range(0, 60, 6):
+        there[0] = not there[0]
+        assert not ticket.run.stopped()
 
 
 def test_a_job_that_is_looked_at_goes_on(slow, clock):
@@ -225,6 +235,7 @@ def test_no_more_jobs_run_than_there_are_workers():
         desk, kept = Desk(pool), Kept()
         first, second = (desk.submit([Endless(name)], kept) for name in "ab")
         assert not second.wait(0.1)
+        assert (first.waits, second.waits) == (False, True)
         second.cancel()  # while it waits
         ended(first, second)
     assert {job.name for job, _ in kept} == {"a"}

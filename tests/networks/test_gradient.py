@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.networks import capture, twins
+from normviz.networks import capture, cost, twins
 from normviz.networks.gradient import Average, General, Spectral
 from normviz.networks.problem import NETWORKS, make_problem
 from normviz.networks.setting import Setting
@@ -197,5 +197,5 @@ def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
 def test_a_stack_in_blocks_trains_the_same(block, monkeypatch):
     schemes, setting = [SCHEMES[key] for key in ("batch", "layer", "weight")], Setting(steps=4, batch=8, width=8)
     whole = train(schemes, setting).losses
-    monkeypatch.setattr(twins, "BLOCK", block)
+    monkeypatch.setattr(cost, "BLOCK", block)
     assert np.allclose(train(schemes, setting).losses, whole, rtol=1e-12)

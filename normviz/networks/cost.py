@@ -1,0 +1,92 @@
+"""What a training takes, before it starts: memory and time, from the sizes of a setting alone; and how it is cut.
+
+A stack is trained in blocks, of which one at a time holds its tensors; parameters and the optimizer's state of all of
+them are there all the time. The constants were measured on one machine (`benchmarks/bounds.py`).
+"""
+
+from math import prod
+
+from normviz.data.digits import CLASSES
+from normviz.networks.setting import Setting
+
+BUDGET = 512 * 2**20
+"""Bytes that a training may hold, at most."""
+
+BLOCK = 2**18
+"""Elements of a tensor up to which one stack is faster than two half as large. Beyond, every temporary tensor is fresh
+memory from the system, which costs more than the calls that are saved (measured on convolutions)."""
+
+SLOTS = {"sgd": 1, "momentum": 2, "adam": 3}
+"""Tensors that stay of every parameter: itself, and what the optimizer remembers."""
+
+KEPT = 1.4
+"""Times what the tensors of a block need: what the allocator holds beside them (measured)."""
+
+CALL, PRODUCT, PATCH, SUM, PARAMETER = 8e-4, 7.5e-11, 7.5e-9, 3e-8, 1.5e-8
+"""Seconds of a step in float64: for the calls of every layer of a block, and of every network for each multiplication,
+each element of its patches and of its summed inputs, and each number that it learns."""
+
+
+def _sums(setting: Setting) -> list[int]:
+    """Elements of the summed inputs of every layer, of one network."""
+    return [prod(shape) for shape in setting.shapes]
+
+
+def _patches(setting: Setting) -> list[int]:
+    """Elements of what every layer's weights are multiplied with, of one network."""
+    return [
+        prod(shape[:3]) * prod(weights[:3])
+        for shape, weights in zip(setting.shapes, setting.weight_shapes, strict=True)
+    ]
+
+
+def _parameters(setting: Setting) -> int:
+    """Numbers that one network learns."""
+    features = prod(setting.shapes[-1][1:])
+    weights = sum(map(prod, setting.weight_shapes))
+    return weights + 2 * setting.depth * setting.width + (features + 1) * CLASSES
+
+
+def large(setting: Setting) -> bool:
+    """Whether one network alone is more than a block."""
+    return max(_sums(setting)) > BLOCK
+
+
+def block(setting: Setting) -> int:
+    """The most networks that are trained as one stack."""
+    return max(BLOCK // max(_sums(setting)), 1)
+
+
+def rows(setting: Setting, networks: int) -> int:
+    """The most schemes that one training takes: one where not even its own networks fit a block.
+
+    Nothing is saved then by training several together, and one that is done says more than many that are begun.
+    """
+    return max(block(setting) // networks, 1)
+
+
+def memory(setting: Setting, schemes: int, networks: int) -> int:
+    """Bytes that a training of so many schemes, and networks of each, holds at its largest."""
+    size = 8 if setting.storage == "float64" else 4
+    sums, patches = _sums(setting), _patches(setting)
+    stays = _parameters(setting) * SLOTS[setting.optimizer] * schemes * networks
+    works = sum(patches) + 4 * sum(sums) + max(patches) + 2 * max(sums)
+    gradients = 3 * _parameters(setting)
+    together = min(block(setting), schemes * networks)
+    data = 8 * setting.steps * (setting.batch + schemes * networks)
+    return data + size * (stays + round(KEPT * together * (works + gradients)))
+
+
+def seconds(setting: Setting, schemes: int, networks: int) -> float:
+    """Seconds that a training takes on the machine on which this was measured."""
+    blocks = -(-schemes * networks // block(setting))
+    sums, patches = _sums(setting), _patches(setting)
+    products = 3 * (setting.width * sum(patches) + CLASSES * sums[-1])  # forward, and to weights and inputs
+    network = products * PRODUCT + sum(patches) * PATCH + sum(sums) * SUM + _parameters(setting) * PARAMETER
+    half = 1.0 if setting.storage == "float64" else 0.5
+    return setting.steps * (blocks * setting.depth * CALL + schemes * networks * network * half)
+
+
+def pace(taken: float, modelled: float) -> float:
+    """How many times longer than modelled a training takes here, after this many seconds of both; 1 at first."""
+    return (taken + 1) / (modelled + 1)
