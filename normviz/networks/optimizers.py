@@ -59,8 +59,7 @@ class Adam(Sgd):
         for m, v, g in zip(self.first, self.second, gradients, strict=True):
             # A gradient that is zero but for rounding would move its weight as far as any other.
             size = g.abs()
-            largest = size.flatten(2).amax(2).view(*g.shape[:2], *[1] * (g.ndim - 2))
-            g = torch.where(size > self.noise * largest, g, 0.0)
+            g = torch.where(size > self.noise * _largest(size), g, 0.0)
             m.lerp_(g, 1 - BETAS[0])
             v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
             steps.append((m / first) / ((v / second).sqrt() + self.tiny))
@@ -69,6 +68,16 @@ class Adam(Sgd):
     def state(self) -> list[torch.Tensor]:
         """Both moments of every parameter, and the powers of β."""
         return [*self.first, *self.second, *self.powers]
+
+
+def _largest(size: torch.Tensor) -> torch.Tensor:
+    """The largest of every unit's weights; of a tensor with one number a unit, that of all units.
+
+    A unit by itself, as it may be re-scaled: its gradient then changes against that of the others.
+    """
+    inputs = range(2, size.ndim - 1)
+    weights = any(size.shape[axis] > 1 for axis in inputs)
+    return size.amax([*inputs] if weights else [*inputs, size.ndim - 1], keepdim=True)
 
 
 OPTIMIZERS: dict[str, type[Sgd]] = {"sgd": Sgd, "momentum": Momentum, "adam": Adam}

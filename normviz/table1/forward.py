@@ -7,13 +7,14 @@ import numpy as np
 
 from normviz.core.normalize import normalize, quiet
 from normviz.core.schemes import Scheme
-from normviz.networks.problem import NETWORKS, ORIGINAL, make_problem
+from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, make_problem
 from normviz.networks.setting import Setting
 
 
 def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     """max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
 
+    A network is held against its base, a control against what it is a disturbed copy of; max|x̂| is the original's.
     x̂ is what the layer's normalization gives: of a = Wx where the scheme normalizes activations, otherwise a itself,
     with normalized W. A gap is infinite where a number is not finite, as when float16 overflows.
     """
@@ -33,8 +34,7 @@ def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
 
 @quiet
 def _gaps(out: np.ndarray) -> np.ndarray:
-    first = out[ORIGINAL]
-    return np.abs(out - first).max((1, 2, 3, 4)) / (np.abs(first).max() or 1.0)
+    return np.abs(out - out[BASES]).max((1, 2, 3, 4)) / (np.abs(out[ORIGINAL]).max() or 1.0)
 
 
 def _normalized(x: np.ndarray, scheme: Scheme, eps: float, setting: Setting) -> np.ndarray:

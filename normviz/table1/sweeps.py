@@ -24,18 +24,18 @@ def over_eps(setting: Setting) -> list[Setting]:
 
 
 def forward_over(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> np.ndarray:
-    """Forward gaps, (settings, schemes, transformations)."""
-    return np.stack([forward_gaps(schemes, setting)[:, COLUMNS] for setting in settings])
+    """Forward gaps, (settings, schemes, transformations); NaN where nothing is changed."""
+    return np.stack([np.where(_unchanged(each), np.nan, forward_gaps(schemes, each)[:, COLUMNS]) for each in settings])
 
 
 def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
-    """Training gaps, (settings, schemes, transformations); NaN where training is not over."""
+    """Training gaps, (settings, schemes, transformations); NaN where training is not over, or nothing is changed."""
     found = np.full((len(settings), len(schemes), len(COLUMNS)), np.nan)
     for i, setting in enumerate(settings):
         for j, scheme in enumerate(schemes):
             losses = results.losses(scheme, setting)
             if len(losses) == setting.steps:
-                found[i, j] = loss_gaps(losses).max(0)[COLUMNS]
+                found[i, j] = np.where(_unchanged(setting), np.nan, loss_gaps(losses).max(0)[COLUMNS])
     return found
 
 
@@ -47,3 +47,8 @@ def over_delta(scheme: Scheme, setting: Setting, dtypes: Sequence[str]) -> np.nd
             for dtype in dtypes
         ]
     )
+
+
+def _unchanged(setting: Setting) -> np.ndarray:
+    """For every transformation, whether it changes nothing, as a factor of 1 does."""
+    return np.array([change.factor is not None and setting.delta == 1.0 for change in TRANSFORMATIONS.values()])
