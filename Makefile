@@ -33,6 +33,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/cube.py
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/table1_page.py
+	$(BIN)/python benchmarks/search.py
 
 .venv/run.stamp: requirements.txt
 	$(PYTHON) -m venv .venv
