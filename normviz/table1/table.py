@@ -11,7 +11,7 @@ from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
 from normviz.describe.wording import sentence
 from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, position
-from normviz.networks.setting import Setting
+from normviz.networks.setting import HALF, Setting
 from normviz.table1.fade import fade_gaps
 from normviz.table1.forward import forward_gaps
 from normviz.table1.results import Results
@@ -160,7 +160,7 @@ def _cell(
     forward = of_outputs(gaps, twin, change, of_x, setting)
     trained = of_losses(losses, largest, place, change, of_loss, setting)
     if trained.together:
-        trained = _vouched(trained, forward, change, parted)
+        trained = _vouched(trained, forward, change, parted, setting.dtype)
     return Cell(
         scheme=scheme.key,
         transformation=change.key,
@@ -185,14 +185,15 @@ def _cell(
     )
 
 
-def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool) -> Answer:
+def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, dtype: str) -> Answer:
     """That losses are together counts only where this very change would have been seen in them.
 
-    The probe vouches for what it is like, a change of everything. One unit or example may be dead, a shift slight.
+    The probe vouches for what it is like, a change of everything, where it stands far above rounding, as it does in the
+    longer types. One unit or example may be dead, a shift slight.
     """
     if parted:
         return Answer(None, "The learning rates differ, but in these steps the losses do not show it.")
-    if change.factor != () and forward.together is not True:
+    if (change.factor != () or dtype in HALF) and forward.together is not True:
         return Answer(None, "The losses are together, but they might not show such a change: the outputs differ.")
     return trained
 
