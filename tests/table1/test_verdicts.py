@@ -82,7 +82,7 @@ def test_rescaling_a_unit_moves_nobody_elses_zero():
     gradient = torch.tensor([[1.0, 1.0], [1.0, 1e-4], [1.0, 1e-9]]).view_as(weights)
     moved = []
     for factor in (1.0, 1e3):
-        p = weights.clone()
+        p = weights / torch.tensor([factor, 1.0])
         OPTIMIZERS["adam"]([p], [torch.full_like(p, 0.1)])([gradient * torch.tensor([factor, 1.0])])
         moved.append(p[..., 1])
     assert torch.equal(*moved)
@@ -181,3 +181,8 @@ def test_epsilon_that_vanishes_and_squares_that_overflow():
     assert torch.tensor(0.1).bfloat16() + torch.tensor(1e-5).bfloat16() == torch.tensor(0.1).bfloat16()
     (told,) = broken(SCHEMES["batch"], change, replace(SMALL, dtype="float16", delta=1000.0))
     assert "its square is beyond 65,504" in told
+
+
+def test_adam_takes_a_unit_for_zero_whose_whole_gradient_is_rounding():
+    setting = Setting(eps=1.3067982986499765e-08, optimizer="adam", steps=6, batch=3, width=16, seed=754, device="cpu")
+    assert cells_of(setting, ("batch",))["batch", "dataset-recentering"].trained
