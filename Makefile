@@ -35,6 +35,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/table1_page.py
 	$(BIN)/python benchmarks/links.py
 	$(BIN)/python benchmarks/bounds.py
+	$(BIN)/python benchmarks/search.py
 
 .venv/run.stamp: requirements.txt
 	$(PYTHON) -m venv .venv

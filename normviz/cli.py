@@ -108,10 +108,10 @@ def print_table1(arguments: argparse.Namespace) -> int:
     words = {True: "invariant", False: "not", None: "–"}
     print(f"{'':48}{'paper':>10}{'predicted':>11}{'forward gap':>13}{'training gap':>14}{'at equal rate':>15}")
     for cell in cells:
-        predicted = "degenerate" if cell.degenerate else words[cell.predicted]
+        predicted = "degenerate" if cell.degenerate else "–" if cell.unchanged else words[cell.predicted]
         gaps = f"{cell.forward_gap:13.0e}{cell.training_gap:14.0e}{cell.training_gap_equal_lr:15.0e}"
         mark = "" if cell.agrees else "  disagree"
-        mark += f"  {cell.unanswered}" if cell.unanswered else ""
+        mark += f"  {cell.untold}" if cell.untold else ""
         print(f"{cell.scheme:24}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
     return tell_disagreements(cells)
 

@@ -3,14 +3,21 @@
 RELATIVE = {"float64": 1e-12, "float32": 1e-5}
 """Largest difference of two arrays over the largest magnitude, for sums in another order."""
 
+ROUNDING = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
+"""The distance from 1 to the next larger number of a type."""
+
 INVARIANT = {"float64": 1e-6, "float32": 1e-4, "bfloat16": 2**-4, "float16": 2**-7}
 """Largest relative gap of outputs that count as equal: rounding, 16 times the type's own for the short ones."""
 
-MARGIN = 100
-"""Twins round at every step, the control once: their gap may be this many times the control's and still be rounding."""
+MAGNIFIED = {"float64": 64, "float32": 64, "bfloat16": 8, "float16": 8}
+"""A control that is disturbed by this many roundings shows what a single one may set off where training is chaotic."""
 
-CHAOTIC = 1e-2
-"""Where rounding may part twins by more than this, a gap of that size says nothing."""
+_LONG = {"forward": {"rounding": 64.0, "magnified": 0.3}, "training": {"rounding": 64.0, "magnified": 1.5}}
+_SHORT = {"forward": {"rounding": 1.0, "magnified": 0.1}, "training": {"rounding": 2.5, "magnified": 1.5}}
+EXPLAINED = {"float64": _LONG, "float32": _LONG, "bfloat16": _SHORT, "float16": _SHORT}
+"""By type and by what is measured: a gap may be so many times that of a control, disturbed by "rounding" or by that
+"magnified", and still be rounding. In the short types every copy is rounded anew throughout, and so coarsely that no
+sum adds to it: their controls need a smaller margin."""
 
 
 def tolerance(dtype: object) -> float:

@@ -56,11 +56,10 @@ class Adam(Sgd):
             power.mul_(beta)
         first, second = (1 - power for power in self.powers)
         steps = []
-        for m, v, g in zip(self.first, self.second, gradients, strict=True):
+        for p, m, v, g in zip(self.parameters, self.first, self.second, gradients, strict=True):
             # A gradient that is zero but for rounding would move its weight as far as any other.
-            size = g.abs()
-            largest = size.flatten(2).amax(2).view(*g.shape[:2], *[1] * (g.ndim - 2))
-            g = torch.where(size > self.noise * largest, g, 0.0)
+            size = g.abs() * _scale(p)
+            g = torch.where(size > self.noise * size.amax([*range(2, g.ndim)], keepdim=True), g, 0.0)
             m.lerp_(g, 1 - BETAS[0])
             v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
             steps.append((m / first) / ((v / second).sqrt() + self.tiny))
@@ -69,6 +68,15 @@ class Adam(Sgd):
     def state(self) -> list[torch.Tensor]:
         """Both moments of every parameter, and the powers of β."""
         return [*self.first, *self.second, *self.powers]
+
+
+def _scale(p: torch.Tensor) -> torch.Tensor | float:
+    """The largest of every unit's weights; 1 for a tensor with one number a unit.
+
+    A unit that is re-scaled has as much less of a gradient: times its weights, it compares with the others as before.
+    """
+    inputs = range(2, p.ndim - 1)
+    return p.abs().amax([*inputs], keepdim=True) if any(p.shape[axis] > 1 for axis in inputs) else 1.0
 
 
 OPTIMIZERS: dict[str, type[Sgd]] = {"sgd": Sgd, "momentum": Momentum, "adam": Adam}

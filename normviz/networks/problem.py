@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from normviz.core.tolerances import MAGNIFIED, ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 from normviz.networks.setting import Setting
@@ -14,36 +15,59 @@ SHIFT = 0.5
 """Standard deviation of τ in the re-centrings, for data from 0 to 1 and relative to that of the weights."""
 
 
+PROBE_SIZE = 0.1
+"""How far the first weights and the data of the probe are from the original's, relative: anyone should see that."""
+
+
 class Network(NamedTuple):
     """One network of a stack.
 
     Attributes:
         transformation: what is changed; None: nothing.
         follows: whether the learning rate of re-scaled weights follows them.
-        disturbed: whether its weights differ from the original's by rounding, to see what training makes of that.
+        disturbed: by how much its first layer's weights and its data are disturbed at random, beside that: "" for not
+            at all, by "rounding", by rounding "magnified" as `MAGNIFIED` says, or as a "probe", by `PROBE_SIZE`.
+        draw: which random numbers disturb it.
     """
 
     transformation: Transformation | None
     follows: bool = True
-    disturbed: bool = False
+    disturbed: str = ""
+    draw: int = 1
 
+
+RECENTRED = [row for row in TRANSFORMATIONS.values() if row.factor is None]
 
 NETWORKS = (
     Network(None),
     *(Network(row) for row in TRANSFORMATIONS.values()),
     *(Network(row, follows=False) for row in TRANSFORMATIONS.values() if row.weight_factor is not None),
-    Network(None, disturbed=True),
+    *(Network(row, disturbed="rounding") for row in (None, *RECENTRED)),
+    *(Network(None, disturbed="magnified", draw=draw) for draw in (2, 3)),
+    Network(None, disturbed="probe", draw=4),
 )
-"""The networks of every scheme: the original, its six twins, the twins with re-scaled weights once more at the
-original's learning rate, and the control, which differs from the original by rounding alone."""
+"""The networks of every scheme. The original, its six twins, and the twins with re-scaled weights once more at the
+original's learning rate. The controls, which differ by rounding alone from the original or from a re-centred twin,
+whose sums are large beside what is left of them: how far they come from these is what rounding can do. And the probe,
+which differs from the original by so much that losses which do not show it show nothing."""
 
-ORIGINAL, CONTROL = 0, len(NETWORKS) - 1
+ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def position(transformation: Transformation | None, follows: bool = True) -> int:
     """The index in `NETWORKS` of a twin; a change that needs no other learning rate has the same one either way."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(Network(transformation, follows or same_rate))
+
+
+BASES = [position(network.transformation) if network.disturbed else ORIGINAL for network in NETWORKS]
+"""For every network the one that it is held against: controls against what they are a disturbed copy of."""
+
+
+def controls(change: Transformation, disturbed: str) -> list[int]:
+    """The positions of the networks that are so disturbed, and say what rounding can do to a twin."""
+    found = [(place, network) for place, network in enumerate(NETWORKS) if network.disturbed == disturbed]
+    return [place for place, network in found if network.transformation in (None, change)]
 
 
 class Failure(NamedTuple):
@@ -60,8 +84,8 @@ class Problem:
     Attributes:
         inputs: all digits, (digits, positions, fan-in); labels: their classes.
         order: the digits of every mini-batch, (steps, batch).
-        factor, shift: what a network's mini-batch is multiplied by and what is added to it, (networks, batch, 1, 1)
-            and (networks, 1, 1, fan-in).
+        factor, shift: what a network's mini-batch is multiplied by and what is added to it, arrays that broadcast
+            against (networks, batch, positions, fan-in).
         weights: of every normalized layer, transformed, (networks, kh, kw, Cin, Cout).
         rates: their learning rates, (networks, 1, 1, 1, Cout).
         classifier: the last layer's weights, (features, classes).
@@ -81,7 +105,8 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     """The problem of a setting, for the networks at these positions of `NETWORKS`.
 
     The order, τ of the data, every layer and the classifier each draw from a random stream of their own,
-    `default_rng([seed, k])`: more steps or another width leave the numbers of the others as they were.
+    `default_rng([seed, k])`: more steps or another width leave the numbers of the others as they were. A disturbed
+    network's disturbance of the data or of the first layer comes from `default_rng([seed, k, draw])`.
     """
     images, labels = load_digits()
     chosen = [NETWORKS[position] for position in networks]
@@ -89,7 +114,7 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     epochs = setting.steps * setting.batch // len(images) + 1
     order = np.concatenate([rng.permutation(len(images)) for _ in range(epochs)])
     order = order[: setting.steps * setting.batch].reshape(setting.steps, setting.batch)
-    inputs = cut_patches(images, setting.kernel) if setting.layer == "conv" else images.reshape(len(images), 1, -1)
+    inputs = _seen(images, setting)
     factor, shift = _data_changes(setting, chosen, inputs.shape[-1])
     weights, rates = [], []
     for layer, shape in enumerate(setting.weight_shapes):
@@ -97,10 +122,10 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
         fan_in = np.prod(shape[:3])
         first = rng.standard_normal(shape) * fan_in**-0.5
         tau = SHIFT * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
-        noise = first * (1 + _rounding(setting) * rng.standard_normal(shape))
-        starts = (noise if network.disturbed else first for network in chosen)
-        pairs = zip(starts, chosen, strict=True)
-        weights.append(np.stack([transform_weights(w, row.transformation, setting.delta, tau) for w, row in pairs]))
+        starts = (transform_weights(first, network.transformation, setting.delta, tau) for network in chosen)
+        if layer == 0:
+            starts = (w * _disturbance(row, setting, 2, shape) for w, row in zip(starts, chosen, strict=True))
+        weights.append(np.stack([*starts]))
         rates.append(np.stack([_rates(first, network, setting) for network in chosen]))
     rng = np.random.default_rng([setting.seed, 2 + setting.depth])
     features = int(np.prod(setting.shapes[-1][1:]))
@@ -130,27 +155,50 @@ def before_and_after(setting: Setting, change: Transformation, examples: int = 8
     return tiled(images), tiled(images * problem.factor[1, :examples] + shift)
 
 
-def _rounding(setting: Setting) -> float:
-    """The distance from 1 to the next larger number of the setting's type; bfloat16 has 8 bits, and NumPy lacks it."""
-    return 2.0**-7 if setting.dtype == "bfloat16" else float(np.finfo(setting.dtype).eps)
+def disturbances(dtype: str) -> dict[str, float]:
+    """The standard deviation of every disturbance, relative; rounding's is about that of one rounding to a type."""
+    rounding = ROUNDING[dtype] / 4
+    return {"rounding": rounding, "magnified": MAGNIFIED[dtype] * rounding, "probe": PROBE_SIZE}
+
+
+def _disturbance(network: Network, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
+    """What a network's data or first weights are multiplied by."""
+    if not network.disturbed:
+        return 1.0
+    rng = np.random.default_rng([setting.seed, stream, network.draw])
+    return 1 + disturbances(setting.dtype)[network.disturbed] * rng.standard_normal(shape)
 
 
 def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
-    """Factor and shift of the data for every network.
-
-    All examples get the same τ; for a convolution it has one number per input channel, of which digits have one.
-    """
-    rng = np.random.default_rng([setting.seed, 1])
-    tau = SHIFT * rng.standard_normal(fan_in if setting.layer == "dense" else 1)
+    """Factor and shift of the data for every network; all examples get the same τ."""
+    tau = data_shift(setting)
     factor = np.ones((len(networks), setting.batch, 1, 1))
     shift = np.zeros((len(networks), 1, 1, fan_in))
-    for row, (change, *_) in enumerate(networks):
+    for row, network in enumerate(networks):
+        change = network.transformation
         if change is not None and change.on == "data":
             if change.factor is None:
                 shift[row] = tau
             else:
                 factor[row, : 1 if "N" in change.factor else None] = setting.delta
-    return factor, shift
+    if not any(network.disturbed for network in networks):
+        return factor, shift
+    pictures = (setting.batch, SIDE, SIDE)
+    disturbed = np.stack(
+        [np.broadcast_to(_disturbance(network, setting, 1, pictures), pictures) for network in networks]
+    )
+    ripple = np.stack([_seen(each, setting) for each in disturbed])
+    return factor * ripple, shift * ripple
+
+
+def data_shift(setting: Setting) -> np.ndarray:
+    """τ of the data: a number for every pixel, or for a convolution one for every input channel: digits have one."""
+    return SHIFT * np.random.default_rng([setting.seed, 1]).standard_normal(SIDE**2 if setting.layer == "dense" else 1)
+
+
+def _seen(images: np.ndarray, setting: Setting) -> np.ndarray:
+    """What the first layer sees of pictures (n, side, side): (n, positions, fan-in)."""
+    return cut_patches(images, setting.kernel) if setting.layer == "conv" else images.reshape(len(images), 1, -1)
 
 
 def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, tau: np.ndarray) -> np.ndarray:

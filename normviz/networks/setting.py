@@ -24,8 +24,8 @@ of ReLU, and rounding would choose the derivative."""
 
 MOMENTUM, BETAS = 0.9, (0.9, 0.999)
 NOISE = 64
-"""Adam takes a gradient for zero that is at most this many rounding errors of its tensor's largest: one that is zero
-but for rounding would move its weight as far as any other."""
+"""Adam takes a gradient for zero that is at most this many rounding errors of its tensor's largest, each times the
+largest weight of its unit: one that is zero but for rounding would move its weight as far as any other."""
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ class Twin(NamedTuple):
     gaps: np.ndarray | None
 
 
-def training_curves(twins: Sequence[Twin], tolerance: float, theme: str = "light") -> go.Figure:
+def training_curves(twins: Sequence[Twin], rounding: float, theme: str = "light") -> go.Figure:
     """The losses above, the gaps on a logarithmic axis below, over the steps; each twin in its colour and dash.
 
-    `tolerance`: the gap up to which twins count as together, a line.
+    `rounding`: the gap up to which rounding explains it, a line; NaN and infinity: none.
     """
     colours = THEMES[theme]
     styles = [
@@ -45,11 +45,12 @@ def training_curves(twins: Sequence[Twin], tolerance: float, theme: str = "light
             gaps = np.where(np.isfinite(twin.gaps), np.maximum(twin.gaps, FLOOR), np.nan)
             shown = {"line": style, "mode": "lines", "showlegend": False}
             figure.add_scatter(x=steps, y=gaps, name=twin.name, **shown, row=2, col=1)
-    figure.add_hline(tolerance, line=rule(colours), row=2, col=1)
-    figure.add_annotation(
-        text="counts as together below this line", x=1, xref="x2 domain", xanchor="right", y=np.log10(tolerance),
-        yref="y2", yanchor="top", showarrow=False,
-    )  # fmt: skip
+    if np.isfinite(rounding):
+        figure.add_hline(rounding, line=rule(colours), row=2, col=1)
+        figure.add_annotation(
+            text="rounding explains gaps up to here", x=1, xref="x2 domain", xanchor="right",
+            y=np.log10(rounding), yref="y2", yanchor="bottom", showarrow=False,
+        )  # fmt: skip
     figure.update_xaxes(title={"text": "step", "standoff": 4}, row=2, col=1)
     figure.update_yaxes(exponentformat="power")
     figure.update_yaxes(type="log" if diverges else "linear", row=1, col=1)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from normviz.core.fields import Field, Shape
 from normviz.core.normalize import normalize, quiet
 from normviz.core.schemes import Scheme
 from normviz.jobs.spec import Step
-from normviz.networks.problem import NETWORKS, ORIGINAL, make_problem
+from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, make_problem
 from normviz.networks.setting import Setting
+from normviz.table1.fade import Fade, fade_gaps
 from normviz.table1.training import Row
 
 PIECE = 2**20
@@ -24,6 +25,7 @@ Cut = tuple[slice, ...]
 def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     """max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
 
+    A network is held against its base, a control against what it is a disturbed copy of; max|x̂| is the original's.
     x̂ is what the layer's normalization gives: of a = Wx where the scheme normalizes activations, otherwise a itself,
     with normalized W. A gap is infinite where a number is not finite, as when float16 overflows.
     """
@@ -40,9 +42,28 @@ def first_layer(setting: Setting) -> Setting:
     return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="auto")
 
 
+class Measured(NamedTuple):
+    """One row on a forward pass, as far as it has come.
+
+    Attributes:
+        gaps: of all networks, (networks,), NaN where there is none yet.
+        fades: how far ε lets every re-scaling through, by transformation; empty where it does nothing to the row, and
+            None as long as that is not known: it comes last.
+    """
+
+    gaps: np.ndarray
+    fades: dict[str, Fade] | None = None
+
+
+def fading(scheme: Scheme, setting: Setting) -> bool:
+    """Whether ε is beside what a scheme divides activations by."""
+    on_activations = scheme.on_activations
+    return setting.eps > 0 and on_activations is not None and on_activations.suppression is not None
+
+
 @dataclass(frozen=True)
 class Forward:
-    """Measure one row on a forward pass: the gaps of all networks, NaN where there is none yet."""
+    """Measure one row on a forward pass."""
 
     kind: ClassVar[str] = "table1/forward"
     version: ClassVar[int] = 1
@@ -55,14 +76,17 @@ class Forward:
         """The measurement of a scheme."""
         return cls(Row.of(scheme), first_layer(setting))
 
-    def steps(self) -> Iterator[Step[np.ndarray]]:
-        """Network by network."""
-        for gaps in measuring(self.row.scheme, self.setting):
-            yield Step(float(np.mean(~np.isnan(gaps))), partial(np.array, gaps))
+    def steps(self) -> Iterator[Step[Measured]]:
+        """Network by network, and at last how it fades."""
+        scheme = self.row.scheme
+        for gaps in measuring(scheme, self.setting):
+            yield Step(float(np.mean(~np.isnan(gaps))), partial(Measured, gaps))
+        fades = fade_gaps(scheme, self.setting) if fading(scheme, self.setting) else {}
+        yield Step(1.0, partial(Measured, gaps, fades))
 
 
 def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
-    """`forward_gaps` of one scheme, network by network, so that the tensors of two are there at a time, not of all.
+    """`forward_gaps` of one scheme, network by network, so that the tensors of a few are there at a time, not of all.
 
     Yields after every network, and within one wherever it may be left, all gaps, (networks,), NaN where there is none
     yet.
@@ -78,8 +102,8 @@ def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
             for out in _output(x, weights[number], scheme, setting):
                 outputs[number] = out
                 yield gaps.copy()
-            gaps[number] = _gap(outputs[number], outputs[ORIGINAL])
-            if number != ORIGINAL:
+            gaps[number] = _gap(outputs[number], outputs[BASES[number]], outputs[ORIGINAL])
+            if number not in BASES:
                 del outputs[number]
         else:
             gaps[number] = gaps[same]
@@ -138,8 +162,8 @@ def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
 
 
 @quiet
-def _gap(out: np.ndarray, original: np.ndarray) -> float:
-    gap = np.abs(out - original).max() / (np.abs(original).max() or 1.0)
+def _gap(out: np.ndarray, base: np.ndarray, original: np.ndarray) -> float:
+    gap = np.abs(out - base).max() / (np.abs(original).max() or 1.0)
     return float("inf") if np.isnan(gap) else float(gap)
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.describe.wording import gap_text, labelled, sentence
@@ -11,6 +13,7 @@ from normviz.ui.palette import THEMES
 
 ANSWERS = {True: "yes", False: "no", None: "none"}
 WORDS = {"yes": "invariant", "no": "not invariant", "fades": "fades with ε", "none": "degenerate", "wait": "training …"}
+UNCHANGED = "δ = 1 changes nothing"
 
 
 def grid_data(
@@ -62,7 +65,7 @@ def cell_data(cell: Cell, scheme: Scheme, covered: bool) -> dict:
         {"answer": trained_answer(cell), "name": "trained", "value": gap_text(trained_gap(cell))},
     ]
     word, note = word_of(cell), ""
-    if cell.paper is not None and cell.paper != cell.predicted:
+    if cell.paper is not None and cell.paper != cell.predicted and not cell.unchanged:
         note = f"paper: {WORDS[ANSWERS[cell.paper]]}"
     said = "; ".join(f"{mark['name']}: {WORDS[mark['answer']] if mark['answer'] != 'none' else '–'}" for mark in marks)
     return {
@@ -82,6 +85,8 @@ def word_of(cell: Cell) -> str:
     """The cell in a word or two."""
     if cell.degenerate:
         return WORDS["none"]
+    if cell.unchanged:
+        return UNCHANGED
     if not cell.agrees:
         return "disagree"
     if cell.parted_by_rate and cell.predicted:
@@ -91,19 +96,19 @@ def word_of(cell: Cell) -> str:
 
 def predicted_answer(cell: Cell) -> str:
     """The rule's answer."""
-    if cell.degenerate:
+    if cell.degenerate or cell.unchanged:
         return "none"
     return "fades" if cell.fades else ANSWERS[cell.predicted]
 
 
 def forward_answer(cell: Cell) -> str:
     """The forward pass's answer; "wait" before it."""
-    return "wait" if cell.forward is None else ANSWERS[cell.forward]
+    return "wait" if np.isnan(cell.forward_gap) else ANSWERS[cell.forward]
 
 
 def trained_answer(cell: Cell) -> str:
-    """Training's answer; "wait" while it is not over."""
-    return "wait" if cell.trained is None and cell.pending else ANSWERS[cell.trained]
+    """Training's answer; "wait" while it is not over, and may still bring one."""
+    return "wait" if cell.trained is None and cell.pending and not cell.unchanged else ANSWERS[cell.trained]
 
 
 def trained_gap(cell: Cell) -> float:

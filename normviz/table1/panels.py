@@ -7,7 +7,6 @@ from typing import Literal
 import streamlit as st
 
 from normviz.core.schemes import BA, Scheme
-from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import gap_text, sentence
@@ -15,7 +14,8 @@ from normviz.networks.problem import NETWORKS, ORIGINAL, before_and_after, posit
 from normviz.networks.setting import DTYPES, Setting
 from normviz.table1 import sweeps
 from normviz.table1.figures import Twin, training_curves
-from normviz.table1.grid import WORDS, key_of, word_of
+from normviz.table1.grid import ANSWERS, UNCHANGED, WORDS, key_of, word_of
+from normviz.table1.half import broken
 from normviz.table1.script import cell_script
 from normviz.table1.state import ONE_CELL, PANELS, PREFIX
 from normviz.table1.table import Cell, loss_gaps
@@ -24,8 +24,8 @@ from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after, gap_panels
 from normviz.ui.link import KEPT
 
-Votes = dict[str, bool | None]
-"""By cell: what the class said, or None where it was revealed without a vote."""
+Votes = dict[str, str | None]
+"""By cell: what the class said, a key of `WORDS`, or None where it was revealed without a vote."""
 
 TITLE = (
     "# What does normalization not notice?\n"
@@ -50,13 +50,13 @@ def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None
     change = TRANSFORMATIONS[cell.transformation]
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{sentence(word_of(cell))}.** {_reason(cell)}")
+        st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{_said(cell)}.** {_reason(cell)}")
         question(change, scheme, setting)
         for line in notation.essentials(scheme):
             st.latex(line.latex)
         _answers(cell, change, setting)
     with right:
-        _curves(scheme, change, setting, theme)
+        _curves(cell, scheme, change, setting, theme)
     for note in _notes(cell, scheme, setting):
         st.warning(note, icon=":material/warning:")
 
@@ -107,8 +107,8 @@ def vote_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None
     with left:
         question(change, scheme, setting)
         with st.container(horizontal=True):
-            for text, vote in (("Invariant", True), ("Not invariant", False), ("Reveal", None)):
-                kind: Literal["primary", "secondary"] = "secondary" if vote is None else "primary"
+            for vote in ("yes", "no", *(["fades"] if setting.eps else []), None):
+                text, kind = _vote_button(vote)
                 st.button(text, key=f"vote {text}", type=kind, on_click=partial(_vote, key_of(cell), vote))
     with right:
         changed_picture(cell, setting, theme)
@@ -131,17 +131,21 @@ def score(cells: Sequence[Cell]) -> None:
         st.button("Cover all again", on_click=lambda: st.session_state.update(votes={}))
 
 
-def truth(cell: Cell) -> bool | None:
-    """What a vote is held against; None where the question says nothing."""
-    return None if cell.degenerate or cell.fades else cell.predicted
+def truth(cell: Cell) -> str | None:
+    """What a vote is held against, a key of `WORDS`; None where the question says nothing."""
+    if cell.degenerate or cell.unchanged:
+        return None
+    return "fades" if cell.fades else ANSWERS[cell.predicted]
 
 
-def verdict_on(vote: bool | None, cell: Cell) -> None:
+def verdict_on(vote: str | None, cell: Cell) -> None:
     """Whether the class was right on the open cell."""
-    if vote is None or truth(cell) is None:
+    if vote is None:
         return
-    said = WORDS["yes" if vote else "no"]
-    if vote == truth(cell):
+    said = WORDS[vote]
+    if truth(cell) is None:
+        st.info(f"The class said: {said}. {_said(cell)}: the vote does not count.", icon=":material/info:")
+    elif vote == truth(cell):
         st.success(f"The class said: {said}. Right.", icon=":material/check:")
     else:
         st.error(f"The class said: {said}. It is {word_of(cell)}.", icon=":material/close:")
@@ -160,10 +164,12 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     alt = f"{'Training' if trained else 'Forward'} gap over ε, for six transformations, a curve a scheme."
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
     plot(figure, "sweep", alt, "34rem")
+    unchanged = f"{UNCHANGED}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
-        "ε stands under the root beside the mean square, and a re-scaling does not re-scale it: the larger ε, the more "
-        "of a re-scaling comes through. A shift that is taken off with the mean is gone before ε is added, and stays "
-        "exact; where nothing is centred, as in RMS, it comes through at every ε. Schemes on weights have no ε here."
+        f"{unchanged}ε stands under the root beside the mean square, and a re-scaling does not re-scale it: the larger "
+        "ε, the more of a re-scaling comes through. A shift that is taken off with the mean is gone before ε is added, "
+        "and stays exact; where nothing is centred, as in RMS, it comes through at every ε. Schemes on weights have "
+        "no ε here."
     )
 
 
@@ -180,17 +186,27 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
     plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
     st.caption(
         f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
-        "float32 24, float16 11 and bfloat16 8. A δ that is a power of two, as 1 here, re-scales without rounding; "
-        "float16 ends at 65,504."
+        "float32 24, float16 11 and bfloat16 8. A δ that is a power of two re-scales without rounding; δ = 1 changes "
+        "nothing, and has no gap. float16 ends at 65,504."
     )
 
 
-def _vote(key: str, vote: bool | None) -> None:
+def _vote(key: str, vote: str | None) -> None:
     votes()[key] = vote
 
 
+def _vote_button(vote: str | None) -> tuple[str, Literal["primary", "secondary"]]:
+    """The text of a vote's button, and how it stands out."""
+    return ("Reveal", "secondary") if vote is None else (sentence(WORDS[vote]), "primary")
+
+
 def _reason(cell: Cell) -> str:
-    return cell.degenerate or cell.reason
+    return cell.degenerate or ("So nothing can be told." if cell.unchanged else cell.reason)
+
+
+def _said(cell: Cell) -> str:
+    """The cell's word as it begins a sentence; δ stays small."""
+    return word_of(cell) if cell.unchanged else sentence(word_of(cell))
 
 
 def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
@@ -209,7 +225,7 @@ def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
         st.caption(f"{BA.text}, Table 1: {WORDS['yes' if cell.paper else 'no']}.")
 
 
-def _curves(scheme: Scheme, change: Transformation, setting: Setting, theme: str) -> None:
+def _curves(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, theme: str) -> None:
     losses = results().losses(scheme, setting)
     found = loss_gaps(losses)
     twins = [Twin("original", losses[:, ORIGINAL], None)]
@@ -225,12 +241,13 @@ def _curves(scheme: Scheme, change: Transformation, setting: Setting, theme: str
         twins.append(Twin(f"transformed{rate}", losses[:, place], found[:, place]))
     largest = gap_text(found[:, position(change)].max(initial=0.0))
     alt = f"Losses of the original and the transformed network over {len(losses)} steps; largest gap {largest}."
-    plot(training_curves(twins, INVARIANT[setting.storage], theme), "curves", alt, "30rem")
+    plot(training_curves(twins, cell.rounding, theme), "curves", alt, "30rem")
 
 
 def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
-    """Why training has no answer, and where a network stopped being finite."""
-    notes = [cell.unanswered] if cell.unanswered and not cell.pending else []
+    """Why there is no answer, where a network stopped being finite, and what a short type breaks."""
+    untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
+    notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
     change, known = TRANSFORMATIONS[cell.transformation], results()
     named = {"The original": ORIGINAL, "The transformed network": position(change)}
     for name, place in named.items():
@@ -240,4 +257,4 @@ def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
                 f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "
                 f"A smaller learning rate than {setting.rate:g} would do."
             )
-    return notes
+    return notes + broken(scheme, change, setting)

@@ -14,7 +14,7 @@ from normviz.jobs.store import Store
 from normviz.networks import cost
 from normviz.networks.problem import NETWORKS, Failure
 from normviz.networks.setting import Setting
-from normviz.table1.forward import Forward, first_layer
+from normviz.table1.forward import Forward, Measured, fading, first_layer
 from normviz.table1.training import Outcome, Training
 
 
@@ -26,6 +26,7 @@ class Record(NamedTuple):
 
 
 NOTHING = Record(np.empty(0), None)
+UNMEASURED = Measured(np.full(len(NETWORKS), np.nan))
 
 
 class Results:
@@ -40,22 +41,21 @@ class Results:
     def __init__(self, limit: int = 8192) -> None:
         self.device, self.pace, self.version = "", 1.0, 0
         self._records: Store[Hashable, Record] = Store(limit, replaces=_at_least_as_long)
-        self._gaps: Store[Hashable, np.ndarray] = Store(limit, replaces=_at_least_as_many)
+        self._measured: Store[Hashable, Measured] = Store(limit, replaces=_at_least_as_much)
 
-    def forward(self, scheme: Scheme, setting: Setting) -> np.ndarray:
-        """The forward gaps of all networks of a scheme, (networks,), NaN where there is none yet."""
-        found = self._gaps.get(_first_key(scheme, setting))
-        return np.full(len(NETWORKS), np.nan) if found is None else found
+    def forward(self, scheme: Scheme, setting: Setting) -> Measured:
+        """What a forward pass of all networks of a scheme has given so far."""
+        return self._measured.get(_first_key(scheme, setting)) or UNMEASURED
 
     def unmeasured(self, schemes: Sequence[Scheme], setting: Setting) -> list[Forward]:
         """What has to be measured on a forward pass: a job for every row, and one for two names of a computation."""
-        lacks = {_first_key(each, setting): each for each in schemes if np.isnan(self.forward(each, setting)).any()}
+        lacks = {_first_key(each, setting): each for each in schemes if self.forward(each, setting).fades is None}
         return [Forward.of(scheme, setting) for scheme in lacks.values()]
 
-    def keep_forward(self, job: Forward, gaps: np.ndarray) -> None:
-        """Keep forward gaps, all of a row or as many as there are."""
+    def keep_forward(self, job: Forward, measured: Measured) -> None:
+        """Keep what was measured of a row, the whole or as far as it has come."""
         self.version += 1
-        self._gaps.put(_first_key(job.row.scheme, job.setting), gaps)
+        self._measured.put(_first_key(job.row.scheme, job.setting), measured)
 
     def losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
         """The losses of all networks of a scheme, (steps so far, networks), as far as each of them has come."""
@@ -115,8 +115,8 @@ def _at_least_as_long(new: Record, old: Record) -> bool:
     return len(new.losses) >= len(old.losses)
 
 
-def _at_least_as_many(new: np.ndarray, old: np.ndarray) -> bool:
-    return np.isnan(new).sum() <= np.isnan(old).sum()
+def _at_least_as_much(new: Measured, old: Measured) -> bool:
+    return (new.fades is not None) or (old.fades is None and np.isnan(new.gaps).sum() <= np.isnan(old.gaps).sum())
 
 
 def _modelled(job: Training) -> float:
@@ -124,10 +124,7 @@ def _modelled(job: Training) -> float:
 
 
 def _without_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
-    """The setting, with ε = 0 where the scheme divides no activations."""
-    on_activations = scheme.on_activations
-    divides = on_activations is not None and on_activations.suppression is not None
-    return setting if divides else replace(setting, eps=0.0)
+    return setting if fading(scheme, setting) else replace(setting, eps=0.0)
 
 
 @lru_cache(4096)

@@ -10,15 +10,15 @@ from math import log2, prod
 
 from normviz.core.fields import AXIS, Field, Rule
 from normviz.core.schemes import Scheme
-from normviz.core.theory import degenerate
-from normviz.core.tolerances import CHAOTIC, INVARIANT, MARGIN
+from normviz.core.theory import degenerate, predict
+from normviz.core.tolerances import EXPLAINED, MAGNIFIED
 from normviz.core.transformations import Transformation
 from normviz.data.digits import CLASSES, SIDE
 from normviz.describe.code import Step, render, steps
 from normviz.describe.parameters import CHANNELS_FIRST
-from normviz.networks.problem import SHIFT
+from normviz.networks.problem import PROBE_SIZE, SHIFT
 from normviz.networks.setting import BETAS, FIRST_BIAS, HALF, MOMENTUM, NOISE, Setting
-from normviz.table1.table import DIVERGED
+from normviz.table1.verdict import APART, DIVERGED, LEAST, SHOWS
 
 LINE = 100
 """The longest line of a script."""
@@ -31,7 +31,7 @@ AXES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
-    """A script that trains the original, its twin and the control as the app does, on the CPU, and prints the verdict.
+    """A script that trains the original, its twin, the controls and the probe as the app does, and prints the verdict.
 
     `follow`: whether the learning rate of re-scaled weights follows them.
 
@@ -56,10 +56,18 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         power=round(log2(transformation.rate_factor(setting.optimizer, 2.0))) if follow else 0,
         positions=prod(setting.shapes[-1][1:3]),
         degenerate=degenerate(scheme, setting.shapes[0], setting.eps, setting.dtype),
-        same_outputs=INVARIANT[setting.dtype],
-        same_losses=INVARIANT[setting.storage],
-        margin=MARGIN,
-        chaotic=CHAOTIC,
+        unchanged=transformation.factor is not None and setting.delta == 1.0,
+        parted=not follow and transformation.rate_factor(setting.optimizer, setting.delta) != 1.0,
+        size=_size(transformation),
+        fades=predict(
+            scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
+        ).fades,
+        margins=EXPLAINED[setting.dtype],
+        shows=SHOWS,
+        apart=APART,
+        out_of_proportion=LEAST,
+        magnified=MAGNIFIED[setting.dtype],
+        probe=PROBE_SIZE,
         diverged=int(DIVERGED),
         side=SIDE,
         classes=CLASSES,
@@ -77,6 +85,13 @@ def _conditions(change: Transformation, setting: Setting, eps: float | None, fol
     parts += [setting.dtype, setting.optimizer]
     parts += ["equal learning rates"] if change.weight_factor is not None and not follow else []
     return ", ".join(parts)
+
+
+def _size(change: Transformation) -> str:
+    """How large the change is, as `verdict.size_of` says."""
+    if change.factor is not None:
+        return "min(1.0, abs(delta - 1))"
+    return str(SHIFT) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
 
 
 def _numbers(change: Transformation, setting: Setting, eps: float | None) -> dict[str, float | None]:

@@ -28,16 +28,22 @@ def over_delta(setting: Setting) -> list[Setting]:
 
 
 def forward_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
-    """Forward gaps, (settings, schemes, transformations); NaN where they are not measured yet."""
-    return np.array([[results.forward(scheme, setting)[COLUMNS] for scheme in schemes] for setting in settings])
+    """Forward gaps, (settings, schemes, transformations); NaN where they are not there yet, or nothing is changed."""
+    rows = [[results.forward(scheme, setting).gaps[COLUMNS] for scheme in schemes] for setting in settings]
+    return np.where([[_unchanged(setting)] for setting in settings], np.nan, rows)
 
 
 def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
-    """Training gaps, (settings, schemes, transformations); NaN where training is not over."""
+    """Training gaps, (settings, schemes, transformations); NaN where training is not over, or nothing is changed."""
     found = np.full((len(settings), len(schemes), len(COLUMNS)), np.nan)
     for i, setting in enumerate(settings):
         for j, scheme in enumerate(schemes):
             losses = results.losses(scheme, setting)
             if len(losses) == setting.steps:
-                found[i, j] = loss_gaps(losses).max(0)[COLUMNS]
+                found[i, j] = np.where(_unchanged(setting), np.nan, loss_gaps(losses).max(0)[COLUMNS])
     return found
+
+
+def _unchanged(setting: Setting) -> np.ndarray:
+    """For every transformation, whether it changes nothing, as a factor of 1 does."""
+    return np.array([change.factor is not None and setting.delta == 1.0 for change in TRANSFORMATIONS.values()])

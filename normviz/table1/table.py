@@ -7,15 +7,19 @@ import numpy as np
 
 from normviz.core.schemes import Scheme
 from normviz.core.theory import degenerate, predict
-from normviz.core.tolerances import CHAOTIC, INVARIANT, MARGIN
+from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
 from normviz.describe.wording import sentence
-from normviz.networks.problem import CONTROL, NETWORKS, ORIGINAL, position
-from normviz.networks.setting import Setting
+from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, position
+from normviz.networks.setting import HALF, Setting
+from normviz.table1.forward import Measured
 from normviz.table1.results import Results
+from normviz.table1.verdict import APART, Answer, explained, of_losses, of_outputs, size_of
 
-DIVERGED = 1e3
-"""A run has diverged when its loss has grown this many times over; its later losses say nothing about twins."""
+FADE = 0.05
+"""How far, relative, a fading gap may be from what the fade predicts, beside rounding."""
+
+NOTHING = "δ = 1 changes nothing, so nothing can be told."
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,16 @@ class Cell:
         forward_gap, training_gap, training_gap_equal_lr: relative distances from the original: of the normalized
             outputs, and of the losses at a learning rate that follows the weights and at the original's. Infinite where
             a run did not stay finite, NaN where nothing has been measured or trained yet.
-        forward, trained: whether the gaps are rounding errors; None before the forward pass, and where training gives
-            no answer.
-        unanswered: why it gives none, in a sentence; None where it gives one.
+        forward, trained: whether the twins are together, in their outputs and in their losses; None for no answer.
+        forward_unanswered, unanswered: why there is none, in a sentence; None where there is one.
         paper: the answer in the paper's Table 1; None where it has no such row.
         parted_by_rate: whether re-scaled weights kept the original's learning rate, so that the twins part in training
             even where their outputs agree.
         pending: whether training is not over.
+        unchanged: whether nothing was changed, as δ = 1.
+        rounding: the largest training gap that rounding explains; NaN where nothing has been trained.
+        fade: the forward gap of a cell that fades as ε, δ and the summed inputs predict it; 0 of all others.
+        faded: whether what was measured is that; true of all others.
     """
 
     scheme: str
@@ -49,26 +56,44 @@ class Cell:
     training_gap: float
     training_gap_equal_lr: float
     forward: bool | None
+    forward_unanswered: str | None
     trained: bool | None
     unanswered: str | None
     paper: bool | None
     parted_by_rate: bool = False
     pending: bool = False
+    unchanged: bool = False
+    rounding: float = float("nan")
+    fade: float = 0.0
+    faded: bool = True
 
     @property
-    def invariant(self) -> bool:
-        """What was measured: whether the outputs agree, and the losses too where training gives an answer."""
-        return bool(self.forward) and self.trained is not False and self.degenerate is None
+    def invariant(self) -> bool | None:
+        """What was measured: whether outputs and losses agree; None where that cannot be told."""
+        if self.unchanged:
+            return None
+        if self.degenerate is not None or False in (self.forward, self.trained):
+            return False
+        return None if None in (self.forward, self.trained) else True
+
+    @property
+    def untold(self) -> str:
+        """Why something cannot be told, in sentences; empty where everything can."""
+        why = (NOTHING,) if self.unchanged else (self.forward_unanswered, self.unanswered)
+        return " ".join(text for text in dict.fromkeys(why) if text)
 
     @property
     def agrees(self) -> bool:
-        """Whether what was measured meets the prediction.
+        """Whether what was measured meets the prediction, as far as anything can be told.
 
-        A degenerate cell has nothing to meet, and one that fades may look invariant while ε is small.
+        A degenerate cell has nothing to meet, nor has one where nothing was changed.
         """
+        if self.degenerate is not None or self.unchanged:
+            return True
+        if self.fades:
+            return self.faded
         together = self.predicted and not self.parted_by_rate
-        right = self.forward in (self.predicted, None) and self.trained in (together, None)
-        return self.degenerate is not None or self.fades or right
+        return self.forward in (self.predicted, None) and self.trained in (together, None)
 
     def record(self) -> dict:
         """The cell as plain data, as the command `table1 --json` prints it."""
@@ -82,7 +107,7 @@ class Cell:
             "invariant": self.invariant,
             "paper": self.paper,
             "degenerate": self.degenerate is not None,
-            "reason": self.degenerate or self.reason,
+            "reason": self.degenerate or (NOTHING if self.unchanged else self.reason),
         }
 
 
@@ -94,7 +119,7 @@ def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow:
     forward = [results.forward(scheme, setting) for scheme in schemes]
     losses = [results.losses(scheme, setting) for scheme in schemes]
     return [
-        _cell(scheme, change, setting, forward[row][position(change)], losses[row], follow)
+        _cell(scheme, change, setting, forward[row], losses[row], follow)
         for row, scheme in enumerate(schemes)
         for change in TRANSFORMATIONS.values()
     ]
@@ -108,42 +133,34 @@ def measure(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
 
 
 def loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """|l' - l| / max|l| of every step and network, (steps, networks); l: the original's losses, over all steps.
+    """|l' - l| / max|l| of every step and network, (steps, networks); l: the losses of its base, max|l| the original's.
 
     Infinite where a loss is not finite.
     """
-    original = losses[:, ORIGINAL, None]
+    original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.nan_to_num(np.abs(losses - original) / scale, nan=np.inf)
-
-
-def _together(losses: np.ndarray, network: int, setting: Setting) -> tuple[bool | None, str | None]:
-    """Whether a twin's losses are the original's up to rounding; None where that cannot be told, and why."""
-    if len(losses) == 0:
-        return None, "Not trained yet."
-    original, largest = losses[:, ORIGINAL], loss_gaps(losses).max(0)
-    if not np.isfinite(original).all():
-        return None, "The original network itself did not stay finite, so there is nothing to compare with."
-    gap, noise = largest[network], MARGIN * largest[CONTROL]
-    if gap > max(noise, INVARIANT[setting.storage]):
-        if np.abs(original).max() > DIVERGED * max(original[0], 1.0):
-            return None, f"The loss grew from {original[0]:.3g} to {np.abs(original).max():.3g}: training diverged."
-        return False, None
-    if gap > INVARIANT[setting.storage] and noise > CHAOTIC:
-        rounding = f"Rounding alone parts two equal networks by {largest[CONTROL]:.0e} here"
-        return None, f"{rounding}, so a gap of {gap:.0e} says nothing."
-    return (True, None) if len(losses) == setting.steps else (None, "Together so far; training is not over.")
+        return np.nan_to_num(np.abs(losses - losses[:, BASES]) / scale, nan=np.inf)
 
 
 def _cell(
-    scheme: Scheme, change: Transformation, setting: Setting, forward_gap: float, losses: np.ndarray, follow: bool
+    scheme: Scheme, change: Transformation, setting: Setting, measured: Measured, losses: np.ndarray, follow: bool
 ) -> Cell:
-    shape = setting.shapes[0]
+    """One cell."""
+    shape, twin, place = setting.shapes[0], position(change), position(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
     hollow = degenerate(scheme, shape, setting.eps, setting.dtype)
+    parted = not follow and change.rate_factor(setting.optimizer, setting.delta) != 1.0
     largest = loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
-    trained, unanswered = _together(losses, position(change, follow), setting)
+    gaps = np.full(len(NETWORKS), np.nan) if measured.fades is None else measured.gaps  # a row comes as a whole
+    fade = (measured.fades or {}).get(change.key) if verdict.fades else None
+    size = size_of(change, setting)
+    of_x, of_loss = (size, size) if fade is None else (min(part, 1.0) for part in fade)
+    rounding = explained(gaps, change, setting, "forward")
+    forward = of_outputs(gaps, twin, change, of_x, setting)
+    trained = of_losses(losses, largest, place, change, of_loss, setting)
+    if trained.together:
+        trained = _vouched(trained, forward, change, parted, setting.dtype)
     return Cell(
         scheme=scheme.key,
         transformation=change.key,
@@ -151,16 +168,41 @@ def _cell(
         fades=verdict.fades,
         reason=sentence(verdict.reason),
         degenerate=hollow,
-        forward_gap=float(forward_gap),
-        training_gap=float(largest[position(change)]),
+        forward_gap=float(gaps[twin]),
+        training_gap=float(largest[twin]),
         training_gap_equal_lr=float(largest[position(change, follows=False)]),
-        forward=None if np.isnan(forward_gap) else bool(forward_gap <= INVARIANT[setting.dtype]),
-        trained=trained,
-        unanswered=unanswered,
+        forward=forward.together,
+        forward_unanswered=forward.why,
+        trained=trained.together,
+        unanswered=trained.why,
         paper=paper_says(scheme.key, change.key),
-        parted_by_rate=not follow and change.rate_factor(setting.optimizer, setting.delta) != 1.0,
+        parted_by_rate=parted,
         pending=len(losses) < setting.steps,
+        unchanged=change.factor is not None and setting.delta == 1.0,
+        rounding=float(explained(largest, change, setting, "training")),
+        fade=0.0 if fade is None else fade.largest,
+        faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained, parted, setting.dtype),
     )
+
+
+def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, dtype: str) -> Answer:
+    """That losses are together counts only where this very change would have been seen in them.
+
+    The probe vouches for what it is like, a change of everything, where it stands far above rounding, as it does in the
+    longer types. One unit or example may be dead, a shift slight.
+    """
+    if parted:
+        return Answer(None, "The learning rates differ, but in these steps the losses do not show it.")
+    if (change.factor != () or dtype in HALF) and forward.together is not True:
+        return Answer(None, "The losses are together, but they might not show such a change: the outputs differ.")
+    return trained
+
+
+def _as_predicted(fade: float, gap: float, rounding: float, trained: Answer, parted: bool, dtype: str) -> bool:
+    """Whether a gap that fades is what the fade predicts: forward to rounding, in training as far as can be told."""
+    forward = not np.isfinite(gap) or abs(gap - fade) <= FADE * fade + APART * rounding
+    nothing = fade < ROUNDING[dtype] / 10 and not parted
+    return forward and trained.together is not True and not (trained.together is False and nothing)
 
 
 def _finite(gap: float) -> float | None:

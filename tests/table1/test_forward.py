@@ -83,9 +83,9 @@ def test_a_row_is_kept_as_far_as_it_has_come_and_never_lost_again():
     scheme, setting, results = SCHEMES["batch"], Setting(batch=8), Results()
     job = Forward.of(scheme, setting)
     steps = [step.result() for step in job.steps()]
-    assert np.isnan(results.forward(scheme, setting)).all()
-    for gaps in (steps[2], steps[-1], steps[1]):
-        results.keep_forward(job, gaps)
-        assert len(results.unmeasured([scheme], setting)) == int(gaps is steps[2])
-    assert np.array_equal(results.forward(scheme, setting), forward_gaps([scheme], setting)[0])
-    assert len(steps[-1]) == len(NETWORKS)
+    assert np.isnan(results.forward(scheme, setting).gaps).all()
+    for measured in (steps[2], steps[-1], steps[1]):
+        results.keep_forward(job, measured)
+        assert len(results.unmeasured([scheme], setting)) == int(measured is steps[2])
+    assert np.array_equal(results.forward(scheme, setting).gaps, forward_gaps([scheme], setting)[0])
+    assert len(steps[-1].gaps) == len(NETWORKS)

@@ -15,8 +15,9 @@ from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.describe.notation import formulas
 from normviz.describe.wording import gap_text
 from normviz.networks import twins
+from normviz.networks.problem import NETWORKS
 from normviz.networks.setting import Setting
-from normviz.table1.grid import WORDS, cell_data, key_of
+from normviz.table1.grid import UNCHANGED, WORDS, cell_data, key_of
 from normviz.table1.state import ONE_CELL, PANELS, PARAMS, PREFIX
 from normviz.table1.table import measure
 from normviz.ui.custom import KEYS
@@ -90,7 +91,7 @@ def test_every_cell_opens(key, change):
 
 def test_a_setting_retrains_what_it_affects(trained):
     at = open_table(seed="77", **SMALL)
-    assert trained == [(["batch", "weight", "layer"], 10)]
+    assert trained == [(["batch", "weight", "layer"], len(NETWORKS))]
     trained.clear()
     before = cells_of(at)
     at = set_value(at, "delta", 5.0)
@@ -101,7 +102,7 @@ def test_a_setting_retrains_what_it_affects(trained):
     assert moved == {change.key for change in TRANSFORMATIONS.values() if change.factor is not None}
     trained.clear()
     at = set_value(at, "eps", 1e-3)
-    assert trained == [(["batch", "layer"], 10)]
+    assert trained == [(["batch", "layer"], len(NETWORKS))]
     trained.clear()
     for name, value in (("follow", False), ("cell", "layer.case-rescaling"), ("steps", 3), ("cover", True)):
         at = set_value(at, name, value)
@@ -127,6 +128,55 @@ def test_without_the_factor_the_rescaled_weights_part():
     assert words["batch.weight-matrix-rescaling"] == words["weight.weight-vector-rescaling"] == "forward only"
     assert words["layer.weight-vector-rescaling"] == WORDS["no"]
     assert not any(cell["alert"] for cell in cells_of(at).values())
+
+
+def test_a_factor_of_1_has_a_state_of_its_own():
+    at = open_table(delta="1", cell="batch.dataset-rescaling", **SMALL)
+    cells = cells_of(at)
+    assert not any(cell["alert"] for cell in cells.values())
+    for key, cell in cells.items():
+        unchanged = TRANSFORMATIONS[key.partition(".")[2]].factor is not None
+        assert (cell["word"] == UNCHANGED) == unchanged, key
+        assert ({mark["answer"] for mark in cell["marks"]} == {"none"}) == unchanged, key
+    assert any("**δ = 1 changes nothing.** So nothing can be told." in text for text in texts(at.markdown))
+    assert not at.warning
+
+
+def test_a_gap_over_epsilon_says_where_nothing_is_changed():
+    at = open_table(delta="1", panel="eps", schemes="batch", **SMALL)
+    data = json.loads(plots(at)["sweep"]["figure"])["data"]
+    empty = [np.isnan(numbers(trace["y"])).all() for trace in data]
+    assert empty == [change.factor is not None for change in TRANSFORMATIONS.values()]
+    assert any(each.value.startswith(f"{UNCHANGED}, so re-scalings have no gap") for each in at.caption)
+
+
+def test_the_page_says_what_half_precision_breaks():
+    at = open_table(dtype="float16", eps="1e-8", cell="batch.dataset-rescaling", **SMALL)
+    assert any("is 0 in float16" in warning.value for warning in at.warning)
+    at = open_table(dtype="float16", delta="1000", cell="batch.dataset-rescaling", **SMALL)
+    assert any("its square is beyond 65,504" in warning.value for warning in at.warning)
+
+
+@pytest.mark.parametrize(("vote", "right"), [("Fades with ε", True), ("Invariant", False), ("Not invariant", False)])
+def test_a_class_may_say_that_a_cell_fades(vote, right):
+    at = open_table(eps="0.1", cover="1", cell="batch.dataset-rescaling", **SMALL)
+    at = sound(at.button(key=f"vote {vote}").click().run())
+    assert any(f"**{int(right)} of 1 predicted right**" in text for text in texts(at.markdown))
+    told = at.success if right else at.error
+    assert vote.lower() in told[0].value.lower()
+
+
+def test_fading_is_offered_only_where_something_can_fade():
+    keys = {button.key for button in open_table(cover="1", **SMALL).button}
+    assert "vote Invariant" in keys
+    assert "vote Fades with ε" not in keys
+
+
+def test_a_vote_on_what_says_nothing_is_not_counted_but_answered():
+    at = open_table(delta="1", cover="1", cell="batch.dataset-rescaling", **SMALL)
+    at = sound(at.button(key="vote Invariant").click().run())
+    assert any("**0 of 0 predicted right**" in text for text in texts(at.markdown))
+    assert "δ = 1 changes nothing: the vote does not count" in at.info[0].value
 
 
 def test_epsilon_fades_the_rescalings_only():
@@ -263,7 +313,7 @@ def test_gaps_over_epsilon(panel):
 
 def test_gaps_over_delta():
     figure = json.loads(plots(open_table(panel="delta", schemes="batch", **SMALL))["sweep"]["figure"])
-    largest = {trace["name"]: numbers(trace["y"]).max() for trace in figure["data"][:4]}
+    largest = {trace["name"]: np.nanmax(numbers(trace["y"])) for trace in figure["data"][:4]}
     assert largest["float64"] < 1e-12 < largest["float32"] < 1e-5 < largest["float16"] < largest["bfloat16"] < 0.1
 
 

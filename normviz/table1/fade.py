@@ -1,0 +1,86 @@
+"""How far ε > 0 lets a re-scaling through, from the summed inputs alone: no kernel, no training.
+
+A re-scaling by s multiplies v by s and E_B[v²] by s², but not ε:
+
+    x̂ = v / sqrt(E_B[v²] + ε)    becomes    x̂' = s v / sqrt(s² E_B[v²] + ε)
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import Field
+from normviz.core.schemes import Scheme
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.networks.problem import ORIGINAL, firing_unit, make_problem
+from normviz.networks.setting import Setting
+
+
+class Fade(NamedTuple):
+    """How far the outputs come: max|x̂' - x̂| / max|x̂|, as forward gaps are, and ‖x̂' - x̂‖ / ‖x̂‖, which losses follow.
+
+    Where a field's spread is tiny, ε reaches its few elements alone, and the second is far smaller.
+    """
+
+    largest: float
+    typical: float
+
+
+def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
+    """How far every re-scaling comes through in the first layer, on the first mini-batch, in float64.
+
+    Holds where s is constant inside every field, for a scheme that divides activations. Raises InvalidInput where the
+    scheme does not fit the setting.
+    """
+    v, square, unit = centred_and_squares(scheme, setting)
+    before = _ratio(v, square + setting.eps)
+    largest, norm = np.abs(before).max() or 1.0, np.linalg.norm(before) or 1.0
+    places = {(): (), ("C",): (..., unit), ("N",): (0,)}
+    gaps = {}
+    for key, change in TRANSFORMATIONS.items():
+        if change.factor is not None:
+            s = np.ones(v.shape)
+            s[places[change.factor]] = setting.delta
+            apart = _ratio(s * v, s**2 * square + setting.eps) - before
+            gaps[key] = Fade(float(np.abs(apart).max() / largest), float(np.linalg.norm(apart) / norm))
+    return gaps
+
+
+def centred_and_squares(scheme: Scheme, setting: Setting) -> tuple[np.ndarray, np.ndarray, int]:
+    """v and E_B[v²] of the first layer's sums on the first mini-batch, and which unit is re-scaled, in float64.
+
+    Raises InvalidInput where the scheme, which is one on activations, does not fit the setting.
+    """
+    setting.check([scheme])
+    problem = make_problem(replace(setting, steps=1), [ORIGINAL])
+    x, w = problem.inputs[problem.order[0]], problem.weights[0][0]
+    unit = firing_unit(w)
+    if scheme.on_weights is not None:
+        w, square = _parts(w, scheme.on_weights)
+        w = w / np.sqrt(square) * scheme.on_weights.scale(w.shape)
+    a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
+    return *_parts(a, scheme), unit
+
+
+def _parts(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
+    """v and E_B[v²]; 1 where nothing divides."""
+    v = x if scheme.summation is None else x - _average(x, scheme.summation)
+    return v, np.ones(1) if scheme.suppression is None else _average(v**2, scheme.suppression)
+
+
+def _average(x: np.ndarray, field: Field) -> np.ndarray:
+    """The mean over every element's box, by a row-stochastic matrix for each axis."""
+    for axis, (rule, n) in enumerate(zip(field.rules, x.shape, strict=True)):
+        if rule.kind == "full":
+            x = x.mean(axis, keepdims=True)
+        elif rule.kind != "own":
+            index, (low, high) = np.arange(n), rule.bounds(n).T[:, :, None]
+            inside = (index >= low) & (index < high)
+            x = np.moveaxis(np.tensordot(inside / inside.sum(1, keepdims=True), x, (1, axis)), 0, axis)
+    return x
+
+
+def _ratio(v: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """v / √square, where 0/0 is 0."""
+    return v / np.sqrt(np.where(square > 0, square, 1.0))

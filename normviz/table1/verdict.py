@@ -1,0 +1,106 @@
+"""What a measured gap says: together, apart, or nothing.
+
+Two scales stand beside every gap. What rounding can do is known from controls, copies that are disturbed by rounding;
+what a change can do is known from the probe, a copy that is disturbed by `PROBE_SIZE`. A twin is together with the
+original where rounding explains its gap and a change of its size would show above rounding; it is apart where rounding
+does not explain the gap, and the gap is not out of proportion to the change. Whatever is between is no answer.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.tolerances import EXPLAINED, ROUNDING
+from normviz.core.transformations import Transformation
+from normviz.describe.wording import gap_text
+from normviz.networks.problem import ORIGINAL, PROBE, PROBE_SIZE, SHIFT, controls, data_shift
+from normviz.networks.setting import Setting
+
+APART = 4.0
+"""Twins are apart only from this many times what rounding explains: it may strike a twin that spared all controls."""
+
+LEAST = 1e-3
+"""A gap that is so much smaller than what a change of its size does to the outputs or losses is no answer to it."""
+
+SHOWS = {"forward": 0.15, "training": 1.0}
+"""Rounding may be this share of what the probe shows, times the size of the change, for a twin to count as together."""
+
+DIVERGED = 1e3
+"""A run has diverged when its loss has grown this many times over; its later losses say nothing about twins."""
+
+
+class Answer(NamedTuple):
+    """Whether a twin is together with the original; None where that cannot be told, and why, in a sentence."""
+
+    together: bool | None
+    why: str | None = None
+
+
+def size_of(change: Transformation, setting: Setting) -> float:
+    """How large a change is beside weights or data: |δ - 1| for a factor, up to 1, and the size of τ for a shift."""
+    if change.factor is not None:
+        return min(1.0, abs(setting.delta - 1.0))
+    return SHIFT if change.on == "weights" else min(1.0, float(np.sqrt((data_shift(setting) ** 2).mean())))
+
+
+def explained(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
+    """The largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
+    margins = EXPLAINED[setting.dtype][kind]
+    found = (margin * gaps[controls(change, disturbed)].max() for disturbed, margin in margins.items())
+    return max(*found, ROUNDING[setting.dtype if kind == "forward" else setting.storage])
+
+
+def of_outputs(gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting) -> Answer:
+    """What the forward gaps of all networks say of the twin at this place."""
+    if np.isnan(gaps).any():
+        return Answer(None, "Not measured yet.")
+    if not np.isfinite(gaps[place]):
+        return Answer(None, f"The sums overflow {setting.dtype}, so there are no outputs to compare.")
+    rounding = explained(gaps, change, setting, "forward")
+    return _judged(gaps[place], rounding, gaps[PROBE], size, SHOWS["forward"], "outputs")
+
+
+def of_losses(
+    losses: np.ndarray, gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting
+) -> Answer:
+    """What the losses of all networks, (steps so far, networks), and their largest gaps say of the twin there."""
+    if len(losses) == 0:
+        return Answer(None, "Not trained yet.")
+    original = losses[:, ORIGINAL]
+    if not np.isfinite(original).all():
+        return Answer(None, "The original network itself did not stay finite, so there is nothing to compare with.")
+    if setting.dtype == "float16" and not np.isfinite(gaps[place]):
+        return Answer(None, "The transformed network overflows float16, so there is nothing to compare.")
+    rounding = explained(gaps, change, setting, "training")
+    if gaps[place] > rounding and np.abs(original).max() > DIVERGED * max(original[0], 1.0):
+        return Answer(None, f"The loss grew from {original[0]:.3g} to {np.abs(original).max():.3g}: training diverged.")
+    found = _judged(gaps[place], rounding, gaps[PROBE], size, SHOWS["training"], "losses")
+    if found.together and len(losses) < setting.steps:
+        return Answer(None, "Together so far; training is not over.")
+    return found
+
+
+def _judged(gap: float, rounding: float, probe: float, size: float, shows: float, what: str) -> Answer:
+    """A gap beside what rounding explains and what the probe shows."""
+    usual = probe / PROBE_SIZE * size
+    if gap > rounding:
+        if gap > max(APART * rounding, LEAST * usual):
+            return Answer(False)
+        return Answer(
+            None,
+            f"Too small to tell from the {what}: the gap is {gap_text(gap)}, where rounding explains up to "
+            f"{gap_text(rounding)}, and a change of this size that is not absorbed does {gap_text(usual)} or so.",
+        )
+    if probe <= rounding:
+        return Answer(
+            None,
+            f"The {what} hardly answer to anything: weights and data that are {PROBE_SIZE:.0%} off move them by "
+            f"{gap_text(probe)}, and rounding can by {gap_text(rounding)}. Nothing can be told from them.",
+        )
+    if rounding > shows * probe * size:
+        return Answer(
+            None,
+            f"Too small to tell from the {what}: rounding alone can part equal networks by {gap_text(rounding)} here, "
+            "and a change of this size need not do more.",
+        )
+    return Answer(True)

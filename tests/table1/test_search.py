@@ -1,0 +1,58 @@
+"""The random search over settings, at its smallest size, and that it would see what is wrong."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+from browsing import ROOT
+
+from normviz.core.schemes import get_scheme
+from normviz.networks.setting import Setting
+from normviz.table1.fade import fade_gaps
+from normviz.table1.table import measure
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import search
+from exact import exact_gaps
+
+
+def test_no_answer_contradicts_independent_arithmetic(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["search.py", "--smallest"])
+    code = search.main()
+    printed = capsys.readouterr().out
+    assert code == 0, printed
+    rows = [line for line in printed.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 4
+    assert sum(int(row.split("|")[2]) for row in rows) >= 300
+
+
+@pytest.fixture(scope="module")
+def cell():
+    return measure([get_scheme("batch")], Setting(steps=3, batch=8, width=4, device="cpu"))[0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "exact", "told"),
+    [
+        ({}, 0.0, set()),
+        ({}, 0.1, {"predicted", "forward", "trained"}),
+        ({"predicted": False}, 0.0, {"predicted", "disagree"}),
+        ({"forward": False}, 0.0, {"forward", "disagree"}),
+        ({"trained": False}, 0.0, {"trained", "disagree"}),
+        ({"trained": None, "forward": None}, 0.1, {"predicted"}),
+        ({"unchanged": True}, 0.0, {"an answer where nothing was changed"}),
+        ({"fades": True, "predicted": False, "fade": 0.2, "forward": False, "trained": False}, 0.1, {"fade"}),
+    ],
+)
+def test_the_search_sees_what_is_wrong(cell, wrong, exact, told):
+    assert set(search.contradictions(replace(cell, **wrong), exact)) == told
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("key", ["batch", "group", "divisive", "layer-weight"])
+def test_both_arithmetics_of_a_fade_agree(key, layer):
+    setting = Setting(layer=layer, batch=8, width=4, delta=0.1, eps=1e-2)
+    scheme = get_scheme(key)
+    assert exact_gaps(scheme, setting)["dataset-rescaling"] == pytest.approx(
+        fade_gaps(scheme, setting)["dataset-rescaling"].largest, rel=1e-9
+    )

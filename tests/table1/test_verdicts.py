@@ -1,0 +1,192 @@
+"""What can be told is right, and what cannot be told is said to be so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from normviz.cli import main
+from normviz.core.fields import Field
+from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.jobs.spec import finish
+from normviz.networks.setting import Setting
+from normviz.table1 import forward, sweeps, table
+from normviz.table1.half import broken
+from normviz.table1.results import Results
+from normviz.table1.table import measure
+
+SMALL = Setting(steps=8, batch=8, width=8, device="cpu")
+FACTORS = [key for key, change in TRANSFORMATIONS.items() if change.factor is not None]
+
+
+def cells_of(setting, keys=PAPER):
+    cells = measure([get_scheme(key) for key in keys], setting)
+    return {(cell.scheme, cell.transformation): cell for cell in cells}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_a_factor_of_1_changes_nothing_and_tells_nothing(dtype):
+    cells = cells_of(replace(SMALL, delta=1.0, dtype=dtype))
+    for (_, change), cell in cells.items():
+        assert cell.agrees, cell
+        assert cell.unchanged == (change in FACTORS)
+        if cell.unchanged:
+            assert (cell.forward, cell.trained, cell.invariant, cell.record()["invariant"]) == (None,) * 4
+            assert cell.untold == cell.record()["reason"] == "δ = 1 changes nothing, so nothing can be told."
+
+
+def test_the_command_says_that_nothing_was_changed_and_ends_with_0(capsys):
+    assert main(["table1", "--delta", "1", "--steps", "5", "--schemes", "batch"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.count("δ = 1 changes nothing") == len(FACTORS)
+    assert printed.err == ""
+
+
+def test_a_sweep_has_no_gap_where_nothing_is_changed():
+    settings, results = sweeps.over_delta(SMALL)[: len(sweeps.DELTAS)], Results()
+    for setting in settings:
+        for job in results.unmeasured([SCHEMES["layer"]], setting):
+            results.keep_forward(job, finish(job))
+    gaps = sweeps.forward_over([SCHEMES["layer"]], settings, results)[:, 0]
+    factors = [key in FACTORS for key in TRANSFORMATIONS]
+    assert np.isnan(gaps[sweeps.DELTAS.index(1.0)]).tolist() == factors
+    assert not np.isnan(np.delete(gaps, sweeps.DELTAS.index(1.0), 0)).any()
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("delta", [1.0001, 0.9999, 1.000001])
+def test_near_1_no_answer_is_against_another(delta, optimizer):
+    cells = cells_of(replace(SMALL, delta=delta, optimizer=optimizer, rate=None), (*PAPER, "rms", "group"))
+    for cell in cells.values():
+        assert cell.agrees, cell
+        assert not (cell.trained and not cell.forward), cell
+
+
+def test_what_is_too_small_for_the_type_is_said_to_be_so():
+    cells = cells_of(replace(SMALL, delta=1.000001, dtype="float32"))
+    told = [cells["layer", key] for key in FACTORS]
+    assert all(cell.invariant is None and "Too small to tell" in cell.untold for cell in told if cell.predicted)
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.001, 1000.0])
+def test_adam_takes_zero_by_the_unit(delta):
+    cells = cells_of(
+        Setting(delta=delta, dtype="float32", optimizer="adam", device="cpu", steps=60), ("batch", "weight")
+    )
+    for scheme in ("batch", "weight"):
+        assert cells[scheme, "weight-vector-rescaling"].trained, cells[scheme, "weight-vector-rescaling"]
+
+
+def test_rescaling_a_unit_moves_nobody_elses_zero():
+    from normviz.networks.optimizers import OPTIMIZERS
+
+    weights = torch.ones(1, 1, 1, 1, 3, 2)
+    gradient = torch.tensor([[1.0, 1.0], [1.0, 1e-4], [1.0, 1e-9]]).view_as(weights)
+    moved = []
+    for factor in (1.0, 1e3):
+        p = weights / torch.tensor([factor, 1.0])
+        OPTIMIZERS["adam"]([p], [torch.full_like(p, 0.1)])([gradient * torch.tensor([factor, 1.0])])
+        moved.append(p[..., 1])
+    assert torch.equal(*moved)
+    assert (moved[0] != 1).flatten().tolist() == [True, True, False]  # 1e-9 is rounding beside 1, 1e-4 is not
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_a_network_that_does_not_learn_proves_nothing(layer):
+    seen = []
+    for seed in range(4):
+        setting = Setting(layer=layer, depth=4, width=2, seed=seed, steps=5, batch=8, device="cpu")
+        for cell in cells_of(setting, ("weight-standardization", "weight", "none")).values():
+            assert cell.agrees, cell
+            assert not (cell.trained and cell.forward is False), cell
+            seen += [cell.unanswered] if cell.unanswered and "hardly answer" in cell.unanswered else []
+    assert seen or layer == "conv"
+
+
+@pytest.mark.parametrize(("dtype", "least"), [("float64", 18), ("float32", 18), ("bfloat16", 17), ("float16", 17)])
+def test_the_papers_cells_are_answered_in_every_type(dtype, least):
+    cells = cells_of(Setting(dtype=dtype, device="cpu"))
+    assert all(cell.agrees for cell in cells.values())
+    assert sum(cell.invariant is not None for cell in cells.values()) == 18
+    assert sum(cell.trained is not None for cell in cells.values()) >= least
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("eps", [1e-3, 1e-9])
+def test_what_fades_fades_as_predicted(eps, dtype):
+    cells = cells_of(replace(SMALL, eps=eps, dtype=dtype), ("batch", "layer", "divisive", "layer-weight"))
+    fading = [cell for cell in cells.values() if cell.fades]
+    assert len(fading) >= 8
+    assert all(cell.agrees for cell in cells.values())
+
+
+@pytest.mark.parametrize("wrong", [0.5, 1.2, 2.0])
+def test_a_gap_that_does_not_fade_as_predicted_disagrees(wrong, monkeypatch):
+    real = forward._gap
+    monkeypatch.setattr(forward, "_gap", lambda *outputs: wrong * real(*outputs))
+    cells = cells_of(replace(SMALL, eps=1e-3), ("batch",))
+    assert not any(cell.agrees for cell in cells.values() if cell.fades)
+
+
+def test_losses_that_do_not_fade_disagree(monkeypatch):
+    setting = replace(SMALL, eps=1e-1)
+    cells = cells_of(setting, ("batch",))
+    assert all(cell.agrees and cell.trained is False for cell in cells.values() if cell.fades)
+    monkeypatch.setattr(table, "loss_gaps", lambda losses: _without_twins(losses))
+    cells = cells_of(setting, ("batch",))
+    assert not cells["batch", "dataset-rescaling"].agrees
+
+
+def _without_twins(losses):
+    """Gaps as if every twin had the original's losses."""
+    from normviz.networks.problem import BASES, NETWORKS
+
+    same = [place if network.disturbed else 0 for place, network in enumerate(NETWORKS)]
+    shown = losses[:, same]
+    return np.abs(shown - shown[:, BASES]) / np.abs(losses[:, :1]).max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_field_that_is_constant_in_the_data_is_not_called_variant(seed):
+    field = Field.parse("own, full, own, own")
+    setting = Setting(layer="conv", steps=8, batch=8, seed=seed, device="cpu")
+    cells = measure([SCHEMES["custom"].with_fields(field, field)], setting)
+    cell = next(cell for cell in cells if cell.transformation == "dataset-recentering")
+    assert cell.predicted
+    assert cell.forward is not False
+    assert cell.trained is not False, cell
+    assert cell.agrees
+
+
+@settings(max_examples=30)
+@given(
+    st.sampled_from(["batch", "layer", "group", "rms"]),
+    st.floats(1e-10, 1.0),
+    st.sampled_from(["bfloat16", "float16"]),
+    st.floats(1e-3, 1e3),
+)
+def test_what_half_precision_breaks(key, eps, dtype, delta):
+    setting, change = replace(SMALL, dtype=dtype, eps=eps, delta=delta), TRANSFORMATIONS["dataset-rescaling"]
+    told = " ".join(broken(get_scheme(key), change, setting))
+    assert ("is 0 in float16" in told) == (dtype == "float16" and np.float16(eps) == 0)
+    assert "overflow" not in told
+    assert ("beyond 65,504" in told) <= (dtype == "float16" and delta > 10)
+    assert broken(get_scheme(key), change, replace(setting, dtype="float32")) == []
+
+
+def test_epsilon_that_vanishes_and_squares_that_overflow():
+    change = TRANSFORMATIONS["dataset-rescaling"]
+    (told,) = broken(SCHEMES["batch"], change, replace(SMALL, dtype="bfloat16", eps=1e-5))
+    assert told.startswith("ε = 10⁻⁵ vanishes in bfloat16")
+    assert torch.tensor(0.1).bfloat16() + torch.tensor(1e-5).bfloat16() == torch.tensor(0.1).bfloat16()
+    (told,) = broken(SCHEMES["batch"], change, replace(SMALL, dtype="float16", delta=1000.0))
+    assert "its square is beyond 65,504" in told
+
+
+def test_adam_takes_a_unit_for_zero_whose_whole_gradient_is_rounding():
+    setting = Setting(eps=1.3067982986499765e-08, optimizer="adam", steps=6, batch=3, width=16, seed=754, device="cpu")
+    assert cells_of(setting, ("batch",))["batch", "dataset-recentering"].trained
