@@ -248,7 +248,7 @@ class Field:
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
 
 
-@lru_cache(1024)
+@lru_cache(maxsize=1024)
 def _bounds(rule: Rule, n: int) -> np.ndarray:
     """`Rule.bounds`, which a page asks for hundreds of times."""
     i = np.arange(n)

@@ -80,7 +80,7 @@ def predict(
     return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 
-@lru_cache(1024)
+@lru_cache(maxsize=1024)
 def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
     """Why invariance would say nothing on this shape, in a sentence; None where it does say something.
 
@@ -97,7 +97,7 @@ def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64")
     return f"{reason}{f', but for ε = {eps:g}' if eps else ''}."
 
 
-@lru_cache(1024)
+@lru_cache(maxsize=1024)
 def only_signs(scheme: Scheme, shape: Shape) -> str | None:
     """Why x̂ is only a sign where ε is small beside E_B[v²], in a sentence without its full stop; None where it is more.
 

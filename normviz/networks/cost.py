@@ -4,6 +4,7 @@ A stack is trained in blocks, of which one at a time holds its tensors; paramete
 them are there all the time. The constants were measured on one machine (`benchmarks/bounds.py`).
 """
 
+from bisect import bisect_right
 from math import prod
 
 from normviz.data.digits import CLASSES
@@ -58,11 +59,12 @@ def block(setting: Setting) -> int:
 
 
 def rows(setting: Setting, networks: int) -> int:
-    """The most schemes that one training takes: one where not even its own networks fit a block.
+    """The most schemes that one training takes within its budget: one where not even its own networks fit a block.
 
     Nothing is saved then by training several together, and one that is done says more than many that are begun.
     """
-    return max(block(setting) // networks, 1)
+    most = max(block(setting) // networks, 1)
+    return max(bisect_right(range(1, most + 1), BUDGET, key=lambda count: memory(setting, count, networks)), 1)
 
 
 def memory(setting: Setting, schemes: int, networks: int) -> int:
@@ -75,6 +77,11 @@ def memory(setting: Setting, schemes: int, networks: int) -> int:
     together = min(block(setting), schemes * networks)
     data = 8 * setting.steps * (setting.batch + schemes * networks)
     return data + size * (stays + round(KEPT * together * (works + gradients)))
+
+
+def columns(setting: Setting, networks: int) -> int:
+    """The most networks of one scheme that one training holds within its budget, at least one."""
+    return max(bisect_right(range(1, networks + 1), BUDGET, key=lambda count: memory(setting, 1, count)), 1)
 
 
 def seconds(setting: Setting, schemes: int, networks: int) -> float:

@@ -36,7 +36,7 @@ def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str
     return [f"{text} {ADVICE}" for text in found]
 
 
-@lru_cache(256)
+@lru_cache(maxsize=256)
 def _sizes(scheme: Scheme, setting: Setting) -> tuple[float, float]:
     """The median of E_B[v²] and the largest |v|."""
     v, square, _ = centred_and_squares(scheme, setting)

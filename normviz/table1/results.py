@@ -3,7 +3,8 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import pairwise, product
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from normviz.networks.problem import NETWORKS, Failure
 from normviz.networks.setting import Setting
 from normviz.table1.forward import Forward, Measured, fading, first_layer
 from normviz.table1.training import Outcome, Training
+
+Part = TypeVar("Part")
 
 
 class Record(NamedTuple):
@@ -68,7 +71,7 @@ class Results:
         return self._record(_keys(scheme, setting)[network]).failure
 
     def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[Training]:
-        """What has to be trained: jobs for the schemes that lack the same networks, as many in one as `cost.rows`."""
+        """What has to be trained: jobs for the schemes that lack the same networks, as large as `cost` lets them be."""
         blocks: dict[tuple[int, ...], dict[Hashable, Scheme]] = {}
         for scheme in schemes:
             keys = _keys(scheme, setting)
@@ -77,9 +80,9 @@ class Results:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
         jobs = []
         for networks, rows in blocks.items():
-            lacking, most = list(rows.values()), cost.rows(setting, len(networks))
-            parts = (lacking[start : start + most] for start in range(0, len(lacking), most))
-            jobs += [Training.of(part, setting, networks) for part in parts]
+            high, wide = cost.rows(setting, len(networks)), cost.columns(setting, len(networks))
+            for some, part in product(_cut(list(rows.values()), high), _cut(networks, wide)):
+                jobs.append(Training.of(some, setting, part))
         return jobs
 
     def seconds(self, jobs: Sequence[Training]) -> float:
@@ -119,6 +122,13 @@ def _at_least_as_much(new: Measured, old: Measured) -> bool:
     return (new.fades is not None) or (old.fades is None and np.isnan(new.gaps).sum() <= np.isnan(old.gaps).sum())
 
 
+def _cut(whole: Sequence[Part], most: int) -> list[Sequence[Part]]:
+    """In parts of even length, of at most so many."""
+    parts = -(-len(whole) // most)
+    ends = [len(whole) * part // parts for part in range(parts + 1)]
+    return [whole[start:end] for start, end in pairwise(ends)]
+
+
 def _modelled(job: Training) -> float:
     return cost.seconds(job.setting, len(job.rows), len(job.networks))
 
@@ -127,7 +137,7 @@ def _without_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
     return setting if fading(scheme, setting) else replace(setting, eps=0.0)
 
 
-@lru_cache(4096)
+@lru_cache(maxsize=4096)
 def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
     """What a scheme computes on layers of these shapes, whatever its name."""
     on_activations, on_weights = scheme.on_activations, scheme.on_weights
