@@ -63,6 +63,12 @@ class Clock:
         self.now += training_panels.desk().lease + 0.1
 
 
+@pytest.fixture(autouse=True)
+def _usual_pace(monkeypatch):
+    """Trainings take as long as modelled, whatever tests before have held up: the page asks before long ones."""
+    monkeypatch.setattr(training_panels.results(), "pace", 1.0)
+
+
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
