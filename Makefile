@@ -2,7 +2,7 @@ PYTHON ?= python3
 PORT ?= 8501
 BIN := .venv/bin
 
-.PHONY: run test test-core test-thorough test-browser lint format bench
+.PHONY: run test test-core test-thorough test-browser lint format bench gpu
 
 run: .venv/run.stamp
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -36,6 +36,10 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/links.py
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/search.py
+
+# With the Python that is there, which needs a torch for the GPU: nothing is installed. GPU=--write keeps the table.
+gpu:
+	$(PYTHON) benchmarks/gpu.py $(GPU)
 
 .venv/run.stamp: requirements.txt
 	$(PYTHON) -m venv .venv

@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
+from uneven import uneven_array as uneven_array
 
 from normviz.core.fields import FULL, OWN, Field, Rule, divisors
 
@@ -34,16 +35,6 @@ def fields(shape):
 def shapes_with_fields(count):
     """A shape followed by that many fields that fit it."""
     return shapes.flatmap(lambda shape: st.tuples(st.just(shape), *[fields(shape)] * count))
-
-
-def uneven_array(shape, seed, dtype=np.float64):
-    """Seeded noise whose mean and scale differ along every axis."""
-    rng = np.random.default_rng(seed)
-    z = rng.standard_normal(shape)
-    for axis, n in enumerate(shape):
-        along = tuple(n if a == axis else 1 for a in range(len(shape)))
-        z = z * rng.uniform(0.5, 2, along) + rng.uniform(-1, 1, along)
-    return z.astype(dtype)
 
 
 def noise(seed: int, *shape: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 from threading import Event, Lock, RLock
+from traceback import clear_frames
 from typing import Any
 
 from normviz.jobs.executors import Control, perform
@@ -207,6 +208,7 @@ class Desk:
             if result is not None:
                 run.tell(run.share, result, last=True)
         except Exception as error:
+            _let_go(error)
             self._end(name, run, error)
         else:
             self._end(name, run, None)
@@ -223,3 +225,13 @@ class Desk:
             else:
                 ticket.done += 1
                 self._next(ticket)
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Empty the frames that an error and those before it came through.
+
+    A ticket keeps its error to show it, and would keep the job's tensors with it: of a GPU that was full, all of them.
+    """
+    while error is not None:
+        clear_frames(error.__traceback__)
+        error = error.__context__

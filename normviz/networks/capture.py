@@ -11,6 +11,7 @@ Advance = Callable[[int], Iterable[None]]
 """Trains one step, the one of this number, and writes down its losses; where it yields it may be left."""
 
 _CAPTURING = Lock()
+"""Two at once would share the one stream that torch has for captures."""
 
 
 def eager(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
@@ -48,15 +49,19 @@ def graph(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
     step, counter = counted(stack, data, losses)
     state = [*stack.state(), counter]
     before = [tensor.clone() for tensor in state]
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        step()  # libraries and the allocator set themselves up, which they must not do while a graph is captured
-    torch.cuda.current_stream().wait_stream(side)
-    captured = torch.cuda.CUDAGraph()
-    # Other sessions' threads may be at work; two captures at once would share the one stream that torch has for them.
-    with _CAPTURING, torch.cuda.graph(captured, capture_error_mode="thread_local"):
-        step()
+    with _CAPTURING:
+        captured = torch.cuda.CUDAGraph()
+        capturing = torch.cuda.graph(captured, capture_error_mode="thread_local")  # other threads may be at work
+        stream = capturing.capture_stream
+        assert stream is not None  # torch has one for all captures
+        # Libraries and the allocator set themselves up in a first step, which they must not do in what is captured; on
+        # that stream as well, since cuBLAS keeps memory for every stream that it has seen.
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            step()
+        torch.cuda.current_stream().wait_stream(stream)
+        with capturing:
+            step()
     for tensor, value in zip(state, before, strict=True):
         tensor.copy_(value)
 

@@ -7,6 +7,7 @@
 """
 
 from dataclasses import dataclass
+from threading import Lock
 
 import torch
 
@@ -54,6 +55,19 @@ class Average:
             along = matrix.mT if transposed else matrix
             x = x @ along.mT if axis == -1 else (along @ x.flatten(axis + 1)).view_as(x) if axis < -2 else along @ x
         return x
+
+
+_LOADING = Lock()
+
+
+def load_decompositions(device: torch.device) -> None:
+    """Let torch load its linear algebra for a device, in one thread at a time.
+
+    On CUDA it does so at the first call, and a thread that calls meanwhile gets an error (pytorch/pytorch#90613).
+    """
+    if device.type != "mps":  # which need not have it: `Spectral` decomposes on the CPU then
+        with _LOADING:
+            torch.linalg.eigh(torch.eye(1, device=device))
 
 
 @dataclass

@@ -15,7 +15,7 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES
-from normviz.networks.gradient import Average, General, Spectral
+from normviz.networks.gradient import Average, General, Spectral, load_decompositions
 from normviz.networks.optimizers import OPTIMIZERS
 from normviz.networks.setting import FIRST_BIAS, Setting
 
@@ -111,6 +111,7 @@ def _form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -
     if scheme is None or not scheme.fields:
         return None
     if scheme.spectral:
+        load_decompositions(like.device)
         return Spectral()
     fields = (scheme.summation, scheme.suppression)
     summation, suppression = (None if field is None else Average(field, shape, like) for field in fields)

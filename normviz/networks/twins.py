@@ -36,7 +36,7 @@ def training(
     device.
     """
     setting.check(schemes)
-    device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.storage)
+    device, dtype = _device(setting), getattr(torch, setting.storage)
     losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
     start = Start.of(make_problem(setting, networks), device, dtype)
     advances = []
@@ -111,7 +111,7 @@ def diagnosis(
         for place in map(tuple, wrong.nonzero().tolist()):
             found.setdefault((corner[0] + place[0], corner[1] + place[1]), Failure(step + 1, name))
 
-    device, dtype = torch.device(resolve_device(setting)), getattr(torch, setting.storage)
+    device, dtype = _device(setting), getattr(torch, setting.storage)
     start = Start.of(make_problem(setting, networks), device, dtype)
     for rows, columns in _blocks(schemes, len(networks), setting, device):
         data, stack = start.part(columns).stacked(schemes[rows], setting)
@@ -144,6 +144,17 @@ def resolve_device(setting: Setting) -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if setting.storage == "float32" and torch.backends.mps.is_available() else "cpu"
+
+
+def _device(setting: Setting) -> torch.device:
+    """The setting's device, where products of float32 are what they say.
+
+    NVIDIA's containers ask torch to round their factors to ten bits (TF32), with which no two networks are twins.
+    """
+    device = torch.device(resolve_device(setting))
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("highest")
+    return device
 
 
 def prepare(

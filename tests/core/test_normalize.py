@@ -156,18 +156,6 @@ def test_a_stack_with_any_fields_equals_the_loop(drawn, seed):
     assert agree(normalize(torch.tensor(stack), scheme).y, alone, 1e-12)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-@EVERY
-@DTYPES
-def test_a_gpu_computes_what_the_cpu_does(key, dtype):
-    x = torch.tensor(uneven_array((2, *SHAPE), 8), dtype=dtype)
-    for there, here in zip(normalize(x.cuda(), SCHEMES[key]), normalize(x, SCHEMES[key]), strict=True):
-        assert (there is None) == (here is None)
-        if there is not None:
-            assert there.device.type == "cuda"
-            assert agree(there.cpu(), here, tolerance(dtype))
-
-
 # --- gradients --------------------------------------------------------------------------------------------------
 
 

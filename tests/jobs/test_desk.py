@@ -2,6 +2,9 @@
 
 import time
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import ClassVar
+from weakref import ref
 
 import pytest
 from work import Count, Endless, Fails
@@ -9,6 +12,7 @@ from work import Count, Endless, Fails
 from normviz.jobs import executors
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
+from normviz.jobs.spec import Step
 
 SOON = 5.0  # seconds that a test waits at most for what should come at once
 
@@ -248,6 +252,44 @@ def test_an_error_is_kept_to_be_shown_and_ends_the_ticket(slow, later):
     assert other.over
     assert str(ticket.error) == str(other.error) == "no such device"
     assert later.waiting == []
+
+
+class Tensor:
+    """Stands for what takes memory."""
+
+
+@dataclass(frozen=True)
+class Overflows:
+    """Fails with all that it has at hand, and once more while that is put away, as a capture does on a full GPU."""
+
+    kind: ClassVar[str] = "overflows"
+    version: ClassVar[int] = 1
+
+    def steps(self):
+        tensor = Tensor()
+        yield Step(0.5, lambda: None)
+        HELD.append(ref(tensor))
+        try:
+            self.allocate(tensor)
+        finally:
+            raise RuntimeError("the capture failed as well")
+
+    def allocate(self, tensor):
+        other = Tensor()
+        HELD.append(ref(other))
+        raise MemoryError("the GPU is full")
+
+
+HELD = []
+
+
+def test_an_error_that_is_kept_keeps_nothing_of_what_the_job_held():
+    HELD.clear()
+    with threads(1) as pool:
+        ticket = Desk(pool).submit([Overflows()], Kept())
+        ended(ticket)
+    assert str(ticket.error) == "the capture failed as well"
+    assert [tensor() for tensor in HELD] == [None, None]
 
 
 def test_an_error_in_keeping_is_kept_as_well(slow, later):

@@ -1,10 +1,9 @@
 """The stack's hand-written derivatives against autograd through the kernel, and against modules trained one by one."""
 
-from unittest.mock import MagicMock
-
 import numpy as np
 import pytest
 import torch
+from emulation import emulate_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -123,20 +122,11 @@ def test_adam_is_torchs_up_to_epsilon():
     assert np.allclose(losses, train([scheme], setting).losses[:, 0, 0], rtol=1e-6)
 
 
-# --- on a GPU -----------------------------------------------------------------------------------------------------
+# --- for a GPU ----------------------------------------------------------------------------------------------------
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 MIXED = [get_scheme(key, groups=2) for key in (*list(SCHEMES)[::2], *list(SCHEMES)[1::2])]
 """Every scheme, those that compute the same on a dense layer apart from each other."""
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
-@pytest.mark.parametrize("layer", ["dense", "conv"])
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_gpu_trains_the_same(optimizer, layer):
-    made = (Setting(layer=layer, steps=20, optimizer=optimizer, device=device) for device in ("cpu", "cuda"))
-    host, device = (train(MIXED, setting).losses for setting in made)
-    assert np.allclose(host, device, rtol=1e-8)
 
 
 class OnTheDevice(TorchDispatchMode):
@@ -183,10 +173,7 @@ def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
     """On the CPU, where capturing runs the step, and a replay is the step run again."""
     setting = Setting(steps=8, optimizer=optimizer)
     eager = train(MIXED, setting).losses
-    for name in ("Stream", "current_stream", "stream", "CUDAGraph", "graph"):
-        monkeypatch.setattr(torch.cuda, name, MagicMock())
-    monkeypatch.setattr(capture, "replay", lambda captured, step, number: step())
-    monkeypatch.setattr(twins, "eager", capture.graph)
+    emulate_graphs(monkeypatch)
     assert np.array_equal(train(MIXED, setting).losses, eager)
 
 

@@ -1,0 +1,209 @@
+"""Those who train the networks of Table 1: the engine, separate modules as one would write them, and `torch.func`.
+
+Every one of them trains the same seven networks of every scheme (the original and its six twins) from the same numbers
+on the same mini-batches, and has to reach the same losses.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import paths  # noqa: F401  (normviz)
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, stack_module_state, vmap
+from torch.nn.utils.parametrizations import weight_norm
+from torch.nn.utils.parametrize import register_parametrization
+
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.networks.problem import NETWORKS, Problem, make_problem
+from normviz.networks.setting import Setting
+from normviz.networks.stack import FIRST_BIAS
+from normviz.networks.twins import train
+
+TWINS = [at for at, network in enumerate(NETWORKS) if network.follows and not network.disturbed]
+"""The original and its six twins. The engine can train more (at an equal rate, disturbed); here nobody does."""
+
+PAPER = ("batch", "weight", "layer")
+ALL = (*PAPER, *(key for key in SCHEMES if key not in (*PAPER, "custom")))
+EPS, RATE = 1e-5, 0.02
+"""As in torch.nn; and a rate at which every training is stable. At 0.1 divisive normalization of a dense layer makes
+other losses of rounding errors, so that nothing could be compared. Neither changes the work."""
+
+AGREE = 1e-6
+"""How far losses may be from the engine's, relative; measured: 1e-12."""
+
+Trainer = Callable[[Sequence[Scheme], Setting], np.ndarray]
+"""From the setting to the losses, (steps, schemes, networks); data and networks are made anew every time."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is trained: 7 networks a scheme, of one normalized layer."""
+
+    layer: str = "dense"
+    schemes: tuple[str, ...] = PAPER
+    width: int = 32
+    batch: int = 32
+
+
+class Affine(nn.Module):
+    """γ x + β by channel, for what torch.nn normalizes without."""
+
+    def __init__(self, width: int, axes: int) -> None:
+        super().__init__()
+        self.weight, self.bias = (nn.Parameter(torch.empty(width, *[1] * axes)) for _ in range(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """A channels-first tensor."""
+        return x * self.weight + self.bias
+
+
+class Kernel(nn.Module):
+    """What torch.nn lacks: normviz's own function with autograd, on channels-first tensors."""
+
+    def __init__(self, scheme: Scheme, eps: float, axes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.scheme, self.eps, self.axes = scheme, eps, axes
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The tensor normalized, in its own layout; `axes` brings it to that of the fields."""
+        full = (x if x.ndim == 4 else x[..., None, None]).permute(self.axes)
+        out = normalize(full, self.scheme, self.eps).xhat
+        return out.permute(*np.argsort(self.axes).tolist()).reshape(x.shape)
+
+
+def build(scheme: Scheme, setting: Setting, problem: Problem, network: int) -> nn.Sequential:
+    """One network as a user would write it, at its first numbers."""
+    width, conv = setting.width, setting.layer == "conv"
+    first = nn.Conv2d(1, width, setting.kernel, bias=False) if conv else nn.Linear(64, width, bias=False)
+    last = nn.Linear(len(problem.classifier), 10)
+    norm = _norm(scheme, setting)
+    net = nn.Sequential(first, norm, nn.ReLU(), nn.Flatten(), last).double()
+    first.weight.data = torch.tensor(problem.weights[0][network]).permute(3, 2, 0, 1).reshape(first.weight.shape)
+    by_channel = torch.tensor(problem.classifier).view(*setting.shapes[0][1:], -1)
+    last.weight.data = by_channel.permute(3, 2, 0, 1).reshape(last.weight.shape)
+    last.bias.data.zero_()
+    if scheme.key == "weight":
+        first.bias = nn.Parameter(torch.full((width,), FIRST_BIAS, dtype=torch.float64))
+        weight_norm(first).parametrizations.weight.original0.data.fill_(1.0)
+    elif scheme.on_weights is not None:
+        register_parametrization(first, "weight", Kernel(scheme.on_weights, 0.0, (2, 3, 1, 0)))
+    for name, parameter in norm.named_parameters():
+        parameter.data.fill_(1.0 if name.endswith("weight") else FIRST_BIAS)
+    return net.to(setting.device)
+
+
+def _norm(scheme: Scheme, setting: Setting) -> nn.Module:
+    """torch.nn's layer for the summed inputs, or the kernel; γ and β are by channel everywhere."""
+    width, conv, eps = setting.width, setting.layer == "conv", setting.eps
+    affine = Affine(width, 2 if conv else 0)
+    match scheme.key:
+        case "weight":  # γ and β are weight_norm's own
+            return nn.Identity()
+        case "batch":
+            return (nn.BatchNorm2d if conv else nn.BatchNorm1d)(width, eps, track_running_stats=False)
+        case "layer" | "layer-weight":
+            return nn.GroupNorm(1, width, eps) if conv else nn.LayerNorm(width, eps)
+        case "group":
+            return nn.GroupNorm(scheme.parameters["groups"], width, eps)
+        case "layer-channels" if not conv:
+            return nn.LayerNorm(width, eps)
+        case "rms" if not conv:
+            return nn.Sequential(nn.RMSNorm(width, eps, elementwise_affine=False), affine)
+        case "instance" | "layer-spatial" if conv:
+            return nn.InstanceNorm2d(width, eps, affine=True)
+    if scheme.on_activations is None or not scheme.fields:
+        return affine
+    return nn.Sequential(Kernel(scheme, eps, (0, 2, 3, 1)), affine)
+
+
+class Batches:
+    """The mini-batches of a problem as images or vectors, by network."""
+
+    def __init__(self, problem: Problem, setting: Setting) -> None:
+        arrays = (problem.inputs, problem.factor, problem.shift, problem.labels, problem.order)
+        inputs, factor, shift, self.labels, self.order = (torch.tensor(a, device=setting.device) for a in arrays)
+        if setting.layer == "conv":  # from the patches back to the images
+            patches, shift = inputs.mT.contiguous(), shift[..., :1]
+            images, copies = (nn.functional.fold(p, 8, setting.kernel) for p in (patches, torch.ones_like(patches)))
+            self.inputs = images / copies
+        else:
+            self.inputs = inputs.flatten(1)
+        axes = [1] * (self.inputs.ndim - 2)
+        self.factor, self.shift = factor.reshape(*factor.shape[:2], 1, *axes), shift.reshape(len(shift), 1, -1, *axes)
+
+    def __call__(self, step: int, network: int | slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """Inputs of one network or of all, and labels."""
+        chosen = self.order[step]
+        return torch.addcmul(self.shift[network], self.inputs[chosen], self.factor[network]), self.labels[chosen]
+
+
+def rate_of(name: str, parameter: Tensor, rates: np.ndarray, setting: Setting) -> Tensor:
+    """The learning rate of a parameter: that of the normalized weights is the twin's, by unit."""
+    if not name.startswith("0.") or name.endswith(("bias", "original0")):
+        return torch.tensor(setting.rate, dtype=torch.float64, device=setting.device)
+    by_unit = torch.tensor(rates, device=setting.device).flatten(-4)
+    return by_unit.view(*by_unit.shape, *[1] * (parameter.ndim - by_unit.ndim))
+
+
+def engine(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+    """This project's: all networks of all schemes as one stack, with derivatives by hand."""
+    return train(schemes, setting, networks=TWINS).losses
+
+
+def loops(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+    """One nn.Module after the other, each with its own torch.optim.SGD."""
+    problem = make_problem(setting, TWINS)
+    batches, losses = Batches(problem, setting), []
+    for scheme in schemes:
+        for network in range(len(TWINS)):
+            net, groups = build(scheme, setting, problem, network), []
+            for name, parameter in net.named_parameters():
+                rate = rate_of(name, parameter, problem.rates[0][network], setting)
+                uniform = bool((rate == rate.max()).all())
+                groups.append({"params": [parameter], "lr": float(rate.max() if uniform else setting.rate)})
+                if not uniform:  # no optimizer has a rate by unit; a factor on the gradient is the same for SGD
+                    parameter.register_hook(lambda g, factor=rate / setting.rate: g * factor)
+            optimizer, of_net = torch.optim.SGD(groups), []
+            for step in range(setting.steps):
+                x, labels = batches(step, network)
+                loss = nn.functional.cross_entropy(net(x), labels)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                of_net.append(loss.detach())
+            losses.append(torch.stack(of_net))
+    return torch.stack(losses, -1).unflatten(-1, (-1, len(TWINS))).cpu().numpy()
+
+
+def func(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+    """`vmap` of `grad` of the same module over the stacked networks, a stack per scheme."""
+    problem = make_problem(setting, TWINS)
+    batches, losses = Batches(problem, setting), []
+    for scheme in schemes:
+        nets = [build(scheme, setting, problem, network) for network in range(len(TWINS))]
+        parameters = {name: p.detach() for name, p in stack_module_state(nets)[0].items()}
+        rates = {name: rate_of(name, p, problem.rates[0], setting) for name, p in parameters.items()}
+
+        def loss(parameters: dict[str, Tensor], x: Tensor, labels: Tensor, net: nn.Module = nets[0]) -> Tensor:
+            return nn.functional.cross_entropy(functional_call(net, parameters, (x,)), labels)
+
+        derive, of_scheme = vmap(grad_and_value(loss), in_dims=(0, 0, None)), []
+        for step in range(setting.steps):
+            gradients, value = derive(parameters, *batches(step))
+            for name, parameter in parameters.items():
+                parameter.addcmul_(rates[name], gradients[name], value=-1)
+            of_scheme.append(value)
+        losses.append(torch.stack(of_scheme))
+    return torch.stack(losses, 1).cpu().numpy()
+
+
+CONTENDERS: dict[str, Trainer] = {"engine": engine, "modules": loops, "torch.func": func}
+
+
+def set_up(case: Case, device: str, steps: int) -> tuple[list[Scheme], Setting]:
+    """The schemes and the setting of a case."""
+    sizes = {"steps": steps, "batch": case.batch, "width": case.width}
+    return [get_scheme(key) for key in case.schemes], Setting(case.layer, eps=EPS, rate=RATE, device=device, **sizes)

@@ -1,0 +1,116 @@
+"""A captured step does what the step does, beside others, in threads, broken off, and leaves no memory behind."""
+
+import gc
+from concurrent.futures import wait
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tolerated import allowed, gap
+
+from normviz.core.schemes import SCHEMES
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
+from normviz.networks import twins
+from normviz.networks.setting import Setting
+from normviz.networks.stack import Stack
+from normviz.networks.twins import train, training
+from normviz.table1.training import Training
+
+WITHOUT = [scheme for scheme in SCHEMES.values() if not Stack.waits(scheme)]
+BETWEEN = [SCHEMES[key] for key in ("batch", "spectral", "layer", "rms", "spectral", "weight")]
+"""Captured blocks with steps between that cannot be captured."""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+def test_a_captured_step_is_the_step(optimizer, layer, dtype, device, uncaptured):
+    setting = Setting(layer=layer, steps=8, batch=8, width=6, eps=1e-2, rate=0.01, optimizer=optimizer, dtype=dtype)
+    setting = replace(setting, device=device)
+    captured = train(WITHOUT, setting).losses
+    assert np.array_equal(train(WITHOUT, setting).losses, captured)  # the same graph twice: to the last bit
+    uncaptured()
+    assert gap(captured, train(WITHOUT, setting).losses) <= allowed(setting)
+
+
+def test_the_first_step_starts_from_the_first_numbers(device):
+    one, many = (train(WITHOUT, Setting(steps=steps, device=device, optimizer="adam")).losses for steps in (2, 5))
+    assert np.array_equal(one, many[:2])
+
+
+def test_blocks_that_are_captured_go_beside_those_that_are_not(device):
+    setting = Setting(steps=6, batch=8, width=8, eps=1e-2, device=device)
+    if device == "cuda":
+        assert len(list(twins._blocks(BETWEEN, 2, setting, torch.device(device)))) == 5
+    together = train(BETWEEN, setting).losses
+    for row, scheme in enumerate(BETWEEN):
+        assert gap(together[:, [row]], train([scheme], setting).losses) <= allowed(setting), scheme.key
+
+
+def test_what_is_read_on_the_way_is_what_it_stays(device):
+    setting = Setting(steps=30, device=device)
+    seen = [losses.cpu().numpy() for losses in training(BETWEEN, setting)]
+    assert [len(losses) for losses in seen] == list(range(1, 31))
+    assert all(np.array_equal(losses, seen[-1][: len(losses)]) for losses in seen)
+    assert np.isfinite(seen[-1]).all()
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_a_desks_threads_train_at_once(workers, device):
+    """The decompositions of spectral norm, captures, replays, and what a page reads meanwhile, in several threads."""
+    settings = [Setting(steps=30, batch=8, width=8, seed=seed, eps=1e-2, device=device) for seed in range(8)]
+    jobs, kept = [Training.of(BETWEEN, setting, (0, 1, 2)) for setting in settings], {}
+    with threads(workers) as pool:
+        desk = Desk(pool, lease=120.0)
+        tickets = [desk.submit([job], lambda job, outcome: kept.update({job: outcome})) for job in jobs]
+        assert all(ticket.wait(120.0) for ticket in tickets)
+    assert [ticket.error for ticket in tickets] == [None] * 8
+    for job, setting in zip(jobs, settings, strict=True):
+        assert gap(kept[job].losses, train(BETWEEN, setting, (0, 1, 2)).losses) <= allowed(setting)
+
+
+def test_a_training_that_is_broken_off_spoils_no_other(device):
+    setting = Setting(steps=30, device=device)
+    whole = train(WITHOUT, setting).losses
+    for steps in (1, 7):
+        with closing(training(WITHOUT, setting)) as run:
+            for _ in range(steps):
+                next(run)
+    assert np.array_equal(train(WITHOUT, setting).losses, whole)
+
+
+def test_memory_comes_back_after_a_job(device):
+    if device != "cuda":
+        pytest.skip("of the GPU's memory")
+
+    def held():
+        gc.collect()
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        return torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
+
+    setting, found = Setting(layer="conv", width=32, steps=3, device=device), []
+    for _ in range(6):
+        train(list(SCHEMES.values()), setting)
+        found.append(held())
+    allocated, reserved = zip(*found, strict=True)
+    assert len(set(allocated[1:])) == 1  # the first one leaves what libraries keep for good
+    assert allocated[-1] < 2**28
+    assert reserved[-1] < 2**29
+
+
+def test_threads_that_captured_leave_no_memory_either(device):
+    if device != "cuda":
+        pytest.skip("of the GPU's memory")
+    found = []
+    with threads(2) as pool:
+        for _ in range(4):
+            job = Setting(steps=3, device=device)
+            wait([pool.submit(train, WITHOUT, replace(job, seed=seed)) for seed in range(8)])
+            gc.collect()
+            torch.cuda.synchronize()
+            found.append(torch.cuda.memory_allocated())
+    assert found[3] == found[1]

@@ -1,0 +1,63 @@
+"""Training on a GPU comes to the losses that it comes to on the CPU; so do verdicts, and what is said of failures."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tolerated import allowed, gap
+
+from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.jobs.spec import finish
+from normviz.networks import twins
+from normviz.networks.setting import DTYPES, Setting
+from normviz.networks.twins import resolve_device, train
+from normviz.table1.table import measure
+from normviz.table1.training import Training
+
+EVERY = [get_scheme(key, groups=2) for key in (*list(SCHEMES)[::2], *list(SCHEMES)[1::2])]
+"""Every scheme, those that compute the same on a dense layer apart from each other, and spectral norm in between."""
+
+SHORT = Setting(steps=4, batch=8, width=6, eps=1e-2)
+"""Rounding has no time to grow."""
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_losses(dtype, layer, optimizer, depth, device):
+    setting = replace(SHORT, layer=layer, dtype=dtype, optimizer=optimizer, rate=0.01, depth=depth)
+    here, there = (train(EVERY, replace(setting, device=name)) for name in ("cpu", device))
+    assert there.losses.shape == (4, len(EVERY), len(twins.NETWORKS))
+    assert np.isfinite(here.losses).all()
+    assert gap(there.losses, here.losses) <= allowed(setting)
+
+
+def test_the_device_is_named(device):
+    assert train([SCHEMES["batch"]], replace(SHORT, device=device)).device == twins.device_words(torch.device(device))
+
+
+def test_auto_chooses_it(device):
+    assert [resolve_device(replace(SHORT, device="auto", dtype=dtype)) for dtype in DTYPES] == [device] * len(DTYPES)
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_the_verdicts_of_the_papers_schemes(layer, device):
+    schemes = [SCHEMES[key] for key in ("batch", "weight", "layer")]
+    here, there = (measure(schemes, Setting(layer=layer, device=name)) for name in ("cpu", device))
+    for ours, theirs in zip(there, here, strict=True):
+        assert ours.agrees
+        assert ours.trained == theirs.trained or None in (ours.trained, theirs.trained)
+    told = {(cell.scheme, cell.transformation): cell.trained for cell in there}
+    assert told["batch", "dataset-rescaling"] is True
+    assert told["layer", "weight-vector-rescaling"] is False
+
+
+def test_what_is_not_finite_is_explained_alike(device):
+    setting = Setting(rate=1e6, steps=20, delta=1000.0)
+    jobs = (Training.of(EVERY, replace(setting, device=name), [0, 3]) for name in ("cpu", device))
+    here, there = (finish(job).failures for job in jobs)
+    plain = [place for place in here if EVERY[place[0]].key == "none"]  # without any scheme nothing holds numbers back
+    assert len(plain) == 2
+    assert [there[place] for place in plain] == [here[place] for place in plain]
