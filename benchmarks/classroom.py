@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Coroutine, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 import paths
 from browsing import served
 from visitors import PAGES, Visit, Visitor, visit, visitor
+from watched import Server
 
 EVERY = 3.0
 """Seconds from one change of a student to the next."""
@@ -41,19 +41,21 @@ async def trainer(url: str, seeds: Random) -> None:
                 await one.stay(1.0)
 
 
-async def used(url: str, page: str, students: int, seconds: float) -> tuple[list[Visit], float]:
-    """The answers to a class that uses a page; and the memory, in MB, that a session has taken."""
-    before = memory()
+async def used(url: str, page: str, students: int, seconds: float) -> tuple[list[Visit], float, float]:
+    """The answers to a class that uses a page; the server's time, in ms a change, and its memory, in MB a session."""
+    server = Server(url)
+    before = server.held()
     async with AsyncExitStack() as stack:
         ones = [await stack.enter_async_context(visitor(url, page)) for _ in range(students)]
         for one in ones:
             await one.ask()
+        start = server.worked()
         found = await asyncio.gather(*(student(one, seconds, Random(k)) for k, one in enumerate(ones)))
-        taken = (memory() - before) / students
-    return [one for each in found for one in each], taken
+        visits = [one for each in found for one in each]
+        return visits, 1000 * (server.worked() - start) / len(visits), (server.held() - before) / students / 2**20
 
 
-async def beside(url: str, job: bool, work: Coroutine) -> object:
+async def beside(url: str, job: bool, work: Coroutine) -> tuple[list[Visit], float, float]:
     """Do some work, and have something trained all the while where there is to be a job."""
     other = asyncio.create_task(trainer(url, Random(0))) if job else None
     try:
@@ -63,22 +65,15 @@ async def beside(url: str, job: bool, work: Coroutine) -> object:
             other.cancel()
 
 
-def memory() -> float:
-    """What this process's child, the server, holds in memory, in MB."""
-    [child] = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    status = dict(line.split(":", 1) for line in Path(f"/proc/{child}/status").read_text().splitlines())
-    return int(status["VmRSS"].split()[0]) / 1024
-
-
 def row(page: str, args: argparse.Namespace) -> list[str]:
     """One page, on a server of its own that is warm: a row of the table."""
     cells, alone = [f"/{page}"], 1.0
     with served(str(args.folder / "app.py")) as url:
         asyncio.run(visit(url, page))
         asyncio.run(visit(url, page))
-        taken = 0.0
+        work = taken = 0.0
         for students in args.students:
-            visits, taken = asyncio.run(beside(url, args.job, used(url, page, students, args.seconds)))
+            visits, work, taken = asyncio.run(beside(url, args.job, used(url, page, students, args.seconds)))
             wrong = [error for one in visits for error in one.errors]
             if wrong:
                 print(f"/{page}, {students} students: {len(wrong)} errors, such as {wrong[0]}", file=sys.stderr)
@@ -90,7 +85,7 @@ def row(page: str, args: argparse.Namespace) -> list[str]:
             return await asyncio.gather(*(visit(url, page) for _ in range(args.at_once)))
 
         once = [one.seconds for one in asyncio.run(opened())]
-        cells += [f"{np.median(once):.1f}", f"{max(once):.1f}", f"{max(taken, 0):.1f}"]
+        cells += [f"{np.median(once):.1f}", f"{max(once):.1f}", f"{work:.0f}", f"{max(taken, 0):.1f}"]
     return cells
 
 
@@ -112,7 +107,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         who = f"{students} student{'s' * (students > 1)}"
         head += [f"{who}: median, ms", f"{who}: p95, ms"]
         head += [f"{who}: p95 / median of {args.students[0]}"] * (students != args.students[0])
-    head += [f"{args.at_once} at once: median, s", f"{args.at_once} at once: slowest, s", "memory a session, MB"]
+    head += [f"{args.at_once} at once: median, s", f"{args.at_once} at once: slowest, s"]
+    head += ["processor a change, ms", "memory a session, MB"]
     print(f"**{'With' if args.job else 'Without'} a training**\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for page in args.pages:
         print(f"| {' | '.join(row(page, args))} |", flush=True)
