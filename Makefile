@@ -36,6 +36,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/links.py
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/classroom.py
 
 # With the Python that is there, which needs a torch for the GPU: nothing is installed. GPU=--write keeps the table.
 gpu:

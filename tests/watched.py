@@ -17,19 +17,27 @@ class Server:
 
     def peak(self):
         """The most bytes that it has held."""
-        lines = (self.folder / "status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+        return self._said("VmHWM")
+
+    def held(self):
+        """The bytes that it holds."""
+        return self._said("VmRSS")
 
     def busy(self, seconds=1.0):
         """Whether it computes, as far as a busy machine lets it."""
-        before = self._worked()
+        before = self.worked()
         time.sleep(seconds)
-        return self._worked() - before > seconds / 20
+        return self.worked() - before > seconds / 20
 
-    def _worked(self):
+    def worked(self):
+        """The seconds of the processor that it has taken."""
         return sum(map(int, (self.folder / "stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf(
             "SC_CLK_TCK"
         )
+
+    def _said(self, name):
+        lines = (self.folder / "status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
 def readable(path):

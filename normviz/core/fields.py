@@ -125,10 +125,16 @@ class Rule:
 
     def canonical(self, n: int) -> "Rule":
         """The simplest rule with the same effect on an axis of length n; on an axis of length 1 that is `full`."""
-        lo, hi = self.bounds(n).T
-        if np.all(hi - lo == n):
-            return FULL
-        return OWN if np.all(hi - lo == 1) else self
+        return _canonical(self, n)
+
+
+@lru_cache(maxsize=4096)
+def _canonical(rule: Rule, n: int) -> Rule:
+    """Of a rule on an axis of length n; a page asks a hundred times in a run, of few rules and lengths."""
+    lo, hi = rule.bounds(n).T
+    if np.all(hi - lo == n):
+        return FULL
+    return OWN if np.all(hi - lo == 1) else rule
 
 
 OWN, FULL = Rule("own"), Rule("full")

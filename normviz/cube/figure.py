@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 
 import numpy as np
-import plotly.graph_objects as go
 
 from normviz.core.fields import Box, Field, Shape
 from normviz.cube.layout import Layout, grid_lines, pitch, repeated, surface
+from normviz.ui.chart import Figure
 from normviz.ui.palette import HUES, NOT_FINITE, THEMES, Theme
 
 FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
@@ -57,7 +57,7 @@ def cube_figure(
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     block_name: str = "example",
     copies: Sequence[str] = (),
-) -> go.Figure:
+) -> Figure:
     """The figure of a tensor of this shape, once or several times in a row.
 
     Args:
@@ -85,13 +85,13 @@ def cube_figure(
     traces = [
         _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
         _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
-        go.Mesh3d(name="field", color=colours.field, **_EMPTY_MESH),
-        go.Scatter3d(name="edges", line={"color": colours.ink, "width": 7}, **_EMPTY_LINES),
-        go.Scatter3d(name="summation", line={"color": colours.ink, "width": 4, "dash": "dash"}, **_EMPTY_LINES),
-        go.Mesh3d(name="element", color=colours.element, **_EMPTY_MESH),
+        _EMPTY_MESH | {"name": "field", "color": colours.field},
+        _EMPTY_LINES | {"name": "edges", "line": {"color": colours.ink, "width": 7}},
+        _EMPTY_LINES | {"name": "summation", "line": {"color": colours.ink, "width": 4, "dash": "dash"}},
+        _EMPTY_MESH | {"name": "element", "color": colours.element},
         _block_names(layout, colours, named, name_at),
     ]
-    return go.Figure(traces, _frame(layout, shape, titles, colours, name_at if named else 0.0, bool(copies)))
+    return Figure(traces, _frame(layout, shape, titles, colours, name_at if named else 0.0, bool(copies)))
 
 
 def hover_data(
@@ -162,18 +162,37 @@ def cells_in(layout: Layout, box: Box) -> set[tuple[float, float, float]]:
     return set(map(tuple, positions.reshape(-1, 3).tolist()))
 
 
-_EMPTY_MESH = {"x": [], "y": [], "z": [], "i": [], "j": [], "k": [], "hoverinfo": "skip", "flatshading": True}
+_EMPTY_MESH = {
+    "type": "mesh3d",
+    "x": [],
+    "y": [],
+    "z": [],
+    "i": [],
+    "j": [],
+    "k": [],
+    "hoverinfo": "skip",
+    "flatshading": True,
+}
 _EMPTY_MESH |= {"lighting": {"ambient": 0.75, "diffuse": 0.4, "specular": 0.05}}
-_EMPTY_LINES = {"x": [], "y": [], "z": [], "mode": "lines", "hoverinfo": "skip", "showlegend": False}
+_EMPTY_LINES = {
+    "type": "scatter3d",
+    "x": [],
+    "y": [],
+    "z": [],
+    "mode": "lines",
+    "hoverinfo": "skip",
+    "showlegend": False,
+}
 
 
-def _cells(corners: np.ndarray, levels: np.ndarray, legend: dict, colours: Theme) -> go.Mesh3d:
+def _cells(corners: np.ndarray, levels: np.ndarray, legend: dict, colours: Theme) -> dict:
     """Two triangles a face. Corners are not shared: each keeps the flat colour, and tells which cell it belongs to."""
     x, y, z = _compact(corners.reshape(-1, 3).T)
     first = np.arange(len(corners)) * 4
     i, j, k = _compact(np.stack([first + a, first + b], axis=1).ravel() for a, b in ((0, 0), (1, 2), (2, 3)))
     scale, bar = _scale(legend, colours)
-    return go.Mesh3d(
+    return dict(
+        type="mesh3d",
         name="cells",
         **{"x": x, "y": y, "z": z, "i": i, "j": j, "k": k},
         intensity=np.repeat(levels, 4),
@@ -211,10 +230,19 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
     return scale, bar | {"tickvals": levels, "ticktext": names, "ticklabelposition": "outside left"}
 
 
-def _grid(lines: np.ndarray, colours: Theme) -> go.Scatter3d:
+def _grid(lines: np.ndarray, colours: Theme) -> dict:
     x, y, z = _polyline(lines)
     line = {"color": colours.grid, "width": 1.5}
-    return go.Scatter3d(name="grid", x=x, y=y, z=z, mode="lines", line=line, hoverinfo="skip")
+    return {
+        "type": "scatter3d",
+        "name": "grid",
+        "x": x,
+        "y": y,
+        "z": z,
+        "mode": "lines",
+        "line": line,
+        "hoverinfo": "skip",
+    }
 
 
 def _polyline(lines: np.ndarray) -> np.ndarray:
@@ -223,7 +251,7 @@ def _polyline(lines: np.ndarray) -> np.ndarray:
     return np.concatenate([lines, gaps], axis=1).reshape(-1, 3).T.astype(np.float32)
 
 
-def _block_names(layout: Layout, colours: Theme, names: Sequence[str], height: float) -> go.Scatter3d:
+def _block_names(layout: Layout, colours: Theme, names: Sequence[str], height: float) -> dict:
     """What each block is, at this height, where blocks have names."""
     text = names if len(names) <= OUTLINED_UP_TO else []
     named = layout.origins[:: len(layout.origins) // len(text)] if text else np.empty((0, 3))
@@ -231,10 +259,10 @@ def _block_names(layout: Layout, colours: Theme, names: Sequence[str], height: f
     below = height > 0
     font = {"size": 17 if below else 15, "color": colours.ink}
     at = {"x": x, "y": y, "z": z, "text": text, "textposition": "bottom center" if below else "middle center"}
-    return go.Scatter3d(name="blocks", mode="text", textfont=font, hoverinfo="skip", **at)
+    return dict(type="scatter3d", name="blocks", mode="text", textfont=font, hoverinfo="skip", **at)
 
 
-def _frame(layout: Layout, shape: Shape, titles: Sequence[str], colours: Theme, name_at: float, row: bool) -> go.Layout:
+def _frame(layout: Layout, shape: Shape, titles: Sequence[str], colours: Theme, name_at: float, row: bool) -> dict:
     extent = layout.extent
     eye, ratio = (ROW_EYE, ROW_RATIO) if row else (EYE, FRAME_RATIO)
 
@@ -259,18 +287,18 @@ def _frame(layout: Layout, shape: Shape, titles: Sequence[str], colours: Theme, 
             "showspikes": False,
         }
 
-    return go.Layout(
-        margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        paper_bgcolor="rgba(0,0,0,0)",
-        showlegend=False,
-        scene={
+    return {
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": False,
+        "scene": {
             **{f"{d}axis": axis(i, titles[i]) for i, d in enumerate("xyz")},
             "aspectmode": "manual",
             "aspectratio": dict(zip("xyz", _proportions(extent, eye, ratio).tolist(), strict=True)),
             "camera": {"eye": dict(zip("xyz", eye, strict=True)), "projection": {"type": "orthographic"}},
             "dragmode": "turntable",
         },
-    )
+    }
 
 
 def _proportions(extent: np.ndarray, eye: tuple[float, float, float], ratio: float) -> np.ndarray:

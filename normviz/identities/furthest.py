@@ -24,7 +24,7 @@ def difference_map(left: np.ndarray, right: np.ndarray, index: Index, scheme: Sc
     """Where two results differ, the furthest element framed."""
     apart = distances(left, right)
     figure = statistics_map(apart, scheme.axes, index, "difference", theme)
-    figure.update_traces(texttemplate=None, colorbar_title_text="|difference|")
+    figure.update_traces(texttemplate=None, colorbar={"title": {"text": "|difference|"}})
     figure.update_yaxes(automargin=True)
     furthest = f"{gap_text(float(apart[index]))} at {place(scheme, index)}"
     plot(figure, key, f"How far the two x̂ are apart, element by element; the largest, {furthest}, is framed.", "24rem")

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
+from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES
 from normviz.ui.style import finish
 
 BINS = 40
 
 
-def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light") -> go.Figure:
+def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light") -> Figure:
     """For each (title, all values, values of the field): the share of both in each bin, one panel beside the other."""
     colours = THEMES[theme]
     figure = make_subplots(1, len(panels), subplot_titles=[title for title, _, _ in panels], horizontal_spacing=0.08)

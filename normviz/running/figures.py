@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
+from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES, Theme
 from normviz.ui.style import finish, here, line, marker, rule
 
@@ -51,7 +50,7 @@ class Panel:
     marked: float | None = None
 
 
-def stream_figure(followed: Sequence[Followed], position: int, theme: str = "light") -> go.Figure:
+def stream_figure(followed: Sequence[Followed], position: int, theme: str = "light") -> Figure:
     """Statistics over the batches seen, one above the other, up to a position: dots, the running average, dashes.
 
     The axes are those of the whole stream, so that nothing moves but what is drawn.
@@ -91,9 +90,7 @@ def stream_figure(followed: Sequence[Followed], position: int, theme: str = "lig
     return finish(figure, colours, {"t": 30, "b": 95, "l": 55}, LEGEND)
 
 
-def panels_figure(
-    panels: Sequence[Panel], columns: int = 2, theme: str = "light", one_scale: bool = False
-) -> go.Figure:
+def panels_figure(panels: Sequence[Panel], columns: int = 2, theme: str = "light", one_scale: bool = False) -> Figure:
     """Panels of curves beside each other; a name has one colour, dash and marker in all of them, and one entry.
 
     `one_scale`: the panels of a row have the same vertical axis.
@@ -128,10 +125,10 @@ def panels_figure(
     return finish(figure, colours, {"t": 34, "b": 118, "l": 55}, LEGEND)
 
 
-def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> go.Figure:
+def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
     """For each name the values of one number, as ticks on a line of its own; the first name on top."""
     colours = THEMES[theme]
-    figure = go.Figure()
+    figure = Figure()
     for number, (name, values) in enumerate(rows.items()):
         colour = colours.lines[number % len(colours.lines)]
         tick = {"symbol": "line-ns", "size": 22, "line": {"color": colour, "width": 3}, "color": colour}

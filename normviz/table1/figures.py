@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
+from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES
 from normviz.ui.style import FLOOR, finish, rule
 
@@ -22,7 +21,7 @@ class Twin(NamedTuple):
     gaps: np.ndarray | None
 
 
-def training_curves(twins: Sequence[Twin], rounding: float, theme: str = "light") -> go.Figure:
+def training_curves(twins: Sequence[Twin], rounding: float, theme: str = "light") -> Figure:
     """The losses above, the gaps on a logarithmic axis below, over the steps; each twin in its colour and dash.
 
     `rounding`: the gap up to which rounding explains it, a line; NaN and infinity: none.

@@ -3,18 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
+from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES
 from normviz.ui.style import COLOUR_BAR, FLOOR, finish, here, line, marker, rule
 
 LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
 
 
-def pictures(
-    images: Mapping[str, np.ndarray], theme: str = "light", marked: tuple[int, int] | None = None
-) -> go.Figure:
+def pictures(images: Mapping[str, np.ndarray], theme: str = "light", marked: tuple[int, int] | None = None) -> Figure:
     """Grey pictures (height, width) by title, side by side, each from its own least number, black, to its largest.
 
     `marked`: row and column of a pixel with a ring around it.
@@ -39,7 +36,7 @@ def pictures(
 
 def statistics_map(
     values: np.ndarray, axes: Sequence[str], focus: Sequence[int], name: str, theme: str = "light"
-) -> go.Figure:
+) -> Figure:
     """Statistics of shape (n, h, w, c) as a heat map: n and h down, w and c across; the focused one is framed."""
     colours = THEMES[theme]
     n, h, w, c = values.shape
@@ -50,19 +47,18 @@ def statistics_map(
     scale = [[0, colours.middle], [1, colours.high]]
     if (flat < 0).any():
         scale = colours.diverging
-    figure = go.Figure(
-        go.Heatmap(
-            z=flat,
-            zmin=-largest if len(scale) == 3 else 0,
-            zmax=largest,
-            colorscale=scale,
-            xgap=1,
-            ygap=1,
-            texttemplate="%{z:.3g}" if flat.size <= LABELS_UP_TO else None,
-            textfont={"size": 14},
-            hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
-            colorbar=COLOUR_BAR,
-        )
+    figure = Figure()
+    figure.add_heatmap(
+        z=flat,
+        zmin=-largest if len(scale) == 3 else 0,
+        zmax=largest,
+        colorscale=scale,
+        xgap=1,
+        ygap=1,
+        texttemplate="%{z:.3g}" if flat.size <= LABELS_UP_TO else None,
+        textfont={"size": 14},
+        hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
+        colorbar=COLOUR_BAR,
     )
     frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 4}, **frame)
@@ -81,10 +77,10 @@ def statistics_map(
     return finish(figure, colours)
 
 
-def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> go.Figure:
+def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
     """x̂ over the contrast, which is logarithmic: a line per name, each in its colour and dash; the first is thick."""
     colours = THEMES[theme]
-    figure = go.Figure()
+    figure = Figure()
     for k, (name, values) in enumerate(curves.items()):
         figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=line(k, colours, 3 if k else 6))
     figure.add_vline(1, line=here(colours))
@@ -101,7 +97,7 @@ def gap_panels(
     marked: float | None = None,
     theme: str = "light",
     whole: bool = False,
-) -> go.Figure:
+) -> Figure:
     """For each title, curves of gaps by name over x, both logarithmic, one panel beside the other.
 
     `axis`: what x is; `marked`: the x that the page is set to, a line; `whole`: x are whole numbers, on a linear axis.
@@ -132,7 +128,7 @@ def gap_panels(
     return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})
 
 
-def before_after(before: np.ndarray, after: np.ndarray, titles: Sequence[str], theme: str = "light") -> go.Figure:
+def before_after(before: np.ndarray, after: np.ndarray, titles: Sequence[str], theme: str = "light") -> Figure:
     """Two matrices side by side in one scale of colours, which ends at four times the first one's largest number."""
     colours = THEMES[theme]
     largest = min(float(np.abs(after).max()), 4 * float(np.abs(before).max()))

@@ -1,7 +1,6 @@
 """What all flat charts have in common: font, grid and margins, and the colour, dash and marker of the k-th curve."""
 
-import plotly.graph_objects as go
-
+from normviz.ui.chart import Figure
 from normviz.ui.palette import Theme
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -18,8 +17,8 @@ _MARGIN = {"l": 50, "r": 10, "t": 10, "b": 40}
 
 
 def finish(
-    figure: go.Figure, theme: Theme, margin: dict | None = None, legend: dict | None = None, zero: str = ""
-) -> go.Figure:
+    figure: Figure, theme: Theme, margin: dict | None = None, legend: dict | None = None, zero: str = ""
+) -> Figure:
     """Give a figure what all charts share; margins and the place of its legend are its own.
 
     `zero`: the axes whose zero line shows, as in "xy". Axes may be changed further after it.

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
+from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES
 from normviz.ui.style import finish, line, rule
 
@@ -33,7 +32,7 @@ def plane(
     arrows: Mapping[str, tuple[np.ndarray, np.ndarray]],
     radius: float,
     theme: str = "light",
-) -> go.Figure:
+) -> Figure:
     """Tracks of points in the plane over the contours of a loss: direction and length of the weights so far.
 
     Args:
@@ -44,7 +43,7 @@ def plane(
         theme: "light" or "dark".
     """
     colours = THEMES[theme]
-    figure = go.Figure()
+    figure = Figure()
     figure.add_contour(
         x=x, y=y, z=loss, contours={"coloring": "lines"}, line={"width": 1}, ncontours=16, showscale=False, opacity=0.5,
         colorscale=[[0, colours.muted], [1, colours.muted]], hovertemplate="loss %{z:.3g}<extra></extra>",
@@ -92,7 +91,7 @@ def by_step(
     logarithmic: Sequence[str],
     step: int,
     theme: str = "light",
-) -> go.Figure:
+) -> Figure:
     """For each title, curves by name over the steps, two panels a row; a line marks the step that is shown.
 
     A name has one colour and dash in all panels. `logarithmic`: the titles whose numbers are drawn so.
@@ -121,6 +120,6 @@ def by_step(
     return finish(figure, colours, {"t": 30, "b": 30, "r": 20}, {"y": -0.13})
 
 
-def line_moved_to(figure: go.Figure, step: int) -> go.Figure:
+def line_moved_to(figure: Figure, step: int) -> Figure:
     """The figure of `by_step`, now with its line at another step."""
     return figure.update_shapes(x0=step, x1=step)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import plotly.graph_objects as go
 
+from normviz.ui.chart import Figure
 from normviz.ui.palette import THEMES, Theme
 from normviz.ui.style import FLOOR, HEADING, finish, line, marker, rule
 
@@ -22,10 +22,10 @@ TICKS = tuple(m * 10.0**k for k in range(-2, 4) for m in (1, 2, 5))
 
 def by_place(
     curves: Mapping[str, np.ndarray], title: str, axis: str, logarithmic: bool, theme: str = "light"
-) -> go.Figure:
+) -> Figure:
     """Numbers by name over their position; the first name is the plain one. `axis`: what the positions are."""
     colours = THEMES[theme]
-    figure = go.Figure()
+    figure = Figure()
     for k, (name, values) in enumerate(curves.items()):
         figure.add_scatter(
             x=np.arange(1, len(values) + 1),
@@ -44,11 +44,11 @@ def by_place(
     return figure
 
 
-def divided_values(values: np.ndarray, estimate: float, title: str, theme: str = "light") -> go.Figure:
+def divided_values(values: np.ndarray, estimate: float, title: str, theme: str = "light") -> Figure:
     """Singular values (descending) as they are, and over an estimate of the largest; a line at 1."""
     colours = THEMES[theme]
     place = np.arange(1, len(values) + 1)
-    figure = go.Figure()
+    figure = Figure()
     before = {"color": colours.muted, "symbol": "circle-open", "size": 9, "line": {"width": 2}}
     after = {"color": colours.field, "symbol": "diamond", "size": 9}
     for name, shown, style in (("before", values, before), ("over the estimate", values / estimate, after)):
@@ -62,10 +62,10 @@ def divided_values(values: np.ndarray, estimate: float, title: str, theme: str =
 
 def falling_errors(
     errors: Mapping[str, tuple[np.ndarray, np.ndarray]], step: int, title: str, theme: str = "light"
-) -> go.Figure:
+) -> Figure:
     """Errors (steps + 1,) by name, up to a step, and beside each its law, for all steps."""
     colours = THEMES[theme]
-    figure = go.Figure()
+    figure = Figure()
     last = 0
     for k, (name, (error, law)) in enumerate(errors.items()):
         steps, last = np.arange(len(error)), len(error) - 1
@@ -87,7 +87,7 @@ def ratio_histograms(
     bounds: Mapping[str, float],
     title: str,
     theme: str = "light",
-) -> go.Figure:
+) -> Figure:
     """Histograms of ratios by name; below them a tick for every singular value; bounds as lines with their names.
 
     The axis goes from 0 to beyond the largest bound.
@@ -95,7 +95,7 @@ def ratio_histograms(
     colours = THEMES[theme]
     end = 1.08 * max(*bounds.values(), 1.0)
     edges = np.linspace(0, end, BINS + 1)
-    figure = go.Figure()
+    figure = Figure()
     top = 0.0
     for k, (name, ratios) in enumerate(kinds.items()):
         share = np.histogram(ratios, edges)[0] / len(ratios)
@@ -104,7 +104,7 @@ def ratio_histograms(
         figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=share, name=name, marker=style, opacity=0.7)
     figure.add_scatter(
         x=values, y=np.full(len(values), -0.07 * top), mode="markers", name="singular values",
-        marker={"symbol": "line-ns", "size": 16, "line": {"width": 2, "color": colours.ink}},
+        marker={"symbol": "line-ns", "size": 16, "line": {"width": 2, "color": colours.ink}, "color": colours.ink},
     )  # fmt: skip
     for text, bound in bounds.items():
         figure.add_vline(bound, line=rule(colours))
@@ -126,7 +126,7 @@ def _style(k: int, colours: Theme) -> dict:
     return {"line": line(k, hues, 2), "marker": marker(k, hues)}
 
 
-def _finish(figure: go.Figure, colours: Theme, title: str, axis: str) -> None:
+def _finish(figure: Figure, colours: Theme, title: str, axis: str) -> None:
     """As all charts, with one title over the panel."""
     figure.update_layout(title={"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"})
     figure.update_xaxes(title={"text": axis, "standoff": 4})

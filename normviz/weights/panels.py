@@ -18,10 +18,10 @@ from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after
 from normviz.ui.link import View
 from normviz.ui.player import Player
-from normviz.weights.descent import PAIR, PARAMETRIZATIONS, STEPS, Path, Setting, growth_gap, loss, regression
+from normviz.weights.descent import PAIR, PARAMETRIZATIONS, STEPS, Path, Setting, growth_gap
 from normviz.weights.descent_figures import by_step, extent, line_moved_to, plane
 from normviz.weights.figures import by_place, divided_values, falling_errors, ratio_histograms
-from normviz.weights.state import ITERATIONS, PREFIX, Sampled, gaps_to_torch, paths, sampled, weights_of
+from normviz.weights.state import ITERATIONS, PREFIX, Sampled, gaps_to_torch, paths, plane_losses, sampled, weights_of
 from normviz.weights.weights import (
     FIRST_LAYERS,
     WEIGHT_SCHEMES,
@@ -84,7 +84,7 @@ def _plane(runs: dict[str, Path], rate: float, theme: str) -> Callable[[int], No
     """v and w in the plane of two principal components; what comes back shows them at a step."""
     run, plain = runs["weight"], runs["plain"]
     x, y = extent([run.v, run.w, plain.w])
-    losses = loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
+    losses = plane_losses(x, y)
 
     def show(step: int) -> None:
         drawn = {"v": run.v, "w = g v/‖v‖": run.w, PARAMETRIZATIONS["plain"].name: plain.w}

@@ -9,7 +9,7 @@ import streamlit as st
 from normviz.core.settings import among, choice, switch, whole
 from normviz.ui.link import View, params
 from normviz.ui.player import SPEEDS
-from normviz.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend
+from normviz.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend, loss, regression
 from normviz.weights.weights import (
     FIRST_LAYERS,
     MAX_TRAINING,
@@ -72,6 +72,12 @@ def has(view: View, name: str) -> bool:
 def paths(setting: Setting) -> dict[str, Path]:
     """A whole run of each parametrization, by its key."""
     return {key: descend(form, setting) for key, form in PARAMETRIZATIONS.items()}
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The loss at the points of a grid in the plane, of all digits: (y, x)."""
+    return loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

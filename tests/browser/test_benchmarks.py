@@ -17,6 +17,7 @@ SCRIPTS = sorted(
 )
 TITLES = {
     "bounds.py": ["A link for hours of training", "What was said and what it takes"],
+    "classroom.py": ["Without a training"],
     "cube.py": [
         "Machine",
         "From key press to drawn frame, ms: median (least–most)",

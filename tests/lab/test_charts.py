@@ -3,6 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from checked import checked
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -18,7 +19,7 @@ floats = st.floats(allow_subnormal=False) | st.just(0.0)
 
 def bars(values, field):
     """Centres and shares of both sets of bars."""
-    everything, part = histograms([("before", values, field)]).data
+    everything, part = checked(histograms([("before", values, field)])).data
     return np.array(everything.x), np.array(everything.y), np.array(part.y)
 
 
@@ -27,7 +28,7 @@ def bars(values, field):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_two_panels_with_two_sets_of_bars_each(theme):
-    figure = histograms([("before", NORMAL, NORMAL[:9]), ("after", 2 * NORMAL, NORMAL[:9])], theme)
+    figure = checked(histograms([("before", NORMAL, NORMAL[:9]), ("after", 2 * NORMAL, NORMAL[:9])], theme))
     assert [type(trace) for trace in figure.data] == [go.Bar] * 4
     assert [trace.name for trace in figure.data] == ["all elements", "the field"] * 2
     assert [trace.showlegend for trace in figure.data] == [True, True, False, False]
@@ -35,7 +36,6 @@ def test_two_panels_with_two_sets_of_bars_each(theme):
     assert [title.text for title in figure.layout.annotations] == ["before", "after"]
     assert figure.data[1].marker.color == THEMES[theme].field
     assert figure.layout.font.color == THEMES[theme].ink
-    assert figure.to_json()
 
 
 def test_the_bars_are_shares_of_the_elements():
@@ -79,8 +79,7 @@ def test_no_tensor_raises(values):
 
 
 def map_of(values, focus=(0, 0, 0, 0), theme="light"):
-    figure = statistics_map(values, AXES, focus, "mean", theme)
-    assert figure.to_json()
+    figure = checked(statistics_map(values, AXES, focus, "mean", theme))
     (heatmap,) = figure.data
     return figure, heatmap
 

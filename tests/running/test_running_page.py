@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from checked import checked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab_page import numbers, open_lab, plots, sound, texts, traces
@@ -298,7 +299,7 @@ def test_whatever_the_link_the_page_shows_the_stream_and_a_panel(link):
 def test_the_stream_figure_moves_only_what_is_drawn(theme):
     values = np.linspace(-1, 1, 10)
     followed = [Followed("a", values, np.linspace(0, 3, 11), values), Followed("b", values, np.zeros(11), values)]
-    shown = [stream_figure(followed, position, theme) for position in (0, 5, 10)]
+    shown = [checked(stream_figure(followed, position, theme)) for position in (0, 5, 10)]
     axes = [[figure.layout[name].range for name in ("xaxis", "yaxis", "yaxis2")] for figure in shown]
     assert axes[0] == axes[1] == axes[2]
     assert axes[0][1][1] > 3
@@ -308,7 +309,7 @@ def test_the_stream_figure_moves_only_what_is_drawn(theme):
 
 def test_a_name_is_one_style_and_one_entry_in_all_panels():
     panels = [Panel(str(k), [Curve("a", [1, 2], [1, 2]), Curve("b", [1, 4], [1, 2], True)], log="xy") for k in range(3)]
-    data = panels_figure(panels, 2).data
+    data = checked(panels_figure(panels, 2)).data
     assert [trace.showlegend for trace in data] == [True, True, False, False, False, False]
     assert len({trace.line.color for trace in data[::2]}) == 1
     assert data[0].mode != data[1].mode
@@ -316,7 +317,7 @@ def test_a_name_is_one_style_and_one_entry_in_all_panels():
 
 
 def test_strips_stand_in_order():
-    figure = strips({"first": np.arange(3.0), "second": np.ones(2)}, "x")
+    figure = checked(strips({"first": np.arange(3.0), "second": np.ones(2)}, "x"))
     assert [trace.name for trace in figure.data] == ["first", "second"]
     assert figure.layout.yaxis.autorange == "reversed"
     assert set(figure.data[1].y) == {"second"}

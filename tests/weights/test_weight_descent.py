@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from checked import checked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import noise, seeds
@@ -172,7 +173,7 @@ def test_the_plane(theme):
     assert x[-1] - x[0] == pytest.approx(y[-1] - y[0])
     grid = loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
     assert grid[3, 7] == pytest.approx(loss(regression("plane"), np.array([x[7], y[3]])))
-    figure = plane(x, y, grid, tracks, {"step": (tracks["v"][-1], np.zeros(2))}, 0.5, theme)
+    figure = checked(plane(x, y, grid, tracks, {"step": (tracks["v"][-1], np.zeros(2))}, 0.5, theme))
     traces = {trace.name: trace for trace in figure.data}
     np.testing.assert_allclose(np.hypot(traces["length g"].x, traces["length g"].y), 0.5)
     np.testing.assert_array_equal(traces["w"].x, tracks["w"][:, 0])
@@ -184,7 +185,7 @@ def test_the_plane(theme):
 @EVERY_THEME
 def test_curves_by_step(theme):
     panels = {"a": {"one": np.arange(5.0)}, "b": {"two": np.ones(5), "one": np.ones(4)}}
-    figure = by_step(panels, ("b",), 2, theme)
+    figure = checked(by_step(panels, ("b",), 2, theme))
     assert [(trace.name, trace.showlegend) for trace in figure.data] == [("one", True), ("one", False), ("two", True)]
     assert len({(trace.name, trace.line.color, trace.line.dash) for trace in figure.data}) == 2
     assert (figure.layout.yaxis.type, figure.layout.yaxis2.type) == (None, "log")

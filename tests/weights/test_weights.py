@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from checked import checked
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import noise, seeds
@@ -293,26 +294,25 @@ def test_a_difference_from_torch_would_show(monkeypatch):
 @EVERY_THEME
 def test_numbers_by_place(theme):
     curves = {"before": np.array([3.0, 2.0, 1e-15]), "after": np.array([1.0, 0.5, 0.1])}
-    figure = by_place(curves, "Singular values", "place", True, theme)
+    figure = checked(by_place(curves, "Singular values", "place", True, theme))
     assert [trace.name for trace in figure.data] == ["before", "after"]
     np.testing.assert_array_equal(figure.data[1].y, curves["after"])
     assert figure.layout.yaxis.range[0] == pytest.approx(np.log10(LEAST), abs=0.2)
     assert figure.layout.yaxis.range[1] > np.log10(3)
     assert figure.data[0].marker.color == THEMES[theme].muted
     assert len({trace.marker.symbol for trace in figure.data}) == len({trace.line.dash for trace in figure.data}) == 2
-    assert by_place(curves, "Means", "unit", False).layout.yaxis.type is None
-    assert figure.to_json()
+    assert checked(by_place(curves, "Means", "unit", False)).layout.yaxis.type is None
 
 
 @EVERY_THEME
 def test_steps_of_power_iteration(theme):
     values = np.array([4.0, 2.0, 1.0])
-    before, after = divided_values(values, 2.0, "Singular values", theme).data
+    before, after = checked(divided_values(values, 2.0, "Singular values", theme)).data
     np.testing.assert_array_equal(before.y, values)
     np.testing.assert_array_equal(after.y, values / 2)
     run = power_iteration(np.diag(values), 10)
     errors = {"a": (run.error, run.error_law), "b": (run.turn, run.turn_law)}
-    traces = {trace.name: trace for trace in falling_errors(errors, 3, "Errors", theme).data}
+    traces = {trace.name: trace for trace in checked(falling_errors(errors, 3, "Errors", theme)).data}
     assert len(traces["a"].y) == len(traces["b"].x) == 4
     assert len(traces["tends to"].y) == 11
     assert min(traces["a"].y) > 0
@@ -321,7 +321,7 @@ def test_steps_of_power_iteration(theme):
 @EVERY_THEME
 def test_histograms_of_ratios(theme):
     kinds = {"digits": np.array([0.1, 0.2, 0.2, 1.5]), "noise": np.array([0.7])}
-    figure = ratio_histograms(kinds, np.array([1.6, 0.0]), {"1": 1.0, "most": 1.6}, "Ratios", theme)
+    figure = checked(ratio_histograms(kinds, np.array([1.6, 0.0]), {"1": 1.0, "most": 1.6}, "Ratios", theme))
     bars, _, ticks = figure.data
     assert sum(bars.y) == pytest.approx(1)
     assert list(ticks.x) == [1.6, 0.0]

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
+from normviz.ui.chart import Figure
 from normviz.ui.components.component import component
 from normviz.ui.server import plotly_url
 
@@ -17,7 +17,7 @@ _HTML = """
 
 
 def plot(
-    figure: go.Figure,
+    figure: Figure,
     key: str,
     alt: str,
     height: str | None = None,

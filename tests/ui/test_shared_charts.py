@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from checked import checked
 
 from normviz.ui.figures import gap_panels
 
@@ -9,7 +10,7 @@ from normviz.ui.figures import gap_panels
 @pytest.mark.parametrize("count", range(1, 8))
 def test_every_column_of_panels_ends_with_a_title_and_with_ticks(count):
     panels = {f"panel {k}": {"curve": np.full(3, 1e-3)} for k in range(count)}
-    layout = gap_panels((0.1, 1.0, 10.0), panels, "δ").to_dict()["layout"]
+    layout = checked(gap_panels((0.1, 1.0, 10.0), panels, "δ")).to_dict()["layout"]
     axes = {f"x{'' if k == 0 else k + 1}": layout[f"xaxis{'' if k == 0 else k + 1}"] for k in range(count)}
     lowest = {}
     for name, axis in axes.items():
