@@ -4,6 +4,7 @@ All modes have the same control, a seed. `component` shows the figure with the a
 highlights need; `chart` shows the same figure with `st.plotly_chart`; `echo` writes the seed and nothing else.
 """
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from normviz.core.normalize import normalize
@@ -31,7 +32,7 @@ if __name__ == "__main__":
     result = normalize(x, scheme)
     figure = cube.cube_figure(shape, "folded", *cube.value_levels(x), ("C", "N", "H·W"))
     if mode == "chart":
-        st.plotly_chart(figure, key="cube", width="stretch", height=HEIGHT)
+        st.plotly_chart(go.Figure(figure.to_dict()), key="cube", width="stretch", height=HEIGHT)
     else:
         hover = cube.hover_data(shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat])
         plot(figure, "cube", "A cube", f"{HEIGHT}px", hover, (0, 0, 0, 0), "nhwc")

@@ -79,7 +79,7 @@ class Clock(TorchFunctionMode):
 
     def _part(self, operation: str, file: str, function: str) -> str:
         products, normalization, loss, rest, update, batches = self.PARTS
-        if function == "_each_scheme" or (operation == "matmul" and function == "gradients"):
+        if function == "_each_scheme" or (operation == "matmul" and function == "_gradients"):
             return products
         if file.endswith("gradient.py") or function in ("forward", "backward", "_each", "_rounded"):
             return normalization
@@ -87,7 +87,7 @@ class Clock(TorchFunctionMode):
             return loss
         if function == "__call__" and file.endswith("stack.py"):
             return batches
-        return rest if function == "gradients" else update
+        return rest if function == "_gradients" else update
 
 
 def profile(case: Case, steps: int, rounds: int) -> dict[str, float]:

@@ -20,7 +20,6 @@ from normviz.table1.offers import Change, offers
 from normviz.table1.results import Results
 from normviz.table1.state import PREFIX
 from normviz.table1.training import Training, on_one_core
-from normviz.ui.link import up_to_date
 from normviz.ui.presence import here
 
 AT_ONCE = 0.25
@@ -248,5 +247,5 @@ def _watch(asked: Asked, measured: Ticket | None) -> None:
     """Show the page anew when there is something new to show."""
     tickets = [ticket for ticket in (asked.ticket, measured) if ticket is not None]
     news = asked.seen != results().version or all(ticket.over for ticket in tickets)
-    if news and time.monotonic() - asked.looked > POLL / 2 and up_to_date("table"):
+    if news and time.monotonic() - asked.looked > POLL / 2:
         st.rerun()

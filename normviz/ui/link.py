@@ -87,11 +87,6 @@ def arriving(page: str) -> bool:
     return st.session_state.get("page") != page
 
 
-def up_to_date(page: str) -> bool:
-    """Whether this run came with the address that the page last wrote; a busy browser still sends the one before."""
-    return bool(st.query_params.to_dict() == st.session_state.get(f"{page} link"))
-
-
 def travelled() -> bool:
     """Whether this run came of a step back or forward in the browser's history."""
     run = get_script_run_ctx()
@@ -158,7 +153,7 @@ def store(page: str, params: Sequence[Param], view: View, relevant: Callable[[st
     link = others | {p.name: p.text(view[p.name]) for p in written}
     if link != now:
         st.query_params.from_dict(link)
-    state[f"{page} link"], state[f"{page} view"] = link, view
+    state[f"{page} view"] = view
 
 
 def value_slider(

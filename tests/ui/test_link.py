@@ -389,14 +389,13 @@ def small_page():
     import streamlit as st
 
     from normviz.core.settings import whole
-    from normviz.ui.link import KEPT, opened, params, up_to_date
+    from normviz.ui.link import KEPT, opened, params
 
     @dataclass(frozen=True)
     class Page:
         first: int = whole(1, 0, 9)
         second: int = whole(1, 0, 9)
 
-    st.session_state["up to date"] = up_to_date("small")  # as a clock asks, of the run before
     hidden = st.session_state.get("hidden")
     with opened("small", params(Page, "small "), lambda view, name: name != hidden) as view:
         for name in view:
@@ -451,12 +450,6 @@ def test_a_step_back_leaves_alone_what_means_nothing_there(travelling):
     at.query_params["first"] = "3"
     at = sound(at.run())
     assert (values(at), at.query_params) == ([3, 7], {"first": "3"})
-
-
-def test_a_clock_waits_for_the_address_that_was_written_last(small):
-    small.query_params["first"] = "3"  # the browser has not yet been told
-    assert not small.run().session_state["up to date"]
-    assert small.run().session_state["up to date"]
 
 
 def test_an_address_that_stays_leaves_the_widgets_alone(small):
