@@ -188,7 +188,7 @@ def status(asked: Asked, measured: Ticket | None, working: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Training was stopped; the gaps are those of the steps so far.", width="content")
             st.button("Train again", on_click=asked.again, key="again")
-    if trains or (working and not asked.error):
+    if trains or ((working or measured is not None) and not asked.error):  # once more, where that ended before its time
         asked.looked, asked.seen = time.monotonic(), results().version
         _watch(asked, measured)
 
