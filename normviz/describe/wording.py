@@ -203,7 +203,7 @@ def duration(seconds: float) -> str:
     count = max(round(seconds / unit), 1)
     if name == "second" and count > 10:
         count = round(count, -1)
-    return f"{count:,} {name}{'s' if count > 1 else ''}"
+    return plural(count, name)
 
 
 def _done(scheme: Scheme, axis: int, n: int) -> str:
