@@ -1,7 +1,5 @@
 """Table 1 in a real browser: dragging δ, opening cells, predicting, links, cancelling, a phone, accessibility."""
 
-from collections.abc import Iterator
-
 import pytest
 from browsing import served
 from looks import barriers, change_theme
@@ -46,13 +44,6 @@ class Table:
 
     def alt(self, key: str) -> str:
         return self.page.locator(f".st-key-{key} .nv-graph").get_attribute("aria-label")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """One for this file, where only this page trains."""
-    with served("app.py") as url:
-        yield url
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """A component of the app's own: markup, and the style and the script of its name beside this module."""
 
+import json
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -8,8 +10,40 @@ from typing import Any
 import streamlit as st
 
 
-@cache
 def component(name: str, html: str, isolate_styles: bool = True) -> Callable[..., Any]:
-    """What shows `html` with {name}.css and {name}.js: read and registered once, for all runs of all sessions."""
-    css, js = (Path(__file__).with_name(f"{name}.{suffix}").read_text() for suffix in ("css", "js"))
+    """What shows `html` with {name}.css and {name}.js, for a key, data and the callbacks of what it sends.
+
+    Its script is given the data with their `turn`, a number that rises with every change of them.
+    """
+    mount = _registered(name, html, isolate_styles)
+
+    def show(key: str, data: dict[str, Any], **callbacks: Callable[[], Any]) -> None:
+        mount(key=key, data=data | {"turn": _turn(key, data)}, **callbacks)
+
+    return show
+
+
+def script(name: str) -> str:
+    """The JavaScript of a component: that of its name, behind what all of them share."""
+    return _read("latest", "js") + _read(name, "js")
+
+
+@cache
+def _registered(name: str, html: str, isolate_styles: bool) -> Callable[..., Any]:
+    """Read and registered once, for all runs of all sessions."""
+    css, js = _read(name, "css"), script(name)
     return st.components.v2.component(f"normviz_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
+
+
+def _read(name: str, suffix: str) -> str:
+    return Path(__file__).with_name(f"{name}.{suffix}").read_text()
+
+
+def _turn(key: str, data: dict[str, Any]) -> int:
+    """The number of these data in the session. The first is the time in milliseconds: a page that the server has
+    forgotten, as after a restart, has seen a lower one."""
+    content, held = hash(json.dumps(data)), st.session_state.get(f"{key} turn")
+    if held is None or held[0] != content:
+        turn = int(time.time() * 1000) if held is None else held[1] + 1
+        held = st.session_state[f"{key} turn"] = content, turn
+    return held[1]

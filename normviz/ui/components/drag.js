@@ -5,6 +5,7 @@ const states = new WeakMap();
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".nv-drag");
+  if (outdated(root, data)) return;
   const [label, output, input] = root.children;
   const state = states.get(root) ?? {};
   states.set(root, state);

@@ -57,6 +57,7 @@ const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowD
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".nv-grid");
+  if (outdated(root, data)) return;
   root.onclick = (event) => {
     const cell = event.target.closest("button")?.dataset.cell;
     if (cell) setStateValue("open", cell);

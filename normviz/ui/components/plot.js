@@ -276,6 +276,7 @@ class Plot {
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".nv-plot");
+  if (outdated(root, data)) return;
   if (!plots.has(root)) plots.set(root, new Plot(root));
   plots.get(root).update({ data, setStateValue });
 }
