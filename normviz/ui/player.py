@@ -6,6 +6,7 @@ It knows nothing of what it plays. While it plays, only what is shown at the pos
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import RLock
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -71,22 +72,33 @@ class Player:
     def tick(self, now: float) -> None:
         """Move on, if it plays and a tick is due `now`, in seconds; what comes close behind a late one is no tick."""
         state = st.session_state
-        if self.playing and now - state[self._key("ticked")] >= TICK / 2:
-            state[self._key("ticked")] = now
-            self._go(self.position + state[self.prefix + self.pace])
-            if self.position >= self.last:
-                stop(self.prefix)
+        with self._alone:
+            if self.playing and now - state[self._key("ticked")] >= TICK / 2:
+                state[self._key("ticked")] = now
+                self._go(self.position + state[self.prefix + self.pace])
+                if self.position >= self.last:
+                    stop(self.prefix)
 
     def play(self) -> None:
         """Play on; from the start, where it has come to its end."""
-        st.session_state[self.prefix + "playing"] = self.name
-        if self.position >= self.last:
-            self._go(0)
+        with self._alone:
+            st.session_state[self.prefix + "playing"] = self.name
+            if self.position >= self.last:
+                self._go(0)
 
     def move(self, by: int = 0) -> None:
         """Stand still, some positions on or back."""
-        stop(self.prefix)
-        self._go(self.position + by)
+        with self._alone:
+            stop(self.prefix)
+            self._go(self.position + by)
+
+    @property
+    def _alone(self) -> RLock:
+        """Held by what moves the position: a tick may still be at work in one thread while a press is in another.
+
+        A tick that moved on behind a Pause would leave the link one picture behind.
+        """
+        return st.session_state.setdefault(self.prefix + "alone", RLock())
 
     def _go(self, position: int) -> None:
         st.session_state[self.prefix + self.name] = min(max(position, 0), self.last)
@@ -138,6 +150,7 @@ class Player:
     def _drag(self, number: int) -> None:
         """Go where the slider of this number is, unless another one has taken its place."""
         state, key = st.session_state, self._key("slider")
-        if not self.playing and number == state[key][0]:
-            self._go(state[f"{key} {number}"])
-            state[key] = number, self.position
+        with self._alone:
+            if not self.playing and number == state[key][0]:
+                self._go(state[f"{key} {number}"])
+                state[key] = number, self.position

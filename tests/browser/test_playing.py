@@ -1,10 +1,14 @@
 """The player in a browser, on every page that has one: it plays in place, and stops when the page is left."""
 
 from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from patience import settle, soon
 from playwright.sync_api import expect
+
+from normviz.running import state as running
+from normviz.weights import state as weights
 
 
 @dataclass(frozen=True)
@@ -13,7 +17,7 @@ class Played:
 
     Attributes:
         link: of a page where it stands at `start`.
-        label: of its slider; `name`: of its position in the link.
+        label: of its slider; `name`, `default`: of its position in the link.
         figures: the keys of those that are drawn at the position, the last of which tells it: `place`, of its graph.
         others: the keys of the page's other figures.
         control: what to press so that the whole page is run, and what then shows that it was.
@@ -22,6 +26,7 @@ class Played:
     link: str
     name: str
     label: str
+    default: int
     start: int
     figures: tuple[str, ...]
     place: str
@@ -31,15 +36,17 @@ class Played:
 
 PLAYED = {
     "stream": Played(
-        "running?step=20", "step", "Batches seen", 20, ("stream",), "gd.data[3].x[0]", ("effect",),
+        "running?step=20", "step", "Batches seen", running.Page().step, 20, ("stream",), "gd.data[3].x[0]", ("effect",),
         ("Noise", "text=The scatter of μ falls"),
     ),
     "descent": Played(
-        "weights?step=20&pace=1", "step", "Step of SGD", 20, ("plane", "descent"), "gd.layout.shapes[0].x0", (),
+        "weights?step=20&pace=1", "step", "Step of SGD", weights.Page().step, 20,
+        ("plane", "descent"), "gd.layout.shapes[0].x0", (),
         ("64 pixels", ".st-key-pictures .nv-plot[data-drawn]"),
     ),
     "power": Played(
-        "weights?show=spectral&iteration=2&iteration_pace=1", "iteration", "Step of the power iteration", 2,
+        "weights?show=spectral&iteration=2&iteration_pace=1", "iteration",
+        "Step of the power iteration", weights.Page().iteration, 2,
         ("divided", "power"), "gd._fullData.at(-1).x.length - 1", ("ratios", "slopes"),
         ("ReLU behind the layer", "text=f: layer and ReLU"),
     ),
@@ -111,8 +118,14 @@ class Played_page:  # noqa: N801
             return self.place() == before == int(self.slider.input_value()) and self.slider.is_enabled()
 
         soon(self.page, still)
-        self.page.wait_for_url(f"**{self.played.name}={self.place()}*")
-        return self.place()
+        place = self.place()
+        soon(self.page, lambda: self.in_link() == place)
+        return place
+
+    def in_link(self):
+        """The place in the link, which leaves out the default."""
+        found = parse_qs(urlsplit(self.page.url).query).get(self.played.name)
+        return self.played.default if found is None else int(found[0])
 
 
 @pytest.fixture

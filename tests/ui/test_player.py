@@ -3,6 +3,8 @@
 That it plays in place is for a browser to see: tests/browser/test_playing.py.
 """
 
+from threading import Event, Thread, Timer, current_thread
+
 import pytest
 from lab_page import sound, texts
 from streamlit.testing.v1 import AppTest
@@ -178,3 +180,23 @@ def test_what_stands_still_does_not_tick(held):
     player = Player("demo ", "at", "Place", LAST)
     player.tick(200)
     assert (player.position, player.playing) == (5, False)
+
+
+def test_a_press_waits_for_a_tick_that_is_at_work(held, monkeypatch):
+    player, begun, go_on, go = Player("demo ", "at", "Place", LAST), Event(), Event(), Player._go
+
+    def slowly(self, position):
+        if current_thread() is ticking:
+            begun.set()
+            assert go_on.wait(60)
+        go(self, position)
+
+    ticking = Thread(target=player.tick, args=(200,))
+    monkeypatch.setattr(Player, "_go", slowly)
+    ticking.start()
+    assert begun.wait(60)
+    Timer(0.1, go_on.set).start()
+    player.move()  # Pause, from another thread, as a run of the page that takes the place of the tick's
+    shown = player.position
+    ticking.join(60)
+    assert (player.position, player.playing) == (shown, False)
