@@ -329,6 +329,11 @@ def get_scheme(key: str, groups: int | None = None, radius: int | None = None) -
     """
     if key not in SCHEMES:
         raise InvalidInput(f"{key!r} is not a scheme; {', '.join(SCHEMES)} are.")
+    return _with_parameters(key, groups, radius)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _with_parameters(key: str, groups: int | None, radius: int | None) -> Scheme:
     for kind, value in (("groups", groups), ("window", radius)):
         if value is not None:
             Rule(kind, value)  # raises for 0 groups and for a negative radius, also where the scheme has no such rule

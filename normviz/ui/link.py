@@ -104,8 +104,9 @@ def restore(
     values of a link; between those of widgets it is for the page to say.
     """
     state, link = st.session_state, st.query_params.to_dict()
-    last = state.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
-    held = last | {p.name: state[p.key] for p in params if p.key in state}
+    there = state.to_dict()  # all at once: Streamlit takes its time over every value
+    last = there.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
+    held = last | {p.name: there[p.key] for p in params if p.key in there}
     left, state["page"] = state.get("page", page) != page, page
     here().page = page
     moved = travelled() or (not last and any(p.name in link for p in params))
@@ -116,7 +117,7 @@ def restore(
         notes = _notes(params, link, view)
     for p in params:
         # Set anew on another page: its widget of the same key would start from its own default.
-        if left or p.key not in state or state[p.key] != view[p.name]:
+        if left or p.key not in there or there[p.key] != view[p.name]:
             state[p.key] = view[p.name]
     return view, notes
 
