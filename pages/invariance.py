@@ -36,7 +36,7 @@ def show(view: View, theme: str) -> None:
         "eps": [(schemes, each) for each in over_eps(setting)],
         "delta": [([scheme], each) for each in over_delta(setting)],
     }
-    measured = training.measure([(schemes, setting), *swept.get(view["panel"], [])])
+    measured = training.measure([(schemes, setting), (schemes, setting.exact), *swept.get(view["panel"], [])])
     asked = training.start(schemes, [setting, *over_eps(setting)] if view["panel"] == "training" else [setting])
     working = training.under_way(measured, asked.ticket)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])

@@ -1,7 +1,7 @@
 """What a table is measured on: one record, declared once for the command line, the page and the tests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
@@ -69,6 +69,11 @@ class Setting:
     def storage(self) -> str:
         """The type of everything but the first layer's normalization."""
         return "float32" if self.dtype in HALF else self.dtype
+
+    @property
+    def exact(self) -> "Setting":
+        """The same in float64 where this is in half precision, which does not show small differences; or itself."""
+        return replace(self, dtype="float64") if self.dtype in HALF else self
 
     @property
     def kernel(self) -> int:

@@ -105,8 +105,9 @@ class Results:
     def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
         """Measure and train what is missing, here and now. Raises InvalidInput where a scheme does not fit."""
         setting.check(schemes)
-        for row in self.unmeasured(schemes, setting):
-            self.keep_forward(row, finish(row))
+        for each in {setting, setting.exact}:
+            for row in self.unmeasured(schemes, each):
+                self.keep_forward(row, finish(row))
         for job in self.missing(schemes, setting):
             self.keep(job, finish(job))
 

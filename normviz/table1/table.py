@@ -9,7 +9,7 @@ from normviz.core.schemes import Scheme
 from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
-from normviz.describe.wording import sentence
+from normviz.describe.wording import gap_text, sentence
 from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, position
 from normviz.networks.setting import HALF, Setting
 from normviz.table1.forward import Measured
@@ -117,9 +117,10 @@ def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow:
     `follow`: whether `trained` is about the twins whose learning rate follows the weights, or those at the original's.
     """
     forward = [results.forward(scheme, setting) for scheme in schemes]
+    exact = [results.forward(scheme, setting.exact) for scheme in schemes]
     losses = [results.losses(scheme, setting) for scheme in schemes]
     return [
-        _cell(scheme, change, setting, forward[row], losses[row], follow)
+        _cell(scheme, change, setting, forward[row], exact[row], losses[row], follow)
         for row, scheme in enumerate(schemes)
         for change in TRANSFORMATIONS.values()
     ]
@@ -144,7 +145,13 @@ def loss_gaps(losses: np.ndarray) -> np.ndarray:
 
 
 def _cell(
-    scheme: Scheme, change: Transformation, setting: Setting, measured: Measured, losses: np.ndarray, follow: bool
+    scheme: Scheme,
+    change: Transformation,
+    setting: Setting,
+    measured: Measured,
+    exact: Measured,
+    losses: np.ndarray,
+    follow: bool,
 ) -> Cell:
     """One cell."""
     shape, twin, place = setting.shapes[0], position(change), position(change, follow)
@@ -152,12 +159,14 @@ def _cell(
     hollow = degenerate(scheme, shape, setting.eps, setting.dtype)
     parted = not follow and change.rate_factor(setting.optimizer, setting.delta) != 1.0
     largest = loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
-    gaps = np.full(len(NETWORKS), np.nan) if measured.fades is None else measured.gaps  # a row comes as a whole
+    gaps = _gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None
     size = size_of(change, setting)
     of_x, of_loss = (size, size) if fade is None else (min(part, 1.0) for part in fade)
     rounding = explained(gaps, change, setting, "forward")
     forward = of_outputs(gaps, twin, change, of_x, setting)
+    if forward.together and setting.exact != setting:
+        forward = _seen(forward, of_outputs(_gaps(exact), twin, change, of_x, setting.exact), exact.gaps[twin], setting)
     trained = of_losses(losses, largest, place, change, of_loss, setting)
     if trained.together:
         trained = _vouched(trained, forward, change, parted, setting.dtype)
@@ -183,6 +192,18 @@ def _cell(
         fade=0.0 if fade is None else fade.largest,
         faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained, parted, setting.dtype),
     )
+
+
+def _gaps(measured: Measured) -> np.ndarray:
+    """All gaps of a row, which come as a whole."""
+    return np.full(len(NETWORKS), np.nan) if measured.fades is None else measured.gaps
+
+
+def _seen(together: Answer, exact: Answer, gap: float, setting: Setting) -> Answer:
+    """That outputs are together in half precision counts only where they are not apart in float64."""
+    if exact.together is False:
+        return Answer(None, f"In float64 the outputs are {gap_text(gap)} apart, which {setting.dtype} does not show.")
+    return exact if np.isnan(gap) else together
 
 
 def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, dtype: str) -> Answer:

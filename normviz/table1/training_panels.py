@@ -118,7 +118,8 @@ def forward_desk() -> Desk:
 
 def measure(looked_at: Sequence[tuple[Sequence[Scheme], Setting]]) -> Ticket | None:
     """See to it that these rows are measured forward; the ticket for what is missing, None where nothing is."""
-    jobs = [job for schemes, setting in looked_at for job in results().unmeasured(schemes, setting)]
+    found = (job for schemes, setting in looked_at for job in results().unmeasured(schemes, setting))
+    jobs = list(dict.fromkeys(found))
     held: Ticket | None = st.session_state.get(FORWARD)
     ticket = st.session_state[FORWARD] = _handed_in(held, jobs, forward_desk(), results().keep_forward)
     return ticket

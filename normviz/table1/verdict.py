@@ -13,7 +13,7 @@ import numpy as np
 from normviz.core.tolerances import EXPLAINED, ROUNDING
 from normviz.core.transformations import Transformation
 from normviz.describe.wording import gap_text
-from normviz.networks.problem import ORIGINAL, PROBE, PROBE_SIZE, SHIFT, controls, data_shift
+from normviz.networks.problem import NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, SHIFT, controls, data_shift
 from normviz.networks.setting import Setting
 
 APART = 4.0
@@ -27,6 +27,10 @@ SHOWS = {"forward": 0.15, "training": 1.0}
 
 DIVERGED = 1e3
 """A run has diverged when its loss has grown this many times over; its later losses say nothing about twins."""
+
+
+DISTURBED = [place for place, network in enumerate(NETWORKS) if network.disturbed in ("rounding", "magnified")]
+"""The positions of all copies that say what rounding does."""
 
 
 class Answer(NamedTuple):
@@ -72,6 +76,12 @@ def of_losses(
     if setting.dtype == "float16" and not np.isfinite(gaps[place]):
         return Answer(None, "The transformed network overflows float16, so there is nothing to compare.")
     rounding = explained(gaps, change, setting, "training")
+    if gaps[place] > rounding and not gaps[DISTURBED].any():
+        return Answer(
+            None,
+            "Copies that are disturbed by rounding have exactly the original's losses: the network does not let it "
+            "through, and what rounding does where this one differs is not known.",
+        )
     if gaps[place] > rounding and np.abs(original).max() > DIVERGED * max(original[0], 1.0):
         return Answer(None, f"The loss grew from {original[0]:.3g} to {np.abs(original).max():.3g}: training diverged.")
     found = _judged(gaps[place], rounding, gaps[PROBE], size, SHOWS["training"], "losses")

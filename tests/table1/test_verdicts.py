@@ -190,3 +190,30 @@ def test_epsilon_that_vanishes_and_squares_that_overflow():
 def test_adam_takes_a_unit_for_zero_whose_whole_gradient_is_rounding():
     setting = Setting(eps=1.3067982986499765e-08, optimizer="adam", steps=6, batch=3, width=16, seed=754, device="cpu")
     assert cells_of(setting, ("batch",))["batch", "dataset-recentering"].trained
+
+
+def test_what_half_precision_does_not_show_is_no_answer_where_float64_does():
+    windows = Field.parse("window(2), own, window(2), groups(2)", SCHEMES["custom"].axes)
+    scheme = SCHEMES["custom"].with_fields(windows, windows)  # which spans a batch of two, all but absorbs the shift
+    setting = Setting(dtype="bfloat16", batch=2, width=16, depth=3, rate=0.1, steps=5, seed=7903, device="cpu")
+    cell = {cell.transformation: cell for cell in measure([scheme], setting)}["weight-matrix-recentering"]
+    assert (cell.predicted, cell.forward, cell.trained, cell.agrees) == (False, None, None, True)
+    assert "In float64 the outputs are 4e−3 apart, which bfloat16 does not show." in cell.untold
+    before = Results()
+    for job in before.unmeasured([scheme], setting):
+        before.keep_forward(job, finish(job))
+    waits = table.table([scheme], setting, before)
+    assert {cell.forward_unanswered for cell in waits if cell.forward_gap < 0.01} == {"Not measured yet."}
+
+
+def test_losses_that_let_no_rounding_through_do_not_tell_what_it_does():
+    setting = Setting(
+        delta=787.5, dtype="float32", optimizer="adam", rate=0.01, steps=22, batch=8, width=2, depth=4, seed=6465,
+        device="cpu",
+    )  # fmt: skip
+    [cell] = [
+        cell for cell in measure([SCHEMES["weight-standardization"]], setting) if "matrix-resc" in cell.transformation
+    ]
+    assert (cell.predicted, cell.forward, cell.trained) == (True, True, None)
+    assert cell.training_gap > 1e-5
+    assert "exactly the original's losses" in cell.unanswered
