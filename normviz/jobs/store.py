@@ -1,7 +1,7 @@
 """Results that are kept: a bounded number, of which those go first that were not used for the longest time."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -41,3 +41,18 @@ class Store(Generic[Key, Value]):
             self._values.move_to_end(key)
             if len(self._values) > self.limit:
                 self._values.popitem(last=False)
+
+
+class Hashed:
+    """A key of many parts, such as all settings of a training, that is hashed once and looked up again and again."""
+
+    __slots__ = ("hashed", "on")
+
+    def __init__(self, *on: Hashable) -> None:
+        self.on, self.hashed = on, hash(on)
+
+    def __hash__(self) -> int:
+        return self.hashed
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hashed) and self.on == other.on

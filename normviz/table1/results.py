@@ -11,7 +11,7 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.jobs.spec import finish
-from normviz.jobs.store import Store
+from normviz.jobs.store import Hashed, Store
 from normviz.networks import cost
 from normviz.networks.problem import NETWORKS, Failure
 from normviz.networks.setting import Setting
@@ -43,8 +43,8 @@ class Results:
 
     def __init__(self, limit: int = 8192) -> None:
         self.device, self.pace, self.version = "", 1.0, 0
-        self._records: Store[Hashable, Record] = Store(limit, replaces=_at_least_as_long)
-        self._measured: Store[Hashable, Measured] = Store(limit, replaces=_at_least_as_much)
+        self._records: Store[Hashed, Record] = Store(limit, replaces=_at_least_as_long)
+        self._measured: Store[Hashed, Measured] = Store(limit, replaces=_at_least_as_much)
 
     def forward(self, scheme: Scheme, setting: Setting) -> Measured:
         """What a forward pass of all networks of a scheme has given so far."""
@@ -72,7 +72,7 @@ class Results:
 
     def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[Training]:
         """What has to be trained: jobs for the schemes that lack the same networks, as large as `cost` lets them be."""
-        blocks: dict[tuple[int, ...], dict[Hashable, Scheme]] = {}
+        blocks: dict[tuple[int, ...], dict[Hashed, Scheme]] = {}
         for scheme in schemes:
             keys = _keys(scheme, setting)
             lacks = tuple(n for n, key in enumerate(keys) if len(self._record(key).losses) < setting.steps)
@@ -111,7 +111,7 @@ class Results:
         for job in self.missing(schemes, setting):
             self.keep(job, finish(job))
 
-    def _record(self, key: Hashable) -> Record:
+    def _record(self, key: Hashed) -> Record:
         return self._records.get(key) or NOTHING
 
 
@@ -148,17 +148,19 @@ def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Sh
     )
 
 
-def _first_key(scheme: Scheme, setting: Setting) -> Hashable:
+@lru_cache(maxsize=4096)
+def _first_key(scheme: Scheme, setting: Setting) -> Hashed:
     """What the forward gaps of a scheme depend on."""
     first = first_layer(setting)
-    return _computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first)
+    return Hashed(_computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first))
 
 
-def _keys(scheme: Scheme, setting: Setting) -> list[Hashable]:
+@lru_cache(maxsize=1024)
+def _keys(scheme: Scheme, setting: Setting) -> tuple[Hashed, ...]:
     """What the losses of every network depend on. Not on the number of steps: fewer are the first ones of more."""
     computed = _computed(scheme, setting.shapes, setting.weight_shapes)
     with_delta = replace(_without_idle_eps(scheme, setting), steps=1)
     without = replace(with_delta, delta=1.0)
     changes = (network.transformation for network in NETWORKS)
     rescaled = (change is not None and change.factor is not None for change in changes)
-    return [(computed, with_delta if yes else without, network) for network, yes in enumerate(rescaled)]
+    return tuple(Hashed(computed, with_delta if yes else without, network) for network, yes in enumerate(rescaled))

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from normviz.jobs.store import Store
+from normviz.jobs.store import Hashed, Store
 
 
 @pytest.fixture
@@ -73,3 +73,21 @@ def test_many_threads_leave_it_whole():
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(1, 9)))
     assert len(store) == 50
+
+
+def test_a_key_is_hashed_once_and_equal_to_one_of_equal_parts():
+    class Part:
+        hashed = 0
+
+        def __hash__(self):
+            Part.hashed += 1
+            return 7
+
+        def __eq__(self, other):
+            return isinstance(other, Part)
+
+    key = Hashed(Part(), 3)
+    values = {key: "kept"}
+    assert [values.get(key), values.get(Hashed(Part(), 3)), values.get(Hashed(Part(), 4))] == ["kept", "kept", None]
+    assert Part.hashed == 3  # one for every key, however often it is looked up
+    assert key != (Part(), 3)
