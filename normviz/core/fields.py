@@ -121,7 +121,8 @@ class Rule:
     def check(self, n: int, axis: str) -> None:
         """Raise InvalidInput when groups do not divide an axis of length n; the message names the numbers that do."""
         if self.kind == "groups" and n % self.number:
-            raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {spoken(divisors(n))} do.")
+            fit = f"{spoken(divisors(n))} {'does' if n == 1 else 'do'}"
+            raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {fit}.")
 
     def canonical(self, n: int) -> "Rule":
         """The simplest rule with the same effect on an axis of length n; on an axis of length 1 that is `full`."""

@@ -190,11 +190,6 @@ def switch(key: str, on: bool) -> Param:
     return Param(key, on, declared.fit, declared.text)
 
 
-def flag(value: Any, view: View) -> bool:
-    """On or off; in a link 1 or 0."""
-    return Switch(False).fit(value, view)
-
-
 def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> Notes:
     """A note for each given value that had to be replaced."""
     replaced = (p for p in params if p.name in raw and not _same(raw[p.name], view[p.name], p))

@@ -113,7 +113,7 @@ def test_a_sign_is_all_that_is_left_at_epsilon_zero_only(key, eps, begins):
 
 def test_groups_of_examples_do_not_fit_a_single_one():
     scheme = SCHEMES["custom"].with_fields(*[Field.parse("groups(2), full, full, own")] * 2)
-    assert single_example(scheme, SHAPE) == "no: 2 groups do not divide N = 1; 1 do."
+    assert single_example(scheme, SHAPE) == "no: 2 groups do not divide N = 1; 1 does."
 
 
 def test_what_a_statistic_runs_over_where_the_fields_differ():

@@ -174,7 +174,7 @@ def test_what_is_not_a_field_is_refused_with_what_would_be(text, message):
     ("groups", "n", "message"),
     [
         (4, 6, "4 groups do not divide C = 6; 1, 2, 3 or 6 do."),
-        (2, 1, "2 groups do not divide C = 1; 1 do."),
+        (2, 1, "2 groups do not divide C = 1; 1 does."),
         (9, 7, "9 groups do not divide C = 7; 1 or 7 do."),
     ],
 )

@@ -16,7 +16,7 @@ from normviz.data.samples import SAMPLES
 from normviz.lab import state as lab
 from normviz.ui import custom, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui.link import choice, clean, flag, real, whole
+from normviz.ui.link import choice, clean, real, switch, whole
 
 KEYS = [param.key for param in lab.PARAMS]
 RULES = st.builds("{}({})".format, st.sampled_from(["groups", "window"]), st.integers(0, 70_000))
@@ -108,12 +108,12 @@ def test_the_words_may_depend_on_the_values_before():
 
 @pytest.mark.parametrize("on", [True, "1", "true", "True", "YES", "on"])
 def test_what_is_on(on):
-    assert flag(on, {}) is True
+    assert switch("", False).nearest(on, {}) is True
 
 
 @pytest.mark.parametrize("off", [False, "0", "false", "", "2", "off", None, 0])
 def test_what_is_off(off):
-    assert flag(off, {}) is False
+    assert switch("", True).nearest(off, {}) is False
 
 
 # --- cleaning -----------------------------------------------------------------------------------------------------
