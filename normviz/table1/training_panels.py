@@ -198,7 +198,7 @@ def _progress(asked: Asked, missing: Sequence[Training]) -> None:
     share = 0.0 if asked.ticket is None else asked.ticket.progress
     left = asked.left(missing)
     to_go = f", about {duration(left)} to go" if left > 10 else ""
-    waits = ", waiting for another one to end" if asked.ticket is not None and asked.ticket.waits else ""
+    waits = ", waiting to start" if asked.ticket is not None and asked.ticket.waits else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Cancel", on_click=asked.stop, key="cancel")  # first, where nothing that grows can push it aside
         st.progress(share, f"Training: {share:.0%}{to_go}{waits}", width="stretch")
