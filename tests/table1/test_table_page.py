@@ -281,8 +281,12 @@ def test_training_that_does_not_stay_finite_is_explained():
 def test_a_device_that_is_not_there_is_told_and_the_other_answers_stay():
     at = open_table(device="cuda", seed="5", **SMALL)
     assert "there is no cuda device here" in at.error[0].value
-    cell = cells_of(at)["batch.dataset-rescaling"]
-    assert [mark["answer"] for mark in cell["marks"]] == ["yes", "yes", "wait"]
+    for _ in range(100):  # the forward passes go on beside the error
+        answers = [mark["answer"] for mark in cells_of(at)["batch.dataset-rescaling"]["marks"]]
+        if answers == ["yes", "yes", "wait"]:
+            break
+        at = sound(at.run())
+    assert answers == ["yes", "yes", "wait"]
     at = sound(at.run())
     assert "there is no cuda device here" in at.error[0].value
     assert not set_value(at, "device", "cpu").error
