@@ -166,7 +166,8 @@ def _cell(
     rounding = explained(gaps, change, setting, "forward")
     forward = of_outputs(gaps, twin, change, of_x, setting)
     if forward.together and setting.exact != setting:
-        forward = _seen(forward, of_outputs(_gaps(exact), twin, change, of_x, setting.exact), exact.gaps[twin], setting)
+        wide = _gaps(exact)
+        forward = _seen(forward, of_outputs(wide, twin, change, of_x, setting.exact), wide[twin], setting)
     trained = of_losses(losses, largest, place, change, of_loss, setting)
     if trained.together:
         trained = _vouched(trained, forward, change, parted, setting.dtype)
