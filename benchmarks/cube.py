@@ -19,6 +19,7 @@ from time import perf_counter
 
 import paths  # noqa: F401  (normviz and the helpers of the tests)
 from browsing import browser, served
+from meshes import face_count
 from playwright.sync_api import Browser
 from visit import POINTS, Visit
 
@@ -26,7 +27,7 @@ from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.schemes import get_scheme
 from normviz.cube import figure as cube
-from normviz.cube.layout import surface
+from normviz.cube.layout import layout_of
 from normviz.data.samples import SAMPLES
 
 KINDS = {"A": "component", "B": "st.plotly_chart", "lab": "whole lab page", "echo": "text echo"}
@@ -142,8 +143,7 @@ def spread(values: Iterable[float]) -> str:
 
 
 def _size(shape: Shape) -> list[str]:
-    _, faces = surface("folded", shape)
-    return [f"{prod(shape):,} {shape}", f"{len(faces.cells):,}"]
+    return [f"{prod(shape):,} {shape}", f"{face_count(layout_of('folded', shape)):,}"]
 
 
 def _column(results: Results, shape: Shape, kind: str, name: str, key: str) -> list[float]:
@@ -209,7 +209,7 @@ def _hover(results: Results, plan: Plan) -> Iterable[list[str]]:
 
 
 def _python(plan: Plan) -> Iterable[list[str]]:
-    yield ["elements", "tensor and result", "figure", "figure to JSON", "data for the highlights"]
+    yield ["elements", "tensor and result", "figure", "figure as bytes", "data for the highlights"]
     scheme = get_scheme("batch")
     for shape in (*plan.shapes, *plan.slab):
         x = SAMPLES["uneven"].make(shape, 0)
@@ -218,7 +218,7 @@ def _python(plan: Plan) -> Iterable[list[str]]:
         steps: list[Callable] = [
             lambda shape=shape: normalize(SAMPLES["uneven"].make(shape, 0), scheme),
             lambda shape=shape, levels=levels: cube.cube_figure(shape, "folded", *levels, ("", "", "")),
-            figure.to_json,
+            figure.packed,
             lambda shape=shape, x=x, result=result: cube.hover_data(
                 shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat]
             ),

@@ -1,15 +1,18 @@
 """The smallest page with the cube, for benchmarks: `?mode=component`, `?mode=chart` or `?mode=echo`, `&shape=4,4,4,6`.
 
 All modes have the same control, a seed. `component` shows the figure with the app's own component, with all that its
-highlights need; `chart` shows the same figure with `st.plotly_chart`; `echo` writes the seed and nothing else.
+highlights need; `chart` shows the same figure, its mesh made here, with `st.plotly_chart`; `echo` writes the seed and
+nothing else.
 """
 
 import plotly.graph_objects as go
 import streamlit as st
+from meshes import mesh
 
 from normviz.core.normalize import normalize
 from normviz.core.schemes import get_scheme
 from normviz.cube import figure as cube
+from normviz.cube.layout import layout_of
 from normviz.data.samples import SAMPLES
 from normviz.ui.components.plot import plot
 from normviz.ui.server import MIDDLEWARE, ROUTES
@@ -32,6 +35,7 @@ if __name__ == "__main__":
     result = normalize(x, scheme)
     figure = cube.cube_figure(shape, "folded", *cube.value_levels(x), ("C", "N", "H·W"))
     if mode == "chart":
+        figure.data[0] |= mesh(layout_of("folded", shape), shape, figure.data[0]["intensity"])
         st.plotly_chart(go.Figure(figure.to_dict()), key="cube", width="stretch", height=HEIGHT)
     else:
         hover = cube.hover_data(shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat])

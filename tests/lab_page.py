@@ -1,11 +1,9 @@
 """The tensor lab run by Streamlit without a browser, and what it shows."""
 
-import base64
-import json
 from pathlib import Path
 
-import numpy as np
 from streamlit.testing.v1 import AppTest
+from unpacked import shown
 
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
@@ -36,9 +34,14 @@ def sound(at):
 
 
 def plots(at):
-    """What is sent for each figure, by the key of its element."""
+    """What each component shows, by the key of its element."""
+    return {key: shown(message) for key, message in messages(at).items()}
+
+
+def messages(at):
+    """What is sent for each component, by the key of its element."""
     protos = [component.proto for component in at.get("bidi_component")]
-    return {proto.id.rpartition("-")[2].removesuffix(" plot"): json.loads(proto.json) for proto in protos}
+    return {proto.id.rpartition("-")[2].removesuffix(" plot"): proto.bytes for proto in protos}
 
 
 def view_of(at):
@@ -66,15 +69,7 @@ def live(at):
 
 def traces(at, key):
     """What a figure draws."""
-    return json.loads(plots(at)[key]["figure"])["data"]
-
-
-def numbers(sent):
-    """An array as Plotly sends it."""
-    if not isinstance(sent, dict):
-        return np.array(sent)
-    flat = np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"])
-    return flat.reshape([int(n) for n in sent["shape"].split(",")]) if "shape" in sent else flat
+    return plots(at)[key]["figure"]["data"]
 
 
 def said(at):

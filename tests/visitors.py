@@ -16,6 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from unpacked import shown
 
 PAGES = sorted("" if path.stem == "tensor_lab" else path.stem for path in (ROOT / "pages").glob("*.py"))
 """The addresses of all pages; the tensor lab is the default one."""
@@ -223,7 +224,7 @@ def _buttons(widget: Any, random: Random) -> tuple[str, list]:
 
 
 def _component(widget: Any, random: Random) -> tuple[str, str | None]:
-    data = json.loads(widget.json) if widget.component_name == "normviz_drag" else {}
+    data = shown(widget.bytes) if widget.component_name == "normviz_drag" else {}
     return "json_value", json.dumps({"index": random.randrange(len(data["texts"]))}) if data else None
 
 

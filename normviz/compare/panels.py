@@ -8,7 +8,7 @@ from normviz.core.fields import AXIS, OWN, Field, Index, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.cube import figure as cube
-from normviz.cube.layout import surface
+from normviz.cube.layout import layout_of
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
 from normviz.ui.components.plot import plot
@@ -22,8 +22,8 @@ def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Norm
         "Colour by", list(COLOURS), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
     )
     levels, legend = _levels(view["colour"], schemes, x, results)
-    layout, _ = surface("folded", x.shape)
-    titles = tuple(wording.axis_words(SCHEMES["none"], axes, x.shape) for axes in layout.dimensions[:3])
+    along = layout_of("folded", x.shape).dimensions
+    titles = tuple(wording.axis_words(SCHEMES["none"], axes, x.shape) for axes in along[:3])
     labels = [scheme.label for scheme in schemes]
     alt = f"The same tensor {wording.shape_words(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     plot(

@@ -1,22 +1,21 @@
 """The cube: a tensor's cells in 3-D, one mesh for all of them, drawn from arrays that say what each cell is worth.
 
-Traces, in order: the cells; the lines between them; the field, its edges and the element (empty here: the
-browser fills them for the element under the pointer, from `hover_data`); the names of the blocks.
+Traces, in order: the cells; the lines between them; the field, its edges and the element; the names of the blocks. The
+browser fills in the corners of cells, field and element from `hover_data`: here the cells have their levels only.
 """
 
-import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
 
 from normviz.core.fields import Box, Field, Shape
-from normviz.cube.layout import Layout, grid_lines, pitch, repeated, surface
+from normviz.cube.layout import Layout, grid_lines, layout_of, pitch, repeated
 from normviz.ui.chart import Figure
 from normviz.ui.palette import HUES, NOT_FINITE, THEMES, Theme
 
 FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
-OUTLINED_UP_TO = 1_000  # blocks; beyond, their outlines and names would hide them and weigh more than the cells
+OUTLINED_UP_TO = 1_000  # blocks, or parts of a field; outlines and names of more would hide them, and weigh more
 EYE, ROW_EYE = (1.1, -1.5, 0.8), (0.5, -1.8, 0.7)  # where the camera stands at first, before one cube and before a row
 FRAME = 1.7  # height of the frame that the cube fills at first
 FRAME_RATIO, ROW_RATIO = 1.25, 1.75  # its width to its height
@@ -71,19 +70,17 @@ def cube_figure(
         copies: the names of the copies, over each; `levels` are then those of one after the other.
     """
     colours = THEMES[theme]
-    layout, faces = surface(view, shape, roles)
+    layout = layout_of(view, shape, roles)
     if copies:
-        layout, faces = repeated(layout, faces, len(copies))
-    fine, outlined = (
-        layout.extent.max() <= FINE_LINES_UP_TO * max(len(copies), 1),
-        len(layout.origins) <= OUTLINED_UP_TO,
-    )
+        layout = repeated(layout, len(copies))
+    fine = layout.extent.max() <= FINE_LINES_UP_TO * max(len(copies), 1)
+    outlined = len(layout.origins) <= OUTLINED_UP_TO
     named = list(copies)
     if len(layout.origins) > 1 and not copies:
         named = [f"{block_name} {number}" for number in range(len(layout.origins))]
-    name_at = layout.blocks.shape[3] + 0.02 * layout.extent[2] if copies else -NAME_HEIGHT  # below a row, over blocks
+    name_at = layout.block[2] + 0.02 * layout.extent[2] if copies else -NAME_HEIGHT  # below a row, over blocks
     traces = [
-        _cells(faces.corners, levels.reshape(-1)[faces.cells], legend, colours),
+        _cells(levels, legend, colours),
         _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
         _EMPTY_MESH | {"name": "field", "color": colours.field},
         _EMPTY_LINES | {"name": "edges", "line": {"color": colours.ink, "width": 7}},
@@ -103,38 +100,38 @@ def hover_data(
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     filled: bool = True,
 ) -> dict:
-    """What the browser needs to light up any element's field by itself, as plain data; arrays as bytes in base 64.
+    """What the browser needs to draw the cells, and to light up any element's field by itself.
 
     offsets: position of an index along each axis, to be summed. swell: how far the element stands out, in cells.
     order: the axes, finest steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard.
-    faces: the cell behind each face of the (first copy's) mesh. x: of every element, to be read out. copies: for each,
-    how far it is along x, its field's range at each index of each axis (bounds), the same for a summation field that
-    differs (dashed), and x̂. filled: whether the field is filled, or framed only.
+    x: of every element, to be read out. copies: for each, how far it is along x, its field's range at each index of
+    each axis (bounds), the same for a summation field that differs (dashed), and x̂. filled: whether the field is
+    filled, or framed only. framed: the largest number of parts that are framed.
 
     Args:
         shape, view, roles: as for `cube_figure`; `fields`: of each copy the field and the summation field.
         x, xhats: the tensor, and the normalized one of each copy.
         filled: as above.
     """
-    layout, faces = surface(view, shape, roles)
+    layout = layout_of(view, shape, roles)
     return {
-        "shape": list(shape),
+        "shape": shape,
         "swell": swell(layout),
-        "offsets": [_base64(offset, np.float32) for offset in layout.offsets],
+        "offsets": layout.offsets,
         "order": [roles[role] for role in (2, 1, 3, 0)],
-        "dimensions": [list(along) for along in layout.dimensions],
-        "faces": _base64(faces.cells, np.uint32),
-        "x": _base64(x, np.float32),
+        "dimensions": layout.dimensions,
+        "x": _readout(x),
         "copies": [
             {
                 "along": k * pitch(layout),
-                "bounds": None if field is None else _bounds(field, shape),
+                "bounds": None if field is None else field.bounds(shape),
                 "dashed": _apart(field, summation, shape),
-                "xhat": _base64(xhat, np.float32),
+                "xhat": _readout(xhat),
             }
             for k, ((field, summation), xhat) in enumerate(zip(fields, xhats, strict=True))
         ],
         "filled": filled,
+        "framed": OUTLINED_UP_TO,
     }
 
 
@@ -143,16 +140,17 @@ def swell(layout: Layout) -> float:
     return SWELL + SWELL_RATIO * float(layout.extent.max())
 
 
-def _bounds(field: Field, shape: Shape) -> list[str]:
-    """The range of indices of the field around each index of each axis, two numbers each."""
-    return [_base64(bounds, np.uint32) for bounds in field.bounds(shape)]
+def _readout(values: np.ndarray) -> np.ndarray:
+    """In the type of the readout; what it cannot hold becomes infinite."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).ravel()
 
 
-def _apart(field: Field | None, summation: Field | None, shape: Shape) -> list[str] | None:
+def _apart(field: Field | None, summation: Field | None, shape: Shape) -> Sequence[np.ndarray] | None:
     """The bounds of a summation field that is not the field itself."""
     if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
         return None
-    return _bounds(summation, shape)
+    return summation.bounds(shape)
 
 
 def cells_in(layout: Layout, box: Box) -> set[tuple[float, float, float]]:
@@ -185,17 +183,14 @@ _EMPTY_LINES = {
 }
 
 
-def _cells(corners: np.ndarray, levels: np.ndarray, legend: dict, colours: Theme) -> dict:
-    """Two triangles a face. Corners are not shared: each keeps the flat colour, and tells which cell it belongs to."""
-    x, y, z = _compact(corners.reshape(-1, 3).T)
-    first = np.arange(len(corners)) * 4
-    i, j, k = _compact(np.stack([first + a, first + b], axis=1).ravel() for a, b in ((0, 0), (1, 2), (2, 3)))
+def _cells(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
+    """A level for every element; corners and triangles follow from `hover_data`."""
     scale, bar = _scale(legend, colours)
     return dict(
         type="mesh3d",
         name="cells",
-        **{"x": x, "y": y, "z": z, "i": i, "j": j, "k": k},
-        intensity=np.repeat(levels, 4),
+        **{"x": [], "y": [], "z": [], "i": [], "j": [], "k": []},
+        intensity=levels.ravel(),
         cmin=BAND if legend.get("gaps") is False else 0,
         cmax=255,
         colorscale=scale,
@@ -255,7 +250,7 @@ def _block_names(layout: Layout, colours: Theme, names: Sequence[str], height: f
     """What each block is, at this height, where blocks have names."""
     text = names if len(names) <= OUTLINED_UP_TO else []
     named = layout.origins[:: len(layout.origins) // len(text)] if text else np.empty((0, 3))
-    x, y, z = np.add(named, [layout.blocks.shape[1] / 2, 0, height]).T
+    x, y, z = np.add(named, [layout.block[0] / 2, 0, height]).T
     below = height > 0
     font = {"size": 17 if below else 15, "color": colours.ink}
     at = {"x": x, "y": y, "z": z, "text": text, "textposition": "bottom center" if below else "middle center"}
@@ -308,14 +303,3 @@ def _proportions(extent: np.ndarray, eye: tuple[float, float, float], ratio: flo
     up = np.cross(np.array(eye) / np.linalg.norm(eye), right)
     width, height = np.abs(right) @ sides, np.abs(up) @ sides
     return sides * FRAME / max(width / ratio, height)
-
-
-def _compact(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
-    """Whole numbers from 0 in the smallest type that holds them: this is most of what travels to the browser."""
-    return [array.astype(np.min_scalar_type(int(array.max()))) for array in arrays]
-
-
-def _base64(array: np.ndarray, dtype: type) -> str:
-    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite
-        numbers = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
-    return base64.b64encode(numbers.tobytes()).decode()

@@ -4,13 +4,12 @@ An element's position is the sum of one offset per axis, and it fills the unit c
 browser needs to draw the box of any field, too.
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
-from math import ceil, prod, sqrt
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
 
 import numpy as np
 
-from normviz.core.fields import Shape
+from normviz.core.fields import Box, Shape
 
 GAP = 2
 """Space between the rows of blocks in the unfolded view, in cells."""
@@ -23,27 +22,26 @@ class Layout:
     Attributes:
         offsets: for each axis (N, H, W, C), an array (n, 3) to be summed up to a position.
         origins: where each gapless block of cells starts, an array (blocks, 3).
-        blocks: the flat index of every cell in each block, an array (blocks, x, y, z).
+        block: how many cells a block has along x, y and z.
         dimensions: which axes run along x, y and z, and which from block to block.
     """
 
     offsets: tuple[np.ndarray, ...]
     origins: np.ndarray
-    blocks: np.ndarray
+    block: tuple[int, int, int]
     dimensions: tuple[tuple[int, ...], ...]
 
     @property
     def extent(self) -> np.ndarray:
         """Size of the whole along x, y and z."""
-        return self.origins.max(axis=0) + self.blocks.shape[1:]
+        return self.origins.max(axis=0) + self.block
 
 
 def folded(shape: Shape) -> Layout:
     """C × N × H·W in one block, as in the figure of Wu & He 2018."""
     n, h, w, c = shape
-    cells = np.arange(n * h * w * c).reshape(n, h * w, c).transpose(2, 0, 1)
     offsets = (_along(n, 1), _along(h, 2, w), _along(w, 2), _along(c, 0))
-    return Layout(offsets, np.zeros((1, 3)), cells[None], ((3,), (0,), (1, 2), ()))
+    return Layout(offsets, np.zeros((1, 3), int), (c, n, h * w), ((3,), (0,), (1, 2), ()))
 
 
 def unfolded(shape: Shape) -> Layout:
@@ -53,69 +51,66 @@ def unfolded(shape: Shape) -> Layout:
     wanted = min(n, ceil(sqrt(n * 2 * (h + GAP) / (w + aside))))  # about twice as wide as high
     columns = next((k for k in range(wanted, min(n, 2 * wanted) + 1) if n % k == 0), wanted)
     place = np.arange(n)
-    origins = np.stack([place % columns * (w + aside), np.zeros(n), place // columns * (h + GAP)], axis=1)
-    cells = np.arange(n * h * w * c).reshape(n, h, w, c).transpose(0, 2, 3, 1)
+    origins = np.stack([place % columns * (w + aside), 0 * place, place // columns * (h + GAP)], axis=1)
     offsets = (origins, _along(h, 2), _along(w, 0), _along(c, 1))
-    return Layout(offsets, origins, cells, ((2,), (3,), (1,), (0,)))
+    return Layout(offsets, origins, (w, c, h), ((2,), (3,), (1,), (0,)))
 
 
 VIEWS = {"folded": folded, "unfolded": unfolded}
 """The layouts by the name of the view."""
 
 
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """The faces that can be seen: four corners (faces, 4, 3) each, and the flat index of the cell behind each."""
-
-    corners: np.ndarray
-    cells: np.ndarray
-
-
-@lru_cache(maxsize=4)  # of 65,536 elements one by one, 23 MB each
-def surface(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2, 3)) -> tuple[Layout, Surface]:
-    """The layout of a view and its outer faces. Their number grows with the surface, not with the volume.
+def layout_of(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2, 3)) -> Layout:
+    """The layout of a view.
 
     `roles` says which axis of the tensor takes the place of N, H, W and C: (2, 0, 1, 3) for conv weights, whose
     input channels are drawn as examples are.
     """
     drawn = VIEWS[view](tuple(shape[axis] for axis in roles))
-    ids = np.arange(prod(shape)).reshape(shape).transpose(roles).reshape(-1)
-    layout = Layout(
-        offsets=tuple(drawn.offsets[roles.index(axis)] for axis in range(4)),
-        origins=drawn.origins,
-        blocks=ids[drawn.blocks],
-        dimensions=tuple(tuple(roles[role] for role in along) for along in drawn.dimensions),
-    )
-    return layout, Surface(*_outside(layout.origins, layout.blocks))
+    offsets = tuple(drawn.offsets[roles.index(axis)] for axis in range(4))
+    dimensions = tuple(tuple(roles[role] for role in along) for along in drawn.dimensions)
+    return replace(drawn, offsets=offsets, dimensions=dimensions)
 
 
-def repeated(layout: Layout, faces: Surface, copies: int) -> tuple[Layout, Surface]:
-    """The same picture several times in a row along x; cells of copy k are numbered on from k · elements.
+def repeated(layout: Layout, copies: int) -> Layout:
+    """The same picture several times in a row along x.
 
     Offsets stay those of the first copy; the others' are further on by multiples of `pitch`.
     """
     step = np.array([pitch(layout), 0, 0])
-    size = layout.blocks.size
-    origins = np.concatenate([layout.origins + k * step for k in range(copies)])
-    blocks = np.concatenate([layout.blocks + k * size for k in range(copies)])
-    corners = np.concatenate([faces.corners + k * step for k in range(copies)])
-    cells = np.concatenate([faces.cells + k * size for k in range(copies)])
-    return Layout(layout.offsets, origins, blocks, layout.dimensions), Surface(corners, cells)
+    return replace(layout, origins=np.concatenate([layout.origins + k * step for k in range(copies)]))
+
+
+def parts(layout: Layout, box: Box) -> int:
+    """Of how many gapless boxes of cells a field's box consists."""
+    count, size = 1, [1, 1, 1]
+    for along in layout.dimensions:
+        for axis in reversed(along):  # the last one runs fastest
+            lo, hi = box[axis]
+            if hi - lo < 2:
+                continue
+            step = np.abs(layout.offsets[axis][lo + 1] - layout.offsets[axis][lo])
+            d = int(step.argmax())
+            if step[d] == size[d]:
+                size[d] *= hi - lo
+            else:
+                count *= hi - lo
+    return count
 
 
 def pitch(layout: Layout) -> float:
     """From one copy of a picture to the next: its width, and room for its depth not to hide its neighbour."""
     width, depth, _ = layout.extent
-    return float(width + max(GAP, np.round(min(width, depth) * 0.6)))  # whole: corners travel as whole numbers
+    return float(width + max(GAP, np.round(min(width, depth) * 0.6)))  # whole, as all places are
 
 
 def grid_lines(layout: Layout, fine: bool = True) -> np.ndarray:
     """Line segments (lines, 2, 3) on the outside of every block: between all cells, or its twelve edges only."""
-    return _at_each(layout.origins, _lines(layout.blocks.shape[1:], fine))
+    return _at_each(layout.origins, _lines(layout.block, fine))
 
 
 def _along(n: int, dimension: int, step: int = 1) -> np.ndarray:
-    offsets = np.zeros((n, 3))
+    offsets = np.zeros((n, 3), int)
     offsets[:, dimension] = np.arange(n) * step
     return offsets
 
@@ -123,22 +118,6 @@ def _along(n: int, dimension: int, step: int = 1) -> np.ndarray:
 def _at_each(origins: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Faces or lines of one block (count, points, 3), again at the origin of every block."""
     return (origins[:, None, None] + points).reshape(-1, *points.shape[1:])
-
-
-def _outside(origins: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The six sides of every block as faces."""
-    corners, cells, size = [], [], blocks.shape[1:]
-    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    for normal in range(3):
-        first, second = (d for d in range(3) if d != normal)
-        for side in (0, size[normal]):
-            ids = np.take(blocks, min(side, size[normal] - 1), axis=normal + 1)
-            faces = np.empty((ids[0].size, 4, 3))
-            a, b = np.indices(ids.shape[1:]).reshape(2, -1, 1)
-            faces[..., normal], faces[..., first], faces[..., second] = side, a + square[:, 0], b + square[:, 1]
-            corners.append(_at_each(origins, faces))
-            cells.append(ids.ravel())
-    return np.concatenate(corners, dtype=np.float32), np.concatenate(cells).astype(np.uint32)
 
 
 def _lines(size: tuple[int, ...], fine: bool) -> np.ndarray:

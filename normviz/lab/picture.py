@@ -7,7 +7,7 @@ from normviz.core.fields import AXIS, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import Scheme
 from normviz.cube import figure as cube
-from normviz.cube.layout import surface
+from normviz.cube.layout import layout_of, parts
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
 from normviz.lab.controls import focus_from_cube
@@ -24,7 +24,7 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
     """The cube with the locked element's field, and what its colours mean."""
     roles = ROLES.get(scheme.acts_on, (0, 1, 2, 3))
     levels, legend = _levels(view["colour"], scheme, x, result)
-    layout, _ = surface(view["view"], x.shape, roles)
+    layout = layout_of(view["view"], x.shape, roles)
     titles = tuple(wording.axis_words(scheme, axes, x.shape) for axes in layout.dimensions[:3])
     block = AXIS[scheme.axes[roles[0]]].one
     colour = COLOURS[view["colour"]].lower()
@@ -46,7 +46,8 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
         symbol=SYMBOL.get(scheme.acts_on, "x"),
         on_focus=focus_from_cube,
     )
-    _legend(view["colour"], scheme, x.shape, theme, gaps=legend.get("gaps", False))
+    framed = scheme.field is None or parts(layout, scheme.field.box(view["focus"], x.shape)) <= cube.OUTLINED_UP_TO
+    _legend(view["colour"], scheme, x.shape, theme, framed, gaps=legend.get("gaps", False))
 
 
 def _levels(colour: str, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
@@ -57,20 +58,22 @@ def _levels(colour: str, scheme: Scheme, x: np.ndarray, result: Normalized) -> t
     return cube.statistic_levels(x.shape, scheme.field)
 
 
-def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, gaps: bool) -> None:
+def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, gaps: bool) -> None:
     """What is what, in words beside a patch of its colour, and how to use it."""
     colours = THEMES[theme]
     entries = [(colours.element, "the locked element")]
-    hue, framed = (colours.field, "filled and framed") if colour == "field" else (colours.ink, "framed")
-    parts = wording.taken(scheme, shape)
-    if len(parts) == 2:
+    hue = colours.field if colour == "field" else colours.ink
+    how = " and ".join(["filled"] * (colour == "field") + ["framed"] * framed)
+    how = how or f"not framed, as it has more than {cube.OUTLINED_UP_TO:,} parts"
+    taken = wording.taken(scheme, shape)
+    if len(taken) == 2:
         entries += [
-            (hue, f"{framed}: the field of its mean square"),
+            (hue, f"{how}: the field of its mean square"),
             (colours.ink, "dashed: the field of its mean"),
         ]
-    elif parts:
-        shares = "" if wording.windows(parts[0].field, shape) else "it shares "
-        entries.append((hue, f"its field, {framed}: {shares}{wording.shared_words(scheme, shape)}"))
+    elif taken:
+        shares = "" if wording.windows(taken[0].field, shape) else "it shares "
+        entries.append((hue, f"its field, {how}: {shares}{wording.shared_words(scheme, shape)}"))
     text = {
         "field": "",
         "statistic": "Cells of one hue that touch share a statistic; hues come round again.",

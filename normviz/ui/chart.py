@@ -3,24 +3,17 @@
 Its checks of every value, at every run of a page, were most of what a page took. The tests give the figures to them.
 """
 
-import base64
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partialmethod
-from math import isfinite
 from typing import Any
 
-import numpy as np
+from normviz.ui.packed import packed
 
 TITLE = {"showarrow": False, "xanchor": "center", "xref": "paper", "yanchor": "bottom", "yref": "paper"}
 """How the title of a panel stands over it."""
 
 TEMPLATE = {"data": {"scatter": [{"marker": {"line": {"width": 0}}}]}}
 """What holds for all: a marker has no rim, also where markers differ in size."""
-
-WHOLE = {"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"}
-SHORT = WHOLE | {"float32": "f4", "float64": "f8"}
-"""The types of numbers that plotly.js takes as bytes, by its names."""
 
 
 class Figure:
@@ -100,10 +93,9 @@ class Figure:
         """As Plotly would take it, for `plotly.graph_objects.Figure`."""
         return {"data": self.data, "layout": self.layout}
 
-    def to_json(self) -> str:
-        """As plotly.js takes it: arrays as bytes, and NaN and Inf in lists as null."""
-        sent = {"data": _plain(self.data), "layout": _plain(self.layout) | {"template": TEMPLATE}}
-        return json.dumps(sent, separators=(",", ":"), ensure_ascii=False)
+    def packed(self) -> bytes:
+        """As it is sent to the browser."""
+        return packed({"data": self.data, "layout": self.layout | {"template": TEMPLATE}})
 
     def _numbers(self, row: int | None, col: int | None) -> Iterator[str]:
         """What stands behind the names of a panel's axes."""
@@ -163,28 +155,3 @@ def merged(into: dict, values: Mapping[str, Any]) -> dict:
 def _number(place: int) -> str:
     """What stands behind "x" and "y" for the panels in turn: nothing, 2, 3, …"""
     return str(place + 1) if place else ""
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it: arrays of numbers as bytes in base64, NaN and Inf in lists as null."""
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, np.ndarray):
-        return _packed(value)
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _packed(array: np.ndarray) -> Any:
-    """Numbers as plotly.js takes bytes; whole ones of 64 bits, which it does not know, in the fewest that hold them."""
-    if array.size and array.dtype.kind in "iu" and array.itemsize == 8:
-        least, most = array.min(), array.max()
-        held = (name for name in WHOLE if np.iinfo(name).min <= least and most <= np.iinfo(name).max)
-        array = array.astype(next(held, array.dtype))
-    if not array.size or array.dtype.name not in SHORT:
-        return _plain(array.tolist())
-    sent = {"dtype": SHORT[array.dtype.name], "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
-    return sent if array.ndim == 1 else sent | {"shape": ", ".join(map(str, array.shape))}

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from normviz.core.schemes import SCHEMES
 from normviz.cube.figure import ROW_RATIO
-from normviz.cube.layout import pitch, surface
+from normviz.cube.layout import layout_of, pitch
 from normviz.ui.palette import THEMES
 
 SIX = "batch,layer,layer-channels,instance,group,rms"
@@ -32,7 +32,7 @@ def lit(page, name):
 def test_six_cubes_are_one_scene_and_the_field_lights_in_each(page, server):
     open_page(page, server, f"?schemes={SIX}&focus=1,2,1,4")
     expect(page.locator(".st-key-cubes canvas")).to_have_count(1)
-    layout, _ = surface("folded", SHAPE)
+    layout = layout_of("folded", SHAPE)
     corners = lit(page, "field")
     for k, key in enumerate(SIX.split(",")):
         lo, hi = k * pitch(layout) - 0.5, k * pitch(layout) + layout.extent[0] + 0.5

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from mounted import MARKUP, called
 
 from normviz.ui.components import component
+from normviz.ui.packed import packed
 
 LABEL = "what is shown"
 DATA = {
@@ -12,39 +14,28 @@ DATA = {
     "grid": {"label": LABEL, "corner": "", "colours": {"yes": "#000", "no": "#000"}, "columns": [], "rows": []},
     "plot": {
         "alt": LABEL,
-        "figure": '{"data": [], "layout": {}}',
+        "figure": packed({"data": [], "layout": {}}),
         "library": "data:text/javascript,window.Plotly = {react() {}}",
     },
 }
-MARKUP = {
-    "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
-    "grid": '<div class="nv-grid"></div>',
-    "plot": '<div class="nv-plot"><i class="nv-readout"></i><i class="nv-graph"></i><i class="nv-live"></i></div>',
-}
-SHOWN = """async ([script, markup, all]) => {
-  const module = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
-  document.body.innerHTML = markup;
-  const found = [];
-  for (const data of all) {
-    module.default({data, parentElement: document.body, setStateValue: () => {}});
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    found.push(document.body.innerHTML);
-  }
-  return found;
-}"""
-"""What is on the page after each of these data."""
 
 
 def test_every_component_is_tried():
     scripts = {path.stem for path in Path(component.__file__).parent.glob("*.js")}
-    assert scripts - {"latest"} == DATA.keys() == MARKUP.keys()
+    assert scripts - {"data"} == DATA.keys() == MARKUP.keys()
 
 
 @pytest.mark.parametrize("name", DATA)
 def test_what_arrives_late_is_not_shown(page, name):
-    data = [
-        {key: f"{value} {turn}" if value == LABEL else value for key, value in DATA[name].items()} | {"turn": turn}
+    turns = [
+        (turn, {key: f"{value} {turn}" if value == LABEL else value for key, value in DATA[name].items()})
         for turn in (7, 8, 6, 9)
     ]
-    now, new, late, newer = page.evaluate(SHOWN, [component.script(name), MARKUP[name], data])
+    now, new, late, newer = called(page, name, turns, "document.body.innerHTML")
     assert [f"{LABEL} {turn}" in text for turn, text in ((7, now), (8, new), (8, late), (9, newer))] == [True] * 4
+
+
+def test_what_is_shown_already_is_not_drawn_again(page):
+    data = DATA["grid"] | {"open": ""}
+    count = "document.querySelector('[data-drawn]').dataset.drawn"
+    assert called(page, "grid", [(7, data), (7, data), (8, data)], count) == ["1", "1", "2"]

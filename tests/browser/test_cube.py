@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from normviz.core.fields import Index, Shape
 from normviz.core.schemes import SCHEMES
 from normviz.cube.figure import cells_in
-from normviz.cube.layout import surface
+from normviz.cube.layout import layout_of
 from normviz.describe.wording import sentence
 from normviz.lab.controls import VIEW_NAMES
 
@@ -105,7 +105,7 @@ def test_hover_lights_exactly_the_field_and_asks_nobody(standing_lab, key, view)
     lab.choose("scheme", scheme.label)
     expect(lab.page.locator("h1")).to_have_text(sentence(scheme.name))
     lab.settle()
-    layout, _ = surface(view, SHAPE)
+    layout = layout_of(view, SHAPE)
     lab.page.wait_for_timeout(300)
     sent, seen = len(lab.sent), set()
     for across, down in ((0.42, 0.45), (0.5, 0.55), (0.6, 0.5), (0.45, 0.7), (0.66, 0.62)):
@@ -148,7 +148,7 @@ def test_keyboard_walks_and_locks(lab):
     lab.soon(lambda: element_of(lab.readout) == (1, 0, 1, 2))
     lab.page.wait_for_url("**focus=1%2C0%2C1%2C2**")
     lab.settle()
-    layout, _ = surface("folded", SHAPE)
+    layout = layout_of("folded", SHAPE)
     assert lit_cells(lab) == cells_in(layout, SCHEMES["batch"].field.box((1, 0, 1, 2), SHAPE))
     expect(lab.page.locator(".st-key-cube .nv-live")).to_contain_text("c = 2")
 

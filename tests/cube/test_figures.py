@@ -1,6 +1,5 @@
 """Where cells stand, what they are coloured by, and the figures that are made of both."""
 
-import base64
 from itertools import combinations, product
 from math import prod
 
@@ -10,13 +9,16 @@ import pytest
 from checked import checked
 from hypothesis import given
 from hypothesis import strategies as st
+from standing import positions
 from strategies import shapes, shapes_with_fields, uneven_array
+from unpacked import unpacked
 
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.cube import figure as cube
-from normviz.cube.layout import GAP, VIEWS, grid_lines, pitch, surface
+from normviz.cube.layout import GAP, VIEWS, grid_lines, layout_of, parts, pitch, repeated
+from normviz.ui.packed import packed
 from normviz.ui.palette import HUES, THEMES
 
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
@@ -24,68 +26,30 @@ SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), 
 EVERY_LAYOUT = pytest.mark.parametrize(
     ("view", "shape", "roles"), [*product(VIEWS, SHAPES, (PLAIN, WEIGHTS)), ("folded", (3, 3, 4, 8), (3, 1, 0, 2))]
 )
-STEPS = [step for axis in np.eye(3) for step in (axis, -axis)]
-
-
-def positions(layout, shape):
-    """The corner of every cell, by its index: one offset per axis, summed."""
-    return {index: sum(layout.offsets[axis][i] for axis, i in enumerate(index)) for index in np.ndindex(shape)}
-
-
-def visible(layout, shape):
-    """By brute force, (flat index of the cell, middle of the face) of every face with no cell on its other side."""
-    at = {tuple(place): np.ravel_multi_index(index, shape) for index, place in positions(layout, shape).items()}
-    return {
-        (cell, tuple(np.add(place, 0.5) + step / 2))
-        for place, cell in at.items()
-        for step in STEPS
-        if tuple(place + step) not in at
-    }
-
-
-def decoded(text, dtype):
-    return np.frombuffer(base64.b64decode(text), dtype)
 
 
 # --- where cells stand ------------------------------------------------------------------------------------------
 
 
 @EVERY_LAYOUT
-def test_the_faces_are_those_without_a_neighbour(view, shape, roles):
-    layout, faces = surface(view, shape, roles)
-    drawn = list(zip(faces.cells.tolist(), map(tuple, faces.corners.mean(axis=1)), strict=True))
-    assert len(drawn) == len(set(drawn))
-    assert set(drawn) == visible(layout, shape)
-
-
-@EVERY_LAYOUT
-def test_a_face_is_a_unit_square(view, shape, roles):
-    _, faces = surface(view, shape, roles)
-    sides = np.diff(faces.corners, axis=1, append=faces.corners[:, :1])
-    np.testing.assert_array_equal(np.abs(sides).sum(axis=2), 1)  # each side has length 1 along an axis
-    np.testing.assert_array_equal((faces.corners.min(axis=1) != faces.corners.max(axis=1)).sum(axis=1), 2)
-
-
-@EVERY_LAYOUT
 def test_every_cell_stands_at_the_sum_of_its_offsets(view, shape, roles):
-    layout, _ = surface(view, shape, roles)
-    at = positions(layout, shape)
-    assert len(set(map(tuple, at.values()))) == prod(shape)  # no two in one place
-    for (block, *place), cell in np.ndenumerate(layout.blocks):
-        np.testing.assert_array_equal(at[np.unravel_index(cell, shape)], layout.origins[block] + place)
-    assert sorted(layout.blocks.ravel()) == list(range(prod(shape)))
+    layout = layout_of(view, shape, roles)
+    places = set(map(tuple, positions(layout, shape).values()))
+    assert len(places) == prod(shape)  # no two in one place
+    assert places == {tuple(origin + place) for origin in layout.origins for place in np.ndindex(layout.block)}
 
 
 @EVERY_LAYOUT
 def test_the_extent_reaches_to_the_last_corner(view, shape, roles):
-    layout, faces = surface(view, shape, roles)
-    np.testing.assert_array_equal(layout.extent, faces.corners.reshape(-1, 3).max(axis=0))
-    np.testing.assert_array_equal(faces.corners.reshape(-1, 3).min(axis=0), 0)
+    layout = layout_of(view, shape, roles)
+    places = np.array(list(positions(layout, shape).values()))
+    np.testing.assert_array_equal(layout.extent, places.max(axis=0) + 1)
+    np.testing.assert_array_equal(places.min(axis=0), 0)
 
 
 @EVERY_LAYOUT
 def test_the_dimensions_say_where_an_axis_goes(view, shape, roles):
-    layout, _ = surface(view, shape, roles)
+    layout = layout_of(view, shape, roles)
     assert sorted(axis for along in layout.dimensions for axis in along) == [0, 1, 2, 3]
     for dimension, along in enumerate(layout.dimensions[:3]):
         for axis in along:
@@ -93,33 +57,49 @@ def test_the_dimensions_say_where_an_axis_goes(view, shape, roles):
 
 
 def test_the_folded_view_is_that_of_the_paper():
-    layout, _ = surface("folded", (4, 3, 2, 6))
+    layout = layout_of("folded", (4, 3, 2, 6))
     assert layout.dimensions == ((3,), (0,), (1, 2), ())  # C × N × H·W
     np.testing.assert_array_equal(layout.extent, [6, 4, 6])
     np.testing.assert_array_equal(positions(layout, (4, 3, 2, 6))[1, 2, 1, 5], [5, 1, 2 * 2 + 1])
 
 
 def test_weights_are_drawn_with_input_channels_as_blocks():
-    layout, _ = surface("unfolded", (3, 3, 4, 8), WEIGHTS)
+    layout = layout_of("unfolded", (3, 3, 4, 8), WEIGHTS)
     assert layout.dimensions == ((1,), (3,), (0,), (2,))  # kw across, Cout in depth, kh down; a block per Cin
-    assert layout.blocks.shape == (4, 3, 8, 3)
+    assert (len(layout.origins), layout.block) == (4, (3, 8, 3))
 
 
 @given(shape=shapes)
 def test_the_blocks_of_the_unfolded_view_do_not_touch(shape):
-    layout, _ = surface("unfolded", shape)
+    layout = layout_of("unfolded", shape)
     for one, other in combinations(layout.origins, 2):
-        assert np.any(np.abs(one - other) >= np.add(layout.blocks.shape[1:], GAP))
+        assert np.any(np.abs(one - other) >= np.add(layout.block, GAP))
 
 
 @given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)), data=st.data())
 def test_the_cells_in_a_box_are_those_of_its_elements(shape_fields, view, data):
     shape, field = shape_fields
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
-    layout, box = surface(view, shape)[0], field.box(index, shape)
+    layout, box = layout_of(view, shape), field.box(index, shape)
     at = positions(layout, shape)
     inside = {tuple(at[i]) for i in at if all(lo <= k < hi for k, (lo, hi) in zip(i, box, strict=True))}
     assert cube.cells_in(layout, box) == inside
+
+
+@given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)), data=st.data())
+def test_the_parts_of_a_field_are_as_many_as_the_browser_would_frame(shape_fields, view, data):
+    shape, field = shape_fields
+    index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
+    layout, box = layout_of(view, shape), field.box(index, shape)
+    found, left = 0, cube.cells_in(layout, box)
+    while left:  # from the cell that is first along every axis, a box as long as it goes
+        start, found = min(left), found + 1
+        ends = list(start)
+        for d in range(3):
+            while tuple(at + (ends[d] + 1 - at) * (e == d) for e, at in enumerate(start)) in left:
+                ends[d] += 1
+        left -= set(product(*(range(int(lo), int(hi) + 1) for lo, hi in zip(start, ends, strict=True))))
+    assert parts(layout, box) == found
 
 
 def lines_of(block, steps):
@@ -138,17 +118,17 @@ def lines_of(block, steps):
 @pytest.mark.parametrize("fine", [True, False])
 @EVERY_LAYOUT
 def test_the_grid_lies_on_the_outside_of_the_blocks(view, shape, roles, fine):
-    layout, _ = surface(view, shape, roles)
+    layout = layout_of(view, shape, roles)
     drawn = {tuple(map(tuple, line)) for line in grid_lines(layout, fine)}
     expected = set()
     for origin in layout.origins:
-        for ends in lines_of(layout.blocks.shape[1:], lambda n: range(n + 1) if fine else (0, n)):
+        for ends in lines_of(layout.block, lambda n: range(n + 1) if fine else (0, n)):
             expected.add(tuple(tuple(origin + end) for end in ends))
     assert drawn == expected
 
 
 def test_the_coarse_grid_is_the_twelve_edges_of_a_block():
-    layout, _ = surface("folded", (4, 4, 4, 6))
+    layout = layout_of("folded", (4, 4, 4, 6))
     assert len({tuple(map(tuple, line)) for line in grid_lines(layout, fine=False)}) == 12
 
 
@@ -208,8 +188,6 @@ def test_nothing_finite_is_a_tensor_of_gaps():
 
 # --- the cube ---------------------------------------------------------------------------------------------------
 
-LARGE = [(16, 16, 16, 16), (65_536, 1, 1, 1), (1, 1, 1, 65_536), (1, 256, 256, 1), (4, 128, 128, 1)]
-
 
 def levels_of(kind, shape):
     x = uneven_array(shape, 0)
@@ -230,40 +208,16 @@ def figure_of(shape, view, kind="plain", theme="light", roles=PLAIN):
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("kind", ["plain", "hues", "scale", "gaps"])
 @pytest.mark.parametrize(("view", "shape"), product(VIEWS, [(1, 1, 1, 1), (4, 4, 4, 6)]))
-def test_the_cells_are_one_mesh_with_two_triangles_a_face(view, shape, kind, theme):
-    figure = figure_of(shape, view, kind, theme)
-    cells, *others = (trace for trace in figure.data if isinstance(trace, go.Mesh3d))
-    _, faces = surface(view, shape)
-    levels, _ = levels_of(kind, shape)
-    assert (cells.name, [(trace.name, len(trace.x)) for trace in others]) == ("cells", [("field", 0), ("element", 0)])
-    assert len(cells.i) == 2 * len(faces.cells)
-    corners = np.stack([cells.x, cells.y, cells.z], axis=1)
-    np.testing.assert_array_equal(corners.reshape(-1, 4, 3), faces.corners)
-    np.testing.assert_array_equal(np.reshape(cells.intensity, (-1, 4))[:, 0], levels.ravel()[faces.cells])
-    triangles = np.stack([cells.i, cells.j, cells.k], axis=1)
-    np.testing.assert_array_equal(triangles // 4, np.repeat(np.arange(len(faces.cells)), 2)[:, None] * [1, 1, 1])
-
-
-@pytest.mark.parametrize(("view", "shape"), product(VIEWS, LARGE))
-def test_a_large_cube_is_one_mesh_of_its_surface(view, shape):
-    figure = figure_of(shape, view, "scale")
-    assert [trace.name for trace in figure.data if isinstance(trace, go.Mesh3d) and len(trace.x)] == ["cells"]
-    layout, faces = surface(view, shape)
-    blocks, x, y, z = layout.blocks.shape
-    sides = blocks * 2 * (x * y + y * z + x * z)
-    assert len(faces.cells) == sides
-    assert max(figure.data[0].i) < len(figure.data[0].x) == 4 * sides
+def test_the_cells_have_a_level_each_and_corners_later(view, shape, kind, theme):
+    meshes = [trace for trace in figure_of(shape, view, kind, theme).data if isinstance(trace, go.Mesh3d)]
+    assert [(trace.name, len(trace.x)) for trace in meshes] == [("cells", 0), ("field", 0), ("element", 0)]
+    np.testing.assert_array_equal(meshes[0].intensity, levels_of(kind, shape)[0].ravel())
 
 
 @pytest.mark.parametrize(("cases", "outlined"), [(cube.OUTLINED_UP_TO, True), (cube.OUTLINED_UP_TO + 1, False)])
 def test_thousands_of_blocks_have_no_outlines_and_names(cases, outlined):
     traces = {trace.name: len(trace.x) for trace in figure_of((cases, 1, 1, 1), "unfolded").data}
     assert (traces["grid"] > 0, traces["blocks"] > 0) == (outlined, outlined)
-
-
-def test_the_faces_grow_with_the_surface():
-    counts = [len(surface("folded", (n, n, 1, n))[1].cells) for n in (10, 20, 40)]
-    assert counts == [6 * n**2 for n in (10, 20, 40)]  # four times, where the volume grows eight times
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -305,18 +259,17 @@ def test_the_hover_data_decode_back(view, roles):
     x = uneven_array(shape, 1)
     result = normalize(x, scheme)
     fields = [(scheme.field, scheme.summation), (None, None)]
-    data = cube.hover_data(shape, view, fields, x, [result.xhat, x], roles)
-    layout, faces = surface(view, shape, roles)
-    np.testing.assert_array_equal(decoded(data["faces"], "<u4"), faces.cells)
+    data = unpacked(packed(cube.hover_data(shape, view, fields, x, [result.xhat, x], roles)))
+    layout = layout_of(view, shape, roles)
     first, second = data["copies"]
-    for text, values in ((data["x"], x), (first["xhat"], result.xhat), (second["xhat"], x)):
-        np.testing.assert_array_equal(decoded(text, "<f4"), values.ravel().astype(np.float32))
+    for sent, values in ((data["x"], x), (first["xhat"], result.xhat), (second["xhat"], x)):
+        np.testing.assert_array_equal(sent, values.ravel().astype(np.float32))
     assert (first["along"], second["bounds"]) == (0, None)
     assert second["along"] > layout.extent[0]
     for sent, offset in zip(data["offsets"], layout.offsets, strict=True):
-        np.testing.assert_array_equal(decoded(sent, "<f4").reshape(-1, 3), offset)
+        np.testing.assert_array_equal(sent, offset)
     for axis, (sent, rule) in enumerate(zip(first["bounds"], scheme.field.rules, strict=True)):
-        np.testing.assert_array_equal(decoded(sent, "<u4").reshape(-1, 2), rule.bounds(shape[axis]))
+        np.testing.assert_array_equal(sent, rule.bounds(shape[axis]))
     assert data["dimensions"] == [list(along) for along in layout.dimensions]
     assert (data["shape"], sorted(data["order"]), first["dashed"]) == ([4, 3, 2, 6], [0, 1, 2, 3], None)
 
@@ -326,7 +279,7 @@ def test_hover_data_of_what_float32_does_not_hold(value):
     x = np.full((1, 1, 1, 2), value)
     data = cube.hover_data(x.shape, "folded", [(None, None)], x, [x])
     assert data["copies"][0]["bounds"] is None
-    np.testing.assert_array_equal(decoded(data["x"], "<f4"), value if value != 1e300 else np.inf)
+    np.testing.assert_array_equal(data["x"], value if value != 1e300 else np.inf)
 
 
 def test_only_a_summation_field_that_differs_is_dashed():
@@ -337,23 +290,19 @@ def test_only_a_summation_field_that_differs_is_dashed():
     dashed = [copy["dashed"] for copy in sent["copies"]]
     assert dashed[:3] == [None] * 3
     for axis, bounds in zip(dashed[3], wider.bounds(shape), strict=True):
-        np.testing.assert_array_equal(decoded(axis, "<u4").reshape(-1, 2), bounds)
+        np.testing.assert_array_equal(axis, bounds)
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_copies_stand_in_a_row_and_each_has_its_levels(view):
+def test_copies_stand_in_a_row_and_each_has_its_levels_and_its_name(view):
     shape, names = (2, 3, 2, 4), ("Batch", "Layer", "None")
-    one, (layout, faces) = figure_of(shape, view), surface(view, shape)
     levels = np.stack([np.full(shape, k + 1, np.uint8) for k in range(3)])
     row = checked(cube.cube_figure(shape, view, levels, {"kind": "plain"}, ("x", "y", "z"), copies=names))
-    cells, single = row.data[0], one.data[0]
-    corners = len(faces.cells) * 4
-    for k in range(3):
-        part = slice(k * corners, (k + 1) * corners)
-        np.testing.assert_array_equal(cells.x[part], np.asarray(single.x, float) + k * pitch(layout))
-        np.testing.assert_array_equal(cells.z[part], single.z)
-        assert set(cells.intensity[part]) == {k + 1}
+    np.testing.assert_array_equal(row.data[0].intensity, levels.ravel())
     assert set(names) <= set(row.data[-1].text)
+    one = layout_of(view, shape)
+    origins = [np.add(origin, [k * pitch(one), 0, 0]) for k in range(3) for origin in one.origins]
+    np.testing.assert_array_equal(repeated(one, 3).origins, origins)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -361,7 +310,7 @@ def test_copies_stand_in_a_row_and_each_has_its_levels(view):
 def test_an_element_at_the_border_keeps_its_face(view, shape):
     figure = figure_of(shape, view)
     swell = cube.hover_data(shape, view, [(None, None)], np.zeros(shape), [np.zeros(shape)])["swell"]
-    layout, _ = surface(view, shape)
+    layout = layout_of(view, shape)
     for axis, extent in zip("xyz", layout.extent, strict=True):
         low, high = sorted(figure.layout.scene[f"{axis}axis"].range)
         assert low < -swell, axis

@@ -1,13 +1,12 @@
 """The divisive page as a user meets it, run by Streamlit without a browser."""
 
-import json
 import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import latex, numbers, open_lab, plots, said, sound, texts, traces
+from lab_page import latex, open_lab, plots, said, sound, texts, traces
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
@@ -56,7 +55,7 @@ def test_every_picture(data, theme):
     assert texts(at.markdown)[0].startswith(f"# What does divisive normalization do to contrast?\n{about}")
     assert set(plots(at)) == FIGURES
     assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
-    assert json.loads(plots(at)["after"]["figure"])["layout"]["font"]["color"] == THEMES[theme].ink
+    assert plots(at)["after"]["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.query_params == ({} if data == "photo" else {"data": data})
 
@@ -83,7 +82,7 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     x, scheme = picture(seed=1, light=0.1), windows(2, 3)
     result = normalize(x, scheme, float(eps))
     for key, shown in (("before", x), ("divisor", result.deviation), ("after", result.xhat)):
-        np.testing.assert_allclose(numbers(traces(at, key)[0]["z"]), shown[0, :, :, 0], atol=1e-12)
+        np.testing.assert_allclose(np.asarray(traces(at, key)[0]["z"]), shown[0, :, :, 0], atol=1e-12)
     even = normalize(picture(seed=1, light=1.0), scheme, float(eps)).xhat
     before, after, best = (f"{contrast_ratio(values):.2g}" for values in (x, result.xhat, even))
     assert f"is **{before}** of the left half's in x and **{after}** in x̂; with even light, x̂ has {best}." in said(at)
@@ -107,14 +106,14 @@ def test_an_element_that_is_its_own_mean_leaves_nothing(link):
     at = open_page(**link)
     assert "v = 0, and nothing is left" in said(at)
     assert "x̂ is 0 at every contrast" in said(at)
-    assert (numbers(traces(at, "after")[0]["z"]) == 0).all()
+    assert (np.asarray(traces(at, "after")[0]["z"]) == 0).all()
 
 
 def test_windows_across_channels():
     at = open_page(data="features", over="HC", radius="1", eps="0.01", row="2", column="5", channel="3")
     x = picture("features")
     result = normalize(x, windows(1, 1, "HC"), 0.01)
-    np.testing.assert_allclose(numbers(traces(at, "after")[0]["z"]), result.xhat[0, :, :, 3], atol=1e-12)
+    np.testing.assert_allclose(np.asarray(traces(at, "after")[0]["z"]), result.xhat[0, :, :, 3], atol=1e-12)
 
 
 # --- one pixel ----------------------------------------------------------------------------------------------------
@@ -134,7 +133,7 @@ def test_the_response_of_the_pixel_in_the_ring(link):
     assert shown["name"] == "ε = 0.001"
     for k in (0, 20, 24, 28, 48):
         exact = normalize(CONTRASTS[k] * x, scheme, 0.001).xhat[0, row, column, 0]
-        assert numbers(shown["y"])[k] == pytest.approx(exact, rel=1e-9)
+        assert np.asarray(shown["y"])[k] == pytest.approx(exact, rel=1e-9)
     root = normalize(x, scheme, 0.0).deviation[0, row, column, 0]
     told = said(at).replace("−", "-")
     assert f"= **{0.001**0.5 / root:.3g}**, x̂ grows" in told
@@ -145,7 +144,7 @@ def test_the_response_of_the_pixel_in_the_ring(link):
 def test_without_eps_all_is_saturated():
     at = open_page(eps="0")
     assert "there is no linear part" in said(at)
-    curve = numbers(traces(at, "response")[0]["y"])
+    curve = np.asarray(traces(at, "response")[0]["y"])
     np.testing.assert_allclose(curve, curve[0])
 
 
@@ -168,7 +167,7 @@ def test_a_number_chooses_the_pixel_and_an_empty_one_the_largest():
 def test_each_curve_reaches_rounding_where_its_windows_reach(seed, eps):
     at = open_page(seed=str(seed), eps=eps, data="digits")
     x = SAMPLES["features"].make(LIMITS_SHAPE, seed)
-    curves = {trace["name"]: numbers(trace["y"]) for trace in traces(at, "limits")}
+    curves = {trace["name"]: np.asarray(trace["y"]) for trace in traces(at, "limits")}
     assert list(curves) == [scheme.label for scheme in LIMIT_SCHEMES.values()]
     for scheme in LIMIT_SCHEMES.values():
         exact = gaps_to_limit(x, scheme, RADII, float(eps))

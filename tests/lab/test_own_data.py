@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 import pytest
 from direct import general_form, over_members
-from lab_page import ACTIVATION, TABS, computed, latex, live, open_lab, plots, sound, texts, view_of
+from lab_page import ACTIVATION, TABS, computed, latex, live, messages, open_lab, plots, sound, texts, view_of
 from PIL import Image
 from strategies import uneven_array
 
@@ -68,11 +68,11 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_file_is_one_error_and_everything_else_stays(name):
     at = upload(open_lab(data="own", scheme="group", colour="value"), "good.csv", b"1,2,3,4\n5,6,7,9\n")
-    before, picture = view_of(at), plots(at)["cube"]
+    before, picture = view_of(at), messages(at)["cube"]
     upload(at, name, BAD[name])
     assert len(at.error) == 1
     assert at.error[0].value.count("\n") == 0
-    assert (view_of(at), plots(at)["cube"]) == (before, picture)
+    assert (view_of(at), messages(at)["cube"]) == (before, picture)
     upload(at, "better.csv", b"1,2\n")
     assert (len(at.error), tensor.shape_of(view_of(at))) == (0, (1, 1, 1, 2))
 

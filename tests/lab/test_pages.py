@@ -1,6 +1,5 @@
 """The tensor lab as a user meets it, run by Streamlit without a browser."""
 
-import json
 import subprocess
 import sys
 
@@ -120,7 +119,7 @@ def test_every_kind_of_data(data, shape):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_figures_follow_the_theme(theme):
-    figure = json.loads(plots(open_lab(theme=theme))["cube"]["figure"])
+    figure = plots(open_lab(theme=theme))["cube"]["figure"]
     assert figure["layout"]["scene"]["xaxis"]["title"]["font"]["color"] == THEMES[theme].ink
 
 
@@ -173,7 +172,7 @@ def test_weights_have_axes_of_their_own(key):
     assert [at.number_input(key=f"focus {axis}").label for axis in range(4)] == ["r", "s", "i", "o"]
     cube = plots(at)["cube"]
     assert (cube["names"], cube["symbol"]) == (["r", "s", "i", "o"], "w")
-    scene = json.loads(cube["figure"])["layout"]["scene"]
+    scene = cube["figure"]["layout"]["scene"]
     titles = " ".join(scene[f"{d}axis"]["title"]["text"] for d in "xyz")
     assert all(name in titles for name in ("kh", "kw", "Cin", "Cout"))
 

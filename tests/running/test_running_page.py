@@ -5,7 +5,7 @@ import pytest
 from checked import checked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import numbers, open_lab, plots, sound, texts, traces
+from lab_page import open_lab, plots, sound, texts, traces
 
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.describe.wording import decimals
@@ -55,7 +55,7 @@ def test_the_stream_shows_the_core_up_to_the_position():
     for row, (batch, kept, whole) in enumerate(
         ((seen.mean, averages.mean, seen.population_mean), (seen.variance, averages.variance, seen.population_variance))
     ):
-        dots, population, line, now = (numbers(trace["y"]) for trace in shown[4 * row : 4 * row + 4])
+        dots, population, line, now = (np.asarray(trace["y"]) for trace in shown[4 * row : 4 * row + 4])
         np.testing.assert_array_equal(dots, batch[:50, 2])
         np.testing.assert_array_equal(population, whole[:, 2])
         np.testing.assert_array_equal(line, kept[:51, 2])
@@ -100,7 +100,7 @@ def test_every_control_is_offered():
 
 def test_both_conventions_keep_one_average_of_the_mean():
     shown = {key: traces(open_page(framework=key, share="0.3", batch="4"), "stream") for key in CONVENTIONS}
-    means, variances = ([numbers(rows[k]["y"]) for rows in shown.values()] for k in (2, 6))
+    means, variances = ([np.asarray(rows[k]["y"]) for rows in shown.values()] for k in (2, 6))
     np.testing.assert_allclose(*means, rtol=1e-12)
     assert (variances[0][5:] > variances[1][5:]).all()
     sliders = {slider.label: slider for slider in open_page(share="0.3").select_slider}
@@ -117,7 +117,7 @@ def test_step_back_and_reset():
     at = sound(at.slider[0].set_value(77).run())
     assert step_of(at) == 77
     assert at.query_params["step"] == "77"
-    assert len(numbers(traces(at, "stream")[0]["y"])) == 77
+    assert len(np.asarray(traces(at, "stream")[0]["y"])) == 77
 
 
 def test_a_view_control_keeps_the_place_also_while_it_plays():
@@ -146,8 +146,8 @@ def test_the_stream_ends_where_the_core_does():
         at = press(open_page(step=str(step)), "Step")
         assert (step_of(at), at.slider[0].max) == (end, end)
         assert at.table[0].value.columns[0] == f"Batch {end}"
-        assert (len(numbers(traces(at, "stream")[0]["y"])), traces(at, "stream")[3]["x"]) == (end, [end])
-        assert numbers(traces(at, "stream")[2]["y"])[-1] == averages.mean[-1, 0]
+        assert (len(np.asarray(traces(at, "stream")[0]["y"])), traces(at, "stream")[3]["x"]) == (end, [end])
+        assert np.asarray(traces(at, "stream")[2]["y"])[-1] == averages.mean[-1, 0]
 
 
 @pytest.mark.parametrize("link", VIEWS, ids=lambda link: " ".join(link.values()))
@@ -174,14 +174,12 @@ def test_only_the_open_panel_is_computed(monkeypatch):
 def test_the_panels_numbers_are_the_cores():
     setting, unit = Setting(drift=0.0), 0
     found = running_effects.sampled(setting)
-    measured, exact, corrected = (numbers(trace["y"]) for trace in traces(open_page(panel="bias"), "effect")[:3])
+    measured, exact, corrected = (np.asarray(trace["y"]) for trace in traces(open_page(panel="bias"), "effect")[:3])
     whole = found.population.variance[unit]
     np.testing.assert_allclose(measured, found.variance[:, unit] / whole)
     np.testing.assert_allclose(exact, found.expected[:, unit] / whole)
     np.testing.assert_allclose(corrected, found.corrected[:, unit] / whole)
-    shown = {
-        trace["name"].split("  ")[0]: numbers(trace["x"]) for trace in traces(open_page(panel="companions"), "effect")
-    }
+    shown = {trace["name"].split("  ")[0]: trace["x"] for trace in traces(open_page(panel="companions"), "effect")}
     for key, outputs in running_effects.among_others(setting).items():
         np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
 
@@ -251,7 +249,7 @@ def test_what_is_said_of_pairs_and_of_contrast_holds_at_every_epsilon(layer, eps
     shown = open_page(panel="wrong", wrong="shift", eps=str(eps), layer=layer, unit="2")
     curves = traces(shown, "effect")
     text = next(text for text in texts(shown.markdown) if text.startswith("With running statistics, test"))
-    own = [numbers(trace["y"]) for trace in curves if trace["name"].startswith("train")]
+    own = [np.asarray(trace["y"]) for trace in curves if trace["name"].startswith("train")]
     assert all(np.abs(mean).max() < 1e-9 for mean in own[:2])
     assert f"the variance is **{decimals(own[2].min())}** to **{decimals(own[2].max())}**" in text
     assert "absorb" not in text

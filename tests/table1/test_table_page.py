@@ -1,13 +1,11 @@
 """The Table 1 page as a user meets it, run by Streamlit without a browser."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import numbers, plots, sound, texts
+from lab_page import plots, sound, texts, traces
 from table_page import SMALL, cells_of, open_now, open_table, settled
 
 from normviz.core.schemes import SCHEMES, get_scheme
@@ -144,8 +142,8 @@ def test_a_factor_of_1_has_a_state_of_its_own():
 
 def test_a_gap_over_epsilon_says_where_nothing_is_changed():
     at = open_table(delta="1", panel="eps", schemes="batch", **SMALL)
-    data = json.loads(plots(at)["sweep"]["figure"])["data"]
-    empty = [np.isnan(numbers(trace["y"])).all() for trace in data]
+    data = traces(at, "sweep")
+    empty = [np.isnan(np.asarray(trace["y"])).all() for trace in data]
     assert empty == [change.factor is not None for change in TRANSFORMATIONS.values()]
     assert any(each.value.startswith(f"{UNCHANGED}, so re-scalings have no gap") for each in at.caption)
 
@@ -308,16 +306,15 @@ def test_every_panel(panel, cover):
 @pytest.mark.parametrize("panel", ["eps", "training"])
 def test_gaps_over_epsilon(panel):
     at = open_table(panel=panel, schemes="batch", **SMALL)
-    data = json.loads(plots(at)["sweep"]["figure"])["data"]
-    rescaling, recentring = (numbers(data[column]["y"]) for column in (0, 4))
+    rescaling, recentring = (traces(at, "sweep")[column]["y"] for column in (0, 4))
     assert np.isfinite(rescaling).all()
     assert rescaling[0] < 1e-9 < 1e-2 < rescaling[-1]
     assert recentring.max() < 1e-9
 
 
 def test_gaps_over_delta():
-    figure = json.loads(plots(open_table(panel="delta", schemes="batch", **SMALL))["sweep"]["figure"])
-    largest = {trace["name"]: np.nanmax(numbers(trace["y"])) for trace in figure["data"][:4]}
+    curves = traces(open_table(panel="delta", schemes="batch", **SMALL), "sweep")[:4]
+    largest = {trace["name"]: np.nanmax(trace["y"]) for trace in curves}
     assert largest["float64"] < 1e-12 < largest["float32"] < 1e-5 < largest["float16"] < largest["bfloat16"] < 0.1
 
 

@@ -3,10 +3,8 @@
 import json
 from itertools import product
 
-import numpy as np
 import pytest
 from checked import checked
-from lab_page import numbers
 from plotly.graph_objects import Figure as PlotlyFigure
 from plotly.subplots import make_subplots as plotly_subplots
 
@@ -79,40 +77,3 @@ def test_what_plotly_does_not_know_is_seen():
     figure.add_scatter(x=[1], y=[1], colour="red")
     with pytest.raises(ValueError, match="colour"):
         checked(figure)
-
-
-PACKED = {
-    "i1": [np.arange(5), np.arange(5) - 9, np.array([True, False]).astype(np.int8)],
-    "u1": [np.array([0, 200]), np.array([1, 255], np.uint8)],
-    "i2": [np.array([-200, 3])],
-    "i4": [np.array([-1, 70_000]), np.array([0, 70_000])],
-    "u4": [np.array([0, 2**31])],
-    "f4": [np.arange(6, dtype=np.float32).reshape(2, 3).T],
-    "f8": [np.array([0.5, np.nan, np.inf])],
-}
-"""Arrays by the type in which they are sent as bytes."""
-
-
-def sent_of(array):
-    figure = Figure()
-    figure.add_heatmap(z=array)
-    return json.loads(figure.to_json())["data"][0]["z"]
-
-
-@pytest.mark.parametrize(("kind", "array"), [(kind, array) for kind, arrays in PACKED.items() for array in arrays])
-def test_an_array_is_sent_as_bytes(kind, array):
-    sent = sent_of(array)
-    assert sent["dtype"] == kind
-    np.testing.assert_array_equal(numbers(sent), array)
-
-
-@pytest.mark.parametrize("array", [np.array([3, 2**40]), np.zeros(0), np.array([0.5, 1], np.float16), np.array(["a"])])
-def test_what_plotly_does_not_take_as_bytes_is_a_list(array):
-    assert sent_of(array) == array.tolist()
-
-
-def test_lists_have_null_where_there_is_no_number():
-    figure = Figure()
-    figure.add_scatter(x=[np.float64("nan"), float("inf"), np.float32(0.5), np.int64(3)], y=("a", None))
-    trace = json.loads(figure.to_json())["data"][0]
-    assert (trace["x"], trace["y"]) == ([None, None, 0.5, 3], ["a", None])

@@ -1,13 +1,12 @@
 """The weights page as a user meets it, run by Streamlit without a browser."""
 
-import json
 import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import latex, numbers, open_lab, plots, said, sound, texts
+from lab_page import latex, open_lab, plots, said, sound, texts
 
 from normviz.core.schemes import SCHEMES
 from normviz.describe import notation
@@ -59,7 +58,7 @@ def value(at, name):
 
 
 def trace(at, key, name):
-    return next(each for each in json.loads(plots(at)[key]["figure"])["data"] if each.get("name") == name)
+    return next(each for each in plots(at)[key]["figure"]["data"] if each.get("name") == name)
 
 
 # --- it opens -----------------------------------------------------------------------------------------------------
@@ -73,7 +72,7 @@ def test_every_view(show, layer, theme):
     assert texts(at.markdown)[0].startswith("# What do weight normalizations do to a weight matrix?")
     assert set(plots(at)) == FIGURES[show]
     assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
-    assert json.loads(next(iter(plots(at).values()))["figure"])["layout"]["font"]["color"] == THEMES[theme].ink
+    assert next(iter(plots(at).values()))["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
 
 
@@ -120,14 +119,14 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run(inputs):
     assert f"g went from 1 to {g}, the loss to {run.losses[20]:.3g}" in said(at)
     assert f"With v alone, g stays 1, and the loss is {kept.losses[20]:.3g}" in said(at)
     assert set(plots(at)) == {"descent", "plane" if inputs == "plane" else "pictures"}
-    np.testing.assert_allclose(numbers(trace(at, "descent", PARAMETRIZATIONS["weight"].name)["y"]), run.lengths)
+    np.testing.assert_allclose(np.asarray(trace(at, "descent", PARAMETRIZATIONS["weight"].name)["y"]), run.lengths)
 
 
 def test_the_picture_shows_the_steps_so_far():
     at = open_page(step="7")
     run = descend(PARAMETRIZATIONS["weight"], Setting())
-    np.testing.assert_allclose(numbers(trace(at, "plane", "v")["x"]), run.v[:8, 0])
-    np.testing.assert_allclose(numbers(trace(at, "plane", "w = g v/‖v‖")["y"]), run.w[:8, 1])
+    np.testing.assert_allclose(np.asarray(trace(at, "plane", "v")["x"]), run.v[:8, 0])
+    np.testing.assert_allclose(np.asarray(trace(at, "plane", "w = g v/‖v‖")["y"]), run.w[:8, 1])
 
 
 def test_a_g_below_zero_is_told():
@@ -145,8 +144,8 @@ def test_the_numbers_of_power_iteration(layer):
     run = power_iteration(matrix(trained_weights(FIRST_LAYERS[layer], 50, 2)), ITERATIONS, 2)
     assert f"Step 9: the estimate is {run.sigma[9]:.6g}" in said(at)
     assert f"it becomes **{run.values[0] / run.sigma[9]:.6g}**" in said(at)
-    np.testing.assert_allclose(numbers(trace(at, "divided", "over the estimate")["y"]), run.values / run.sigma[9])
-    assert len(numbers(trace(at, "power", "σ")["y"])) == 10
+    np.testing.assert_allclose(np.asarray(trace(at, "divided", "over the estimate")["y"]), run.values / run.sigma[9])
+    assert len(np.asarray(trace(at, "power", "σ")["y"])) == 10
 
 
 @pytest.mark.parametrize("relu", ["0", "1"])
@@ -160,7 +159,7 @@ def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(la
     assert "The division bounds nothing from below" in said(at)
     low, high = map(float, re.search(r"lies between ([\d.]+) and ([\d.]+)\.", said(at)).groups())
     assert low < high < 1
-    assert ("ReLU" in json.loads(plots(at)["ratios"]["figure"])["layout"]["title"]["text"]) == (relu == "1")
+    assert ("ReLU" in plots(at)["ratios"]["figure"]["layout"]["title"]["text"]) == (relu == "1")
 
 
 # --- side by side -------------------------------------------------------------------------------------------------
@@ -175,8 +174,8 @@ def test_all_schemes_side_by_side(layer):
     assert list(table["Largest singular value"]) == [f"{row.values[0]:.4g}" for row in made.values()]
     assert table["Vector lengths"][1] == "1"
     for scheme in WEIGHT_SCHEMES:
-        np.testing.assert_allclose(numbers(trace(at, "values", scheme.label)["y"]), made[scheme.key].values, atol=1e-12)
-        found = np.sort(numbers(trace(at, "lengths", scheme.label)["y"]))
+        np.testing.assert_allclose(trace(at, "values", scheme.label)["y"], made[scheme.key].values, atol=1e-12)
+        found = np.sort(np.asarray(trace(at, "lengths", scheme.label)["y"]))
         np.testing.assert_allclose(found, np.sort(made[scheme.key].lengths), rtol=1e-9)
 
 
@@ -214,7 +213,7 @@ def test_what_is_shown_is_the_step_of_the_slider(name):
         if name == "step":
             run = descend(PARAMETRIZATIONS["weight"], Setting())
             assert f"from 1 to {run.lengths[step]:.4g}:" in said(at)
-            shapes = json.loads(plots(at)["descent"]["figure"])["layout"]["shapes"]
+            shapes = plots(at)["descent"]["figure"]["layout"]["shapes"]
             assert {shape[end] for shape in shapes for end in ("x0", "x1")} == {step}
         else:
             assert f"Step {step}: the estimate" in said(at)

@@ -1,6 +1,6 @@
 """A component of the app's own: markup, and the style and the script of its name beside this module."""
 
-import json
+import struct
 import time
 from collections.abc import Callable
 from functools import cache
@@ -9,23 +9,26 @@ from typing import Any
 
 import streamlit as st
 
+from normviz.ui.packed import packed
+
 
 def component(name: str, html: str, isolate_styles: bool = True) -> Callable[..., Any]:
     """What shows `html` with {name}.css and {name}.js, for a key, data and the callbacks of what it sends.
 
-    Its script is given the data with their `turn`, a number that rises with every change of them.
+    Its script reads the data with `latest` of data.js: behind the number of their turn, which rises with every change.
     """
     mount = _registered(name, html, isolate_styles)
 
     def show(key: str, data: dict[str, Any], **callbacks: Callable[[], Any]) -> None:
-        mount(key=key, data=data | {"turn": _turn(key, data)}, **callbacks)
+        content = packed(data)
+        mount(key=key, data=struct.pack("<d", _turn(key, content)) + content, **callbacks)
 
     return show
 
 
 def script(name: str) -> str:
     """The JavaScript of a component: that of its name, behind what all of them share."""
-    return _read("latest", "js") + _read(name, "js")
+    return _read("data", "js") + _read(name, "js")
 
 
 @cache
@@ -39,11 +42,11 @@ def _read(name: str, suffix: str) -> str:
     return Path(__file__).with_name(f"{name}.{suffix}").read_text()
 
 
-def _turn(key: str, data: dict[str, Any]) -> int:
+def _turn(key: str, content: bytes) -> int:
     """The number of these data in the session. The first is the time in milliseconds: a page that the server has
     forgotten, as after a restart, has seen a lower one."""
-    content, held = hash(json.dumps(data)), st.session_state.get(f"{key} turn")
-    if held is None or held[0] != content:
+    digest, held = hash(content), st.session_state.get(f"{key} turn")
+    if held is None or held[0] != digest:
         turn = int(time.time() * 1000) if held is None else held[1] + 1
-        held = st.session_state[f"{key} turn"] = content, turn
+        held = st.session_state[f"{key} turn"] = digest, turn
     return held[1]

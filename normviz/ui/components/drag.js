@@ -3,9 +3,9 @@
 const PATIENCE = 3000;   // ms after which a page that has not answered is asked again
 const states = new WeakMap();
 
-export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".nv-drag");
-  if (outdated(root, data)) return;
+export default function ({ data: sent, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".nv-drag"), data = latest(root, sent);
+  if (!data) return;
   const [label, output, input] = root.children;
   const state = states.get(root) ?? {};
   states.set(root, state);

@@ -55,9 +55,9 @@ function draw(root, data) {
 
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".nv-grid");
-  if (outdated(root, data)) return;
+export default function ({ data: sent, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".nv-grid"), data = latest(root, sent);
+  if (!data) return;
   root.onclick = (event) => {
     const cell = event.target.closest("button")?.dataset.cell;
     if (cell) setStateValue("open", cell);

@@ -16,15 +16,9 @@ function loadPlotly(url) {
   return library;
 }
 
-const decode = (text, Type) => new Type(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-const rows = (text, Type, length) => {
-  const flat = decode(text, Type);
-  return Array.from({ length: flat.length / length }, (_, i) => Array.from(flat.subarray(i * length, (i + 1) * length)));
-};
-const ranges = (bounds) => bounds && bounds.map((text) => rows(text, Uint32Array, 2));
 const unravel = (flat, shape) => shape.reduceRight(([left, index], n) => [Math.floor(left / n), [left % n, ...index]],
   [flat, []])[1];
-const same = (a, b) => a && b && a.every((v, i) => v === b[i]);
+const same = (a, b) => a && b && a.length === b.length && a.every((v, i) => v === b[i]);
 
 // The boxes that make up a field: an index range per axis -> [{origin, size}], with cells that touch merged.
 function boxes({ offsets, order }, range) {
@@ -34,7 +28,7 @@ function boxes({ offsets, order }, range) {
     for (const box of found) {
       let run = null;
       for (let i = lo; i < hi; i++) {
-        const step = run && offsets[axis][i].map((v, d) => v - offsets[axis][i - 1][d]);
+        const step = run && [0, 1, 2].map((d) => offsets[axis][i][d] - offsets[axis][i - 1][d]);
         const d = step ? step.findIndex((v) => v !== 0) : -1;
         if (run && step.every((v, e) => v === (e === d ? box.size[d] : 0))) run.size[d] += box.size[d];
         else grown.push(run = { origin: box.origin.map((v, e) => v + offsets[axis][i][e]), size: [...box.size] });
@@ -47,6 +41,7 @@ function boxes({ offsets, order }, range) {
 
 const CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => [n & 1, (n >> 1) & 1, (n >> 2) & 1]);
 const SIDES = [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]];
+const NORMALS = [2, 2, 1, 1, 0, 0];   // the axis that a side looks along
 const EDGES = CORNERS.flatMap((_, n) => [1, 2, 4].filter((bit) => !(n & bit)).map((bit) => [n, n | bit]));
 
 // Boxes of the first copy, where another one has them.
@@ -66,6 +61,53 @@ function mesh(found, swell) {
     }
   }
   return m;
+}
+
+// The outer faces of all cells, in every copy, as one mesh, and the cell behind each face of the first copy. Corners are
+// not shared: each keeps the flat colour of its cell, and tells which one it belongs to.
+function surface({ shape, offsets, copies }, levels) {
+  const places = [0, 1, 2].map((d) => summed(shape, offsets.map((offset) => offset.map((at) => at[d]))));
+  const extent = places.map((all) => all.reduce((most, at) => Math.max(most, at), 0) + 1);
+  const steps = [extent[1] * extent[2], extent[2], 1], count = places[0].length;
+  const taken = new Uint8Array(extent[0] * steps[0]);
+  const at = places[0].map((x, cell) => x * steps[0] + places[1][cell] * steps[1] + places[2][cell]);
+  at.forEach((place) => { taken[place] = 1; });
+
+  const cells = [], sides = [];
+  SIDES.forEach((side, number) => {
+    const d = NORMALS[number], far = number % 2, border = far ? extent[d] - 1 : 0, step = far ? steps[d] : -steps[d];
+    for (let cell = 0; cell < count; cell++) {
+      if (places[d][cell] !== border && taken[at[cell] + step]) continue;
+      cells.push(cell);
+      sides.push(number);
+    }
+  });
+
+  const faces = cells.length * copies.length;
+  const [x, y, z, intensity] = [0, 0, 0, 0].map(() => new Float32Array(4 * faces));
+  const [i, j, k] = [0, 0, 0].map(() => new Uint32Array(2 * faces));
+  let face = 0;
+  copies.forEach(({ along }, copy) => cells.forEach((cell, number) => {
+    const first = 4 * face, triangle = 2 * face++;
+    SIDES[sides[number]].forEach((n, nth) => {
+      x[first + nth] = places[0][cell] + CORNERS[n][0] + along;
+      y[first + nth] = places[1][cell] + CORNERS[n][1];
+      z[first + nth] = places[2][cell] + CORNERS[n][2];
+      intensity[first + nth] = levels[copy * count + cell];
+    });
+    i[triangle] = i[triangle + 1] = first;
+    j[triangle] = first + 1;
+    k[triangle] = j[triangle + 1] = first + 2;
+    k[triangle + 1] = first + 3;
+  }));
+  return { cells, mesh: { x, y, z, i, j, k, intensity } };
+}
+
+// For every element the sum of one number an axis, elements in the order of the tensor.
+function summed(shape, numbers) {
+  let found = [0];
+  numbers.forEach((along) => { found = found.flatMap((sum) => along.map((v) => sum + v)); });
+  return Int32Array.from(found);
 }
 
 function lines(found, swell) {
@@ -110,17 +152,14 @@ class Plot {
   }
 
   async draw(data) {
-    const redraw = data.figure !== this.figure, { hover } = data;
-    this.hover = hover && { ...hover, x: decode(hover.x, Float32Array), faces: decode(hover.faces, Uint32Array),
-      offsets: hover.offsets.map((text) => rows(text, Float32Array, 3)),
-      copies: hover.copies.map((copy) => ({ ...copy, xhat: decode(copy.xhat, Float32Array),
-        bounds: ranges(copy.bounds), dashed: ranges(copy.dashed) })) };
+    const redraw = !same(data.figure, this.figure), { hover } = data;
+    this.hover = hover;
     if (hover) this.adopt(data.focus);
     if (redraw) {
       this.figure = data.figure;
-      const { data: traces, layout } = JSON.parse(data.figure);
+      const { data: traces, layout } = unpacked(data.figure);
       if (hover) { this.keepView(layout.scene); this.fitText(traces, layout.scene); } else this.fitPanels(layout);
-      const lit = hover ? this.highlight(this.lock) : {};
+      const lit = hover ? { ...this.highlight(this.lock), cells: this.cells(traces) } : {};
       const config = { displayModeBar: false, scrollZoom: true, responsive: false,
         plotGlPixelRatio: window.devicePixelRatio };  // Plotly would draw twice as wide and high on any screen
       // An axis that is no longer there would leave its title behind.
@@ -182,16 +221,25 @@ class Plot {
     this.preview = null;
   }
 
+  // The corners and colours of all cells, from their levels.
+  cells(traces) {
+    const { intensity } = traces.find(({ name }) => name === "cells"), { cells, mesh } = surface(this.hover, intensity);
+    this.faces = cells;
+    return mesh;
+  }
+
   // The traces that show an element and its field, by name.
   highlight(index) {
     // In every copy; without a field a point, as Plotly would drop an empty trace from the scene.
     const field = (name) => this.hover.copies.flatMap((copy) => (copy[name]
       ? along(copy, boxes(this.hover, index.map((v, axis) => copy[name][axis][v]))) : POINT));
     const element = boxes(this.hover, index.map((v) => [v, v + 1])), bounds = field("bounds");
+    const most = this.hover.framed * this.hover.copies.length;
+    const frames = (found) => lines(found.length > most ? POINT : found, 0.04);
     return {
       field: mesh(this.hover.filled ? bounds : POINT, 0.03),
-      edges: lines(bounds, 0.04),
-      summation: lines(field("dashed"), 0.04),
+      edges: frames(bounds),
+      summation: frames(field("dashed")),
       element: mesh(this.hover.copies.flatMap((copy) => along(copy, element)), this.hover.swell),
     };
   }
@@ -228,8 +276,8 @@ class Plot {
     graph.tabIndex = 0;
     graph.on("plotly_hover", ({ points: [point] }) => {
       if (point.data.name !== "cells") return;
-      const face = (point.pointNumber >> 2) % this.hover.faces.length;  // of whichever copy
-      this.preview = unravel(this.hover.faces[face], this.hover.shape);
+      const face = (point.pointNumber >> 2) % this.faces.length;  // of whichever copy
+      this.preview = unravel(this.faces[face], this.hover.shape);
       this.light(this.preview);
     });
     graph.on("plotly_unhover", () => this.leave());
@@ -274,9 +322,9 @@ class Plot {
   }
 }
 
-export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".nv-plot");
-  if (outdated(root, data)) return;
+export default function ({ data: sent, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".nv-plot"), data = latest(root, sent);
+  if (!data) return;
   if (!plots.has(root)) plots.set(root, new Plot(root));
   plots.get(root).update({ data, setStateValue });
 }

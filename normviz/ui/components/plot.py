@@ -43,7 +43,7 @@ def plot(
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
     show = component("plot", _HTML, isolate_styles=False)
     data = {
-        "figure": figure.to_json(),
+        "figure": figure.packed(),
         "library": plotly_url(),
         "alt": alt,
         "height": height,

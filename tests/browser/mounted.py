@@ -1,0 +1,35 @@
+"""A component without a page around it: its script is called with what the server would send, turn by turn."""
+
+import base64
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from playwright.sync_api import Page
+
+from normviz.ui.components import component
+from normviz.ui.packed import packed
+
+MARKUP = {
+    "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
+    "grid": '<div class="nv-grid"></div>',
+    "plot": '<div class="nv-plot"><i class="nv-readout"></i><i class="nv-graph"></i><i class="nv-live"></i></div>',
+}
+CALLED = """async ([script, markup, messages, expression]) => {
+  const module = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
+  document.body.innerHTML = markup;
+  const found = [];
+  for (const message of messages) {
+    const data = Uint8Array.from(atob(message), (c) => c.charCodeAt(0));
+    module.default({data, parentElement: document.body, setStateValue: () => {}});
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    found.push(eval(expression));
+  }
+  return found;
+}"""
+
+
+def called(page: Page, name: str, turns: Sequence[tuple[int, dict[str, Any]]], expression: str) -> list[Any]:
+    """What an expression is after each of these data, which are sent with the number of their turn."""
+    sent = [base64.b64encode(struct.pack("<d", turn) + packed(data)).decode() for turn, data in turns]
+    return page.evaluate(CALLED, [component.script(name), MARKUP[name], sent, expression])
