@@ -1,10 +1,12 @@
 """A class opens its link on a server that has just started: thirty at once, and nobody sees an error."""
 
+import sys
 from itertools import cycle, islice
 
 import pytest
 from browsing import served
 from visitors import PAGES, all_at_once
+from watched import Server
 
 CLASS = 30
 
@@ -15,6 +17,19 @@ def test_thirty_at_once_on_a_server_just_started(pages):
         visits = all_at_once(url, list(islice(cycle(pages), CLASS)))
     assert [error for visit in visits for error in visit.errors] == []
     assert all(visit.elements > 10 for visit in visits)
+
+
+HEAVIEST = "?n=65536&h=1&w=1&c=1&view=unfolded&data=digits&scheme=divisive&radius=16"
+"""Of the tensor lab, with the most faces, and the pictures that take longest to be made."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_thirty_at_once_on_the_heaviest_link():
+    with served("app.py") as url:
+        visits = all_at_once(url, [HEAVIEST] * CLASS)
+        peak = Server(url).peak()
+    assert [error for visit in visits for error in visit.errors] == []
+    assert peak < 1e9  # 530 MB; with every corner in the figure it was 1.6 GB
 
 
 def test_an_error_on_a_page_is_seen(tmp_path):

@@ -140,10 +140,10 @@ async def visit(url: str, page: str = "", query: str = "", patience: float = 60.
 
 
 def all_at_once(url: str, pages: Sequence[str]) -> list[Visit]:
-    """Visitors who open these pages at the same moment."""
+    """Visitors who open these pages at the same moment; a page may have a query, as in "compare?n=2"."""
 
     async def together() -> list[Visit]:
-        return await asyncio.gather(*(visit(url, page) for page in pages))
+        return await asyncio.gather(*(visit(url, *page.partition("?")[::2]) for page in pages))
 
     return asyncio.run(together())
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 LARGE = 16_384
-"""Elements beyond which a picture may take a second, and 200 MB while it is made."""
+"""Elements beyond which a picture takes so long that thirty at once would keep all other sessions waiting."""
 
 _TURN = Lock()
 
