@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pyarrow as pa
 import streamlit as st
 
 from normviz.core.fields import AXIS, Field, Index
@@ -74,7 +75,7 @@ def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, 
     left, right = st.columns(2)
     with left:
         labels = {axis: st.column_config.NumberColumn(AXIS[axis].letter, format="%d") for axis in scheme.axes}
-        st.dataframe(table, hide_index=True, height=320, column_config=labels, key="statistics")
+        st.dataframe(pa.table(table), hide_index=True, height=320, column_config=labels, key="statistics")
         st.download_button(
             "Download CSV", lambda: _csv(table), f"{scheme.key}-statistics.csv", "text/csv", on_click="ignore"
         )

@@ -5,7 +5,9 @@ them are there all the time. The constants were measured on one machine (`benchm
 """
 
 from bisect import bisect_right
+from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 from normviz.data.digits import CLASSES
 from normviz.networks.setting import Setting
@@ -28,34 +30,38 @@ CALL, PRODUCT, PATCH, SUM, PARAMETER = 8e-4, 7.5e-11, 7.5e-9, 3e-8, 1.5e-8
 each element of its patches and of its summed inputs, and each number that it learns."""
 
 
-def _sums(setting: Setting) -> list[int]:
-    """Elements of the summed inputs of every layer, of one network."""
-    return [prod(shape) for shape in setting.shapes]
+class Sizes(NamedTuple):
+    """What of a setting costs memory and time, of one network.
+
+    Attributes:
+        sums: elements of the summed inputs of every layer.
+        patches: elements of what every layer's weights are multiplied with.
+        parameters: numbers that are learned.
+    """
+
+    sums: list[int]
+    patches: list[int]
+    parameters: int
 
 
-def _patches(setting: Setting) -> list[int]:
-    """Elements of what every layer's weights are multiplied with, of one network."""
-    return [
-        prod(shape[:3]) * prod(weights[:3])
-        for shape, weights in zip(setting.shapes, setting.weight_shapes, strict=True)
-    ]
-
-
-def _parameters(setting: Setting) -> int:
-    """Numbers that one network learns."""
-    features = prod(setting.shapes[-1][1:])
-    weights = sum(map(prod, setting.weight_shapes))
-    return weights + 2 * setting.depth * setting.width + (features + 1) * CLASSES
+@lru_cache(maxsize=1024)  # a page that is run asks for the same again and again
+def sizes(setting: Setting) -> Sizes:
+    """The sizes of a setting's tensors."""
+    shapes, weights = setting.shapes, setting.weight_shapes
+    patches = [prod(shape[:3]) * prod(each[:3]) for shape, each in zip(shapes, weights, strict=True)]
+    features = prod(shapes[-1][1:])
+    learned = sum(map(prod, weights)) + 2 * setting.depth * setting.width + (features + 1) * CLASSES
+    return Sizes([prod(shape) for shape in shapes], patches, learned)
 
 
 def large(setting: Setting) -> bool:
     """Whether one network alone is more than a block."""
-    return max(_sums(setting)) > BLOCK
+    return max(sizes(setting).sums) > BLOCK
 
 
 def block(setting: Setting) -> int:
     """The most networks that are trained as one stack."""
-    return max(BLOCK // max(_sums(setting)), 1)
+    return max(BLOCK // max(sizes(setting).sums), 1)
 
 
 def rows(setting: Setting, networks: int) -> int:
@@ -70,10 +76,10 @@ def rows(setting: Setting, networks: int) -> int:
 def memory(setting: Setting, schemes: int, networks: int) -> int:
     """Bytes that a training of so many schemes, and networks of each, holds at its largest."""
     size = 8 if setting.storage == "float64" else 4
-    sums, patches = _sums(setting), _patches(setting)
-    stays = _parameters(setting) * SLOTS[setting.optimizer] * schemes * networks
+    sums, patches, parameters = sizes(setting)
+    stays = parameters * SLOTS[setting.optimizer] * schemes * networks
     works = sum(patches) + 4 * sum(sums) + max(patches) + 2 * max(sums)
-    gradients = 3 * _parameters(setting)
+    gradients = 3 * parameters
     together = min(block(setting), schemes * networks)
     data = 8 * setting.steps * (setting.batch + schemes * networks)
     return data + size * (stays + round(KEPT * together * (works + gradients)))
@@ -87,9 +93,9 @@ def columns(setting: Setting, networks: int) -> int:
 def seconds(setting: Setting, schemes: int, networks: int) -> float:
     """Seconds that a training takes on the machine on which this was measured."""
     blocks = -(-schemes * networks // block(setting))
-    sums, patches = _sums(setting), _patches(setting)
+    sums, patches, parameters = sizes(setting)
     products = 3 * (setting.width * sum(patches) + CLASSES * sums[-1])  # forward, and to weights and inputs
-    network = products * PRODUCT + sum(patches) * PATCH + sum(sums) * SUM + _parameters(setting) * PARAMETER
+    network = products * PRODUCT + sum(patches) * PATCH + sum(sums) * SUM + parameters * PARAMETER
     half = 1.0 if setting.storage == "float64" else 0.5
     return setting.steps * (blocks * setting.depth * CALL + schemes * networks * network * half)
 

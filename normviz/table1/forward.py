@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     return gaps
 
 
+@lru_cache(maxsize=1024)
 def first_layer(setting: Setting) -> Setting:
     """A setting with what a forward pass of the first layer depends on, and the least of everything else."""
     depth = setting.depth if setting.kernel == 2 else 1  # which filters a convolution has

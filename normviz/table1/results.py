@@ -160,7 +160,7 @@ def _keys(scheme: Scheme, setting: Setting) -> tuple[Hashed, ...]:
     """What the losses of every network depend on. Not on the number of steps: fewer are the first ones of more."""
     computed = _computed(scheme, setting.shapes, setting.weight_shapes)
     with_delta = replace(_without_idle_eps(scheme, setting), steps=1)
-    without = replace(with_delta, delta=1.0)
+    shared = {True: Hashed(computed, with_delta), False: Hashed(computed, replace(with_delta, delta=1.0))}
     changes = (network.transformation for network in NETWORKS)
     rescaled = (change is not None and change.factor is not None for change in changes)
-    return tuple(Hashed(computed, with_delta if yes else without, network) for network, yes in enumerate(rescaled))
+    return tuple(Hashed(shared[yes], network) for network, yes in enumerate(rescaled))
