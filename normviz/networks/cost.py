@@ -73,14 +73,22 @@ def rows(setting: Setting, networks: int) -> int:
     return max(bisect_right(range(1, most + 1), BUDGET, key=lambda count: memory(setting, count, networks)), 1)
 
 
-def memory(setting: Setting, schemes: int, networks: int) -> int:
-    """Bytes that a training of so many schemes, and networks of each, holds at its largest."""
+def fits_as_one(setting: Setting, schemes: int, networks: int) -> bool:
+    """Whether the tensors of all networks may be there at once, as a GPU takes them."""
+    return memory(setting, schemes, networks, schemes * networks) <= BUDGET
+
+
+def memory(setting: Setting, schemes: int, networks: int, together: int = 0) -> int:
+    """Bytes that a training of so many schemes, and networks of each, holds at its largest.
+
+    `together`: how many networks' tensors are there at once; by default those of a block.
+    """
     size = 8 if setting.storage == "float64" else 4
     sums, patches, parameters = sizes(setting)
     stays = parameters * SLOTS[setting.optimizer] * schemes * networks
     works = sum(patches) + 4 * sum(sums) + max(patches) + 2 * max(sums)
     gradients = 3 * parameters
-    together = min(block(setting), schemes * networks)
+    together = together or min(block(setting), schemes * networks)
     data = 8 * setting.steps * (setting.batch + schemes * networks)
     return data + size * (stays + round(KEPT * together * (works + gradients)))
 

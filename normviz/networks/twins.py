@@ -39,10 +39,10 @@ def training(
     device, dtype = _device(setting), getattr(torch, setting.storage)
     losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
     start = Start.of(make_problem(setting, networks), device, dtype)
-    advances = []
-    for rows, columns in _blocks(schemes, len(networks), setting, device):
+    as_one, advances = _as_one(schemes, len(networks), setting, device), []
+    for rows, columns in _blocks(schemes, len(networks), setting, as_one):
         data, stack = start.part(columns).stacked(schemes[rows], setting)
-        advances.append(_how(schemes[rows], setting, device)(stack, data, losses[:, rows, columns]))
+        advances.append(_how(schemes[rows], setting, device, as_one)(stack, data, losses[:, rows, columns]))
     for step in range(setting.steps):
         for block, advance in enumerate(advances):
             if block:
@@ -52,11 +52,16 @@ def training(
         yield losses[: step + 1]
 
 
+def _as_one(schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device) -> bool:
+    """Whether the whole stack is one block: on a GPU, where its tensors fit into the budget all together."""
+    return device.type != "cpu" and cost.fits_as_one(setting, len(schemes), networks)
+
+
 def _how(
-    schemes: Sequence[Scheme], setting: Setting, device: torch.device
+    schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool
 ) -> Callable[[Stack, Data, torch.Tensor], Advance]:
-    """How a block takes its steps."""
-    if device.type == "cuda" and not Stack.waits(schemes[0]):
+    """How a block takes its steps. A graph keeps its tensors for good: it is for what fits into memory as one."""
+    if device.type == "cuda" and as_one and not Stack.waits(schemes[0]):
         return graph
     return piecewise if cost.large(setting) else eager
 
@@ -67,14 +72,12 @@ def train(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] =
     return Trained(losses.cpu().double().numpy(), device_words(losses.device))
 
 
-def _blocks(
-    schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device
-) -> Iterator[tuple[slice, slice]]:
+def _blocks(schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool) -> Iterator[tuple[slice, slice]]:
     """Cut the stack into blocks, as (schemes, networks), of at most as many networks as `cost.block` says.
 
-    A GPU takes the whole stack as one block, only without the schemes that wait for it, which get blocks of their own.
+    As one it is a single block, only without the schemes that wait for a GPU, which get blocks of their own.
     """
-    if device.type != "cpu":
+    if as_one:
         start = 0
         for _, same in groupby(schemes, Stack.waits):
             stop = start + len(list(same))
@@ -113,7 +116,7 @@ def diagnosis(
 
     device, dtype = _device(setting), getattr(torch, setting.storage)
     start = Start.of(make_problem(setting, networks), device, dtype)
-    for rows, columns in _blocks(schemes, len(networks), setting, device):
+    for rows, columns in _blocks(schemes, len(networks), setting, _as_one(schemes, len(networks), setting, device)):
         data, stack = start.part(columns).stacked(schemes[rows], setting)
         corner, size = (rows.start, columns.start), len(schemes[rows]) * len(networks[columns])
         before = len(found)

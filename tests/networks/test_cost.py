@@ -5,11 +5,12 @@ import sys
 from itertools import product
 
 import pytest
+import torch
 from browsing import ROOT
 
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import declarations
-from normviz.networks import cost
+from normviz.networks import capture, cost, twins
 from normviz.networks.problem import NETWORKS
 from normviz.networks.setting import Setting
 from normviz.table1.results import Results
@@ -48,6 +49,24 @@ def test_no_training_is_over_the_budget():
     jobs = [job for setting in extremes() for job in Results().missing(list(SCHEMES.values()), setting)]
     most = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in jobs)
     assert cost.BUDGET / 3 < most <= cost.BUDGET
+
+
+def test_a_gpu_holds_no_more_than_the_budget_either():
+    device, found = torch.device("cuda"), set()
+    for setting in extremes():
+        for job in Results().missing(list(SCHEMES.values()), setting):
+            schemes, networks = [row.scheme for row in job.rows], len(job.networks)
+            as_one = twins._as_one(schemes, networks, setting, device)
+            sizes = [
+                len(schemes[rows]) * len(range(networks)[columns])
+                for rows, columns in twins._blocks(schemes, networks, setting, as_one)
+            ]
+            together = sum(sizes) if as_one else max(sizes)  # a graph keeps its tensors, a step in blocks does not
+            assert cost.memory(setting, len(schemes), networks, together) <= cost.BUDGET
+            captured = {twins._how([scheme], setting, device, as_one) is capture.graph for scheme in schemes}
+            assert as_one or captured == {False}
+            found.add(as_one)
+    assert found == {True, False}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
