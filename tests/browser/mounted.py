@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from normviz.ui.components import component
+from normviz.ui.components import component, plot
 from normviz.ui.packed import packed
 
 MARKUP = {
@@ -15,6 +15,7 @@ MARKUP = {
     "grid": '<div class="nv-grid"></div>',
     "plot": '<div class="nv-plot"><i class="nv-readout"></i><i class="nv-graph"></i><i class="nv-live"></i></div>',
 }
+PARTS = {"plot": plot.PARTS}
 CALLED = """async ([script, markup, messages, expression]) => {
   const module = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
   document.body.innerHTML = markup;
@@ -32,4 +33,4 @@ CALLED = """async ([script, markup, messages, expression]) => {
 def called(page: Page, name: str, turns: Sequence[tuple[int, dict[str, Any]]], expression: str) -> list[Any]:
     """What an expression is after each of these data, which are sent with the number of their turn."""
     sent = [base64.b64encode(struct.pack("<d", turn) + packed(data)).decode() for turn, data in turns]
-    return page.evaluate(CALLED, [component.script(name), MARKUP[name], sent, expression])
+    return page.evaluate(CALLED, [component.script(name, PARTS.get(name, ())), MARKUP[name], sent, expression])

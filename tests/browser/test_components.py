@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from mounted import MARKUP, called
 
-from normviz.ui.components import component
+from normviz.ui.components import component, plot
 from normviz.ui.packed import packed
 
 LABEL = "what is shown"
@@ -22,7 +22,7 @@ DATA = {
 
 def test_every_component_is_tried():
     scripts = {path.stem for path in Path(component.__file__).parent.glob("*.js")}
-    assert scripts - {"data"} == DATA.keys() == MARKUP.keys()
+    assert scripts - {"data", *plot.PARTS} == DATA.keys() == MARKUP.keys()
 
 
 @pytest.mark.parametrize("name", DATA)

@@ -2,7 +2,7 @@
 
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,13 @@ import streamlit as st
 from normviz.ui.packed import packed
 
 
-def component(name: str, html: str, isolate_styles: bool = True) -> Callable[..., Any]:
+def component(name: str, html: str, isolate_styles: bool = True, parts: Sequence[str] = ()) -> Callable[..., Any]:
     """What shows `html` with {name}.css and {name}.js, for a key, data and the callbacks of what it sends.
 
+    Before its script stand data.js and those of its `parts`.
     Its script reads the data with `latest` of data.js: behind the number of their turn, which rises with every change.
     """
-    mount = _registered(name, html, isolate_styles)
+    mount = _registered(name, html, isolate_styles, tuple(parts))
 
     def show(key: str, data: dict[str, Any], **callbacks: Callable[[], Any]) -> None:
         content = packed(data)
@@ -26,15 +27,15 @@ def component(name: str, html: str, isolate_styles: bool = True) -> Callable[...
     return show
 
 
-def script(name: str) -> str:
-    """The JavaScript of a component: that of its name, behind what all of them share."""
-    return _read("data", "js") + _read(name, "js")
+def script(name: str, parts: Sequence[str] = ()) -> str:
+    """The JavaScript of a component: that of its name, behind what all of them share and its parts."""
+    return "".join(_read(each, "js") for each in ("data", *parts, name))
 
 
 @cache
-def _registered(name: str, html: str, isolate_styles: bool) -> Callable[..., Any]:
+def _registered(name: str, html: str, isolate_styles: bool, parts: Sequence[str]) -> Callable[..., Any]:
     """Read and registered once, for all runs of all sessions."""
-    css, js = _read(name, "css"), script(name)
+    css, js = _read(name, "css"), script(name, parts)
     return st.components.v2.component(f"normviz_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
 
 

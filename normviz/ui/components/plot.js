@@ -20,106 +20,6 @@ const unravel = (flat, shape) => shape.reduceRight(([left, index], n) => [Math.f
   [flat, []])[1];
 const same = (a, b) => a && b && a.length === b.length && a.every((v, i) => v === b[i]);
 
-// The boxes that make up a field: an index range per axis -> [{origin, size}], with cells that touch merged.
-function boxes({ offsets, order }, range) {
-  let found = [{ origin: [0, 0, 0], size: [1, 1, 1] }];
-  for (const axis of order) {
-    const [lo, hi] = range[axis], grown = [];
-    for (const box of found) {
-      let run = null;
-      for (let i = lo; i < hi; i++) {
-        const step = run && [0, 1, 2].map((d) => offsets[axis][i][d] - offsets[axis][i - 1][d]);
-        const d = step ? step.findIndex((v) => v !== 0) : -1;
-        if (run && step.every((v, e) => v === (e === d ? box.size[d] : 0))) run.size[d] += box.size[d];
-        else grown.push(run = { origin: box.origin.map((v, e) => v + offsets[axis][i][e]), size: [...box.size] });
-      }
-    }
-    found = grown;
-  }
-  return found;
-}
-
-const CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => [n & 1, (n >> 1) & 1, (n >> 2) & 1]);
-const SIDES = [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]];
-const NORMALS = [2, 2, 1, 1, 0, 0];   // the axis that a side looks along
-const EDGES = CORNERS.flatMap((_, n) => [1, 2, 4].filter((bit) => !(n & bit)).map((bit) => [n, n | bit]));
-
-// Boxes of the first copy, where another one has them.
-const along = (copy, found) => found.map(({ origin: [x, y, z], size }) => ({ origin: [x + copy.along, y, z], size }));
-
-const POINT = [{ origin: [0, 0, 0], size: [0, 0, 0] }];
-const corner = (n, e, size, swell) => (size[e] === 0 ? 0 : CORNERS[n][e] ? size[e] + swell : -swell);
-
-function mesh(found, swell) {
-  const m = { x: [], y: [], z: [], i: [], j: [], k: [] };
-  for (const { origin, size } of found) {
-    for (const side of SIDES) {
-      const first = m.x.length;
-      for (const n of side) ["x", "y", "z"].forEach((d, e) =>
-        m[d].push(origin[e] + corner(n, e, size, swell)));
-      m.i.push(first, first); m.j.push(first + 1, first + 2); m.k.push(first + 2, first + 3);
-    }
-  }
-  return m;
-}
-
-// The outer faces of all cells, in every copy, as one mesh, and the cell behind each face of the first copy. Corners are
-// not shared: each keeps the flat colour of its cell, and tells which one it belongs to.
-function surface({ shape, offsets, copies }, levels) {
-  const places = [0, 1, 2].map((d) => summed(shape, offsets.map((offset) => offset.map((at) => at[d]))));
-  const extent = places.map((all) => all.reduce((most, at) => Math.max(most, at), 0) + 1);
-  const steps = [extent[1] * extent[2], extent[2], 1], count = places[0].length;
-  const taken = new Uint8Array(extent[0] * steps[0]);
-  const at = places[0].map((x, cell) => x * steps[0] + places[1][cell] * steps[1] + places[2][cell]);
-  at.forEach((place) => { taken[place] = 1; });
-
-  const cells = [], sides = [];
-  SIDES.forEach((side, number) => {
-    const d = NORMALS[number], far = number % 2, border = far ? extent[d] - 1 : 0, step = far ? steps[d] : -steps[d];
-    for (let cell = 0; cell < count; cell++) {
-      if (places[d][cell] !== border && taken[at[cell] + step]) continue;
-      cells.push(cell);
-      sides.push(number);
-    }
-  });
-
-  const faces = cells.length * copies.length;
-  const [x, y, z, intensity] = [0, 0, 0, 0].map(() => new Float32Array(4 * faces));
-  const [i, j, k] = [0, 0, 0].map(() => new Uint32Array(2 * faces));
-  let face = 0;
-  copies.forEach(({ along }, copy) => cells.forEach((cell, number) => {
-    const first = 4 * face, triangle = 2 * face++;
-    SIDES[sides[number]].forEach((n, nth) => {
-      x[first + nth] = places[0][cell] + CORNERS[n][0] + along;
-      y[first + nth] = places[1][cell] + CORNERS[n][1];
-      z[first + nth] = places[2][cell] + CORNERS[n][2];
-      intensity[first + nth] = levels[copy * count + cell];
-    });
-    i[triangle] = i[triangle + 1] = first;
-    j[triangle] = first + 1;
-    k[triangle] = j[triangle + 1] = first + 2;
-    k[triangle + 1] = first + 3;
-  }));
-  return { cells, mesh: { x, y, z, i, j, k, intensity } };
-}
-
-// For every element the sum of one number an axis, elements in the order of the tensor.
-function summed(shape, numbers) {
-  let found = [0];
-  numbers.forEach((along) => { found = found.flatMap((sum) => along.map((v) => sum + v)); });
-  return Int32Array.from(found);
-}
-
-function lines(found, swell) {
-  const m = { x: [], y: [], z: [] };
-  for (const { origin, size } of found) for (const edge of EDGES) {
-    for (const n of edge) ["x", "y", "z"].forEach((d, e) =>
-      m[d].push(origin[e] + corner(n, e, size, swell)));
-    for (const d of ["x", "y", "z"]) m[d].push(null);
-  }
-  return m;
-}
-
 const axesOf = (layout) => Object.keys(layout ?? {}).filter((key) => /^[xy]axis/.test(key)).sort().join();
 
 class Plot {
@@ -230,10 +130,11 @@ class Plot {
 
   // The traces that show an element and its field, by name.
   highlight(index) {
+    const { order } = this.hover;
     // In every copy; without a field a point, as Plotly would drop an empty trace from the scene.
     const field = (name) => this.hover.copies.flatMap((copy) => (copy[name]
-      ? along(copy, boxes(this.hover, index.map((v, axis) => copy[name][axis][v]))) : POINT));
-    const element = boxes(this.hover, index.map((v) => [v, v + 1])), bounds = field("bounds");
+      ? along(copy, boxes(this.hover, order, index.map((v, axis) => copy[name][axis][v]))) : POINT));
+    const element = boxes(this.hover, order, index.map((v) => [v, v + 1])), bounds = field("bounds");
     const most = this.hover.framed * this.hover.copies.length;
     const frames = (found) => lines(found.length > most ? POINT : found, 0.04);
     return {

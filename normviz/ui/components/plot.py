@@ -9,6 +9,9 @@ from normviz.ui.chart import Figure
 from normviz.ui.components.component import component
 from normviz.ui.server import plotly_url
 
+PARTS = ("cells",)
+"""The scripts behind that of the component: where cells stand."""
+
 _HTML = """
 <div class="nv-plot">
   <div class="nv-readout"></div><div class="nv-graph"></div><div class="nv-live" aria-live="polite"></div>
@@ -41,7 +44,7 @@ def plot(
         on_focus: called when a click or the keyboard locks another element.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
-    show = component("plot", _HTML, isolate_styles=False)
+    show = component("plot", _HTML, isolate_styles=False, parts=PARTS)
     data = {
         "figure": figure.packed(),
         "library": plotly_url(),
