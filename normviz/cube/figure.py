@@ -6,11 +6,12 @@ browser fills in the corners of cells, field and element from `hover_data`: here
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
 from normviz.core.fields import Box, Field, Shape
-from normviz.cube.layout import Layout, grid_lines, layout_of, pitch, repeated
+from normviz.cube.layout import Layout, gathered, grid_lines, layout_of, pitch, repeated
 from normviz.ui.chart import Figure
 from normviz.ui.palette import HUES, NOT_FINITE, THEMES, Theme
 
@@ -19,9 +20,32 @@ OUTLINED_UP_TO = 1_000  # blocks, or parts of a field; outlines and names of mor
 EYE, ROW_EYE = (1.1, -1.5, 0.8), (0.5, -1.8, 0.7)  # where the camera stands at first, before one cube and before a row
 FRAME = 1.7  # height of the frame that the cube fills at first
 FRAME_RATIO, ROW_RATIO = 1.25, 1.75  # its width to its height
+BESIDE = 0.08  # of the width, for the colour bar, also where there is none: the cube stays where it is
 SWELL, SWELL_RATIO = 0.07, 0.004  # how far the element stands out of its cell: by itself, and by the longest side
 NAME_HEIGHT = 0.5  # of a block's name over the block, in cells
 BAND = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
+
+
+class Stage(NamedTuple):
+    """What a computation has of every element at one of its stages.
+
+    Attributes:
+        symbol: of the numbers.
+        says: what is done, in a sentence.
+        values: of every element, in the shape of the tensor; what it shares with others is repeated.
+        line: the formula that says so, by its key; empty where none does.
+        gathered: the field whose elements stand together in one cell; None where every element has its own.
+        slides: whether the values come one by one, as a window moves on.
+        scale: stages of one scale share their colours.
+    """
+
+    symbol: str
+    says: str
+    values: np.ndarray
+    line: str = ""
+    gathered: Field | None = None
+    slides: bool = False
+    scale: int = 0
 
 
 def plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
@@ -99,6 +123,7 @@ def hover_data(
     xhats: Sequence[np.ndarray],
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     filled: bool = True,
+    stages: dict | None = None,
 ) -> dict:
     """What the browser needs to draw the cells, and to light up any element's field by itself.
 
@@ -112,6 +137,7 @@ def hover_data(
         shape, view, roles: as for `cube_figure`; `fields`: of each copy the field and the summation field.
         x, xhats: the tensor, and the normalized one of each copy.
         filled: as above.
+        stages: what `stages_data` gave of what becomes of the elements, for the browser to play.
     """
     layout = layout_of(view, shape, roles)
     return {
@@ -132,6 +158,44 @@ def hover_data(
         ],
         "filled": filled,
         "framed": OUTLINED_UP_TO,
+        "stages": stages,
+    }
+
+
+def stages_data(stages: Sequence[Stage], layout: Layout, shape: Shape, theme: str = "light") -> dict:
+    """What the browser needs to play the stages of a computation: how they look, and where the cells stand in each.
+
+    list: for each, its words, values, the numbers of its place and of its look. places: offsets and size of the cells,
+    at first as they stand in the layout. looks: properties of the cells' trace, and the largest value.
+    """
+    places: list[tuple[tuple[np.ndarray, ...], np.ndarray]] = [(layout.offsets, np.ones(3))]
+    looks: list[dict] = []
+    listed = []
+    for number, stage in enumerate(stages):
+        place = 0
+        if stage.gathered is not None:
+            place = len(places)
+            places.append(gathered(layout, stage.gathered, shape))
+        if number == 0 or stage.scale != stages[number - 1].scale:
+            alike = np.stack([each.values for each in stages if each.scale == stage.scale])
+            legend = value_levels(alike)[1]
+            looks.append({"largest": legend["largest"], "trace": look(legend, THEMES[theme])})
+        listed.append(
+            {
+                "symbol": stage.symbol,
+                "says": stage.says,
+                "line": stage.line,
+                "values": _readout(stage.values),
+                "place": place,
+                "look": len(looks) - 1,
+                "slides": stage.slides,
+            }
+        )
+    return {
+        "list": listed,
+        "places": [{"offsets": [o.astype(np.float32) for o in offsets], "size": size} for offsets, size in places],
+        "looks": looks,
+        "band": BAND,
     }
 
 
@@ -185,22 +249,33 @@ _EMPTY_LINES = {
 
 def _cells(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
     """A level for every element; corners and triangles follow from `hover_data`."""
-    scale, bar = _scale(legend, colours)
     return dict(
         type="mesh3d",
         name="cells",
         **{"x": [], "y": [], "z": [], "i": [], "j": [], "k": []},
         intensity=levels.ravel(),
-        cmin=BAND if legend.get("gaps") is False else 0,
-        cmax=255,
-        colorscale=scale,
-        showscale=bar is not None,
-        colorbar=bar,
-        opacity=0.22 if legend["kind"] == "plain" else 1,
+        **look(legend, colours),
         flatshading=True,
-        lighting={"ambient": 0.82, "diffuse": 0.3, "specular": 0, "roughness": 1, "fresnel": 0},
+        lighting=_LIGHTING,
         hoverinfo="none",
     )
+
+
+_LIGHTING = {"ambient": 0.82, "diffuse": 0.3, "specular": 0, "roughness": 1, "fresnel": 0}
+_LIGHTING |= {"facenormalsepsilon": 0, "vertexnormalsepsilon": 0}  # slices of a collapsed field are lit as well
+
+
+def look(legend: dict, colours: Theme) -> dict:
+    """How the cells' levels become colours, in the properties of their trace."""
+    scale, bar = _scale(legend, colours)
+    return {
+        "cmin": BAND if legend.get("gaps") is False else 0,
+        "cmax": 255,
+        "colorscale": scale,
+        "showscale": bar is not None,
+        "colorbar": bar,
+        "opacity": 0.22 if legend["kind"] == "plain" else 1,
+    }
 
 
 def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
@@ -221,7 +296,8 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
         scale += [[middle / 255, colours.middle], [1, colours.high]]
         levels, names = [0, *levels], ["NaN, Inf", *names]
     font = {"size": 15, "color": colours.ink}
-    bar = {"thickness": 14, "len": 0.6, "x": 1, "xanchor": "right", "outlinewidth": 0, "tickfont": font}
+    bar = {"thickness": 14, "len": 0.45, "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"}
+    bar |= {"outlinewidth": 0, "tickfont": font}
     return scale, bar | {"tickvals": levels, "ticktext": names, "ticklabelposition": "outside left"}
 
 
@@ -287,9 +363,10 @@ def _frame(layout: Layout, shape: Shape, titles: Sequence[str], colours: Theme, 
         "paper_bgcolor": "rgba(0,0,0,0)",
         "showlegend": False,
         "scene": {
+            "domain": {"x": [0, 1 - BESIDE]},
             **{f"{d}axis": axis(i, titles[i]) for i, d in enumerate("xyz")},
             "aspectmode": "manual",
-            "aspectratio": dict(zip("xyz", _proportions(extent, eye, ratio).tolist(), strict=True)),
+            "aspectratio": dict(zip("xyz", _proportions(extent, eye, ratio * (1 - BESIDE)).tolist(), strict=True)),
             "camera": {"eye": dict(zip("xyz", eye, strict=True)), "projection": {"type": "orthographic"}},
             "dragmode": "turntable",
         },

@@ -9,7 +9,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from normviz.core.fields import Box, Shape
+from normviz.core.fields import Box, Field, Shape
 
 GAP = 2
 """Space between the rows of blocks in the unfolded view, in cells."""
@@ -79,6 +79,23 @@ def repeated(layout: Layout, copies: int) -> Layout:
     """
     step = np.array([pitch(layout), 0, 0])
     return replace(layout, origins=np.concatenate([layout.origins + k * step for k in range(copies)]))
+
+
+def gathered(layout: Layout, field: Field, shape: Shape) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Offsets and size of the cells when every field has collapsed into one cell, of which each element is a slice.
+
+    The cell stands in the middle of its field. Elements of windows, which overlap, stay where they are.
+    """
+    offsets, size = [offset.astype(float) for offset in layout.offsets], np.ones(3)
+    for dimension, along in enumerate(layout.dimensions):
+        d = dimension if dimension < 3 else 1  # blocks are laid behind each other
+        for axis in along:
+            lo, hi = field.blocks.bounds(shape)[axis].T
+            count = int(hi[0] - lo[0])
+            size[d] /= count
+            offsets[axis] = offsets[axis].reshape(-1, count, 3).mean(axis=1).repeat(count, axis=0)
+            offsets[axis][:, d] += (np.arange(len(lo)) - lo) * size[d]
+    return tuple(offsets), size
 
 
 def parts(layout: Layout, box: Box) -> int:

@@ -144,6 +144,15 @@ def axis_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
     return ", ".join(f"{name} {done}" for name, done in parts)
 
 
+def reduction_words(field: Field, axes: Sequence[str], shape: Shape) -> str:
+    """What is averaged and what is kept, without axes of length 1: "N, H, W averaged, C kept"."""
+    done: dict[str, list[str]] = {}
+    for name, rule, n in zip(axes, field.rules, shape, strict=True):
+        if n > 1:
+            done.setdefault(_rule_words(rule, n), []).append(name)
+    return ", ".join(f"{', '.join(names)} {words}" for words, names in done.items()) or "one element alone"
+
+
 def alt_words(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str) -> str:
     """The picture in a sentence, for those who do not see it."""
     named = ", ".join(f"{name} = {n}" for name, n in zip(scheme.axes, shape, strict=True))

@@ -58,7 +58,8 @@ def live_formula(
     """x → v → x̂ → y of the locked element, with its numbers put in."""
     chain = notation.live(scheme, x.shape, focus, element(x, result, scheme, focus), eps, gain, bias)
     for line in chain:
-        st.latex(line.latex)
+        with st.container(key=f"line-{line.name}"):  # lit while the cube shows what it says
+            st.latex(line.latex)
 
 
 def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:

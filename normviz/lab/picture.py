@@ -11,9 +11,12 @@ from normviz.cube.layout import layout_of, parts
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
 from normviz.lab.controls import focus_from_cube
+from normviz.lab.stages import MOVED_UP_TO, stages
+from normviz.lab.state import affine_of
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.palette import NOT_FINITE, THEMES
+from normviz.ui.scheme import eps_of
 from normviz.ui.tensor import COLOURS
 
 ROLES = {"weight": (2, 0, 1, 3)}
@@ -28,6 +31,8 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
     titles = tuple(wording.axis_words(scheme, axes, x.shape) for axes in layout.dimensions[:3])
     block = AXIS[scheme.axes[roles[0]]].one
     colour = COLOURS[view["colour"]].lower()
+    still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
+    played = [] if still else list(stages(scheme, x, result, eps_of(view, scheme), *affine_of(view, scheme)))
     plot(
         cube.cube_figure(x.shape, view["view"], levels, legend, titles, theme, roles, block),
         key="cube",
@@ -40,7 +45,9 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
             [result.xhat],
             roles,
             legend["kind"] == "plain",
+            None if still or len(played) < 2 else cube.stages_data(played, layout, x.shape, theme),
         ),
+        still=still,
         focus=view["focus"],
         names=[AXIS[name].letter for name in scheme.axes],
         symbol=SYMBOL.get(scheme.acts_on, "x"),
@@ -63,7 +70,8 @@ def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool,
     colours = THEMES[theme]
     entries = [(colours.element, "the locked element")]
     hue = colours.field if colour == "field" else colours.ink
-    how = " and ".join(["filled"] * (colour == "field") + ["framed"] * framed)
+    filled = '<b class="nv-idle">filled and </b>' * (colour == "field" and framed) or "filled" * (colour == "field")
+    how = filled + "framed" * framed
     how = how or f"not framed, as it has more than {cube.OUTLINED_UP_TO:,} parts"
     taken = wording.taken(scheme, shape)
     if len(taken) == 2:
@@ -84,4 +92,4 @@ def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool,
         entries.append((NOT_FINITE, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
     keys = "Hover to light a field, click or Enter to lock it; arrows, Page and Home/End keys walk from cell to cell."
-    st.html(f'<div class="nv-legend">{patches}<span>{text}</span><span>{keys}</span></div>')
+    st.html(f'<div class="nv-legend">{patches}<span class="nv-idle">{text}</span><span>{keys}</span></div>')

@@ -13,7 +13,8 @@ from normviz.ui.packed import packed
 MARKUP = {
     "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
     "grid": '<div class="nv-grid"></div>',
-    "plot": '<div class="nv-plot"><i class="nv-readout"></i><i class="nv-graph"></i><i class="nv-live"></i></div>',
+    "plot": '<div class="nv-plot"><i class="nv-readout"></i><i class="nv-graph"></i><i class="nv-live"></i>'
+    '<i class="nv-stages"></i></div>',
 }
 PARTS = {"plot": plot.PARTS}
 CALLED = """async ([script, markup, messages, expression]) => {

@@ -29,6 +29,7 @@ class Plot {
     this.readout = root.querySelector(".nv-readout");
     this.live = root.querySelector(".nv-live");
     this.pending = [];                          // locks sent and not yet echoed by the server
+    this.stages = new Stages(root.querySelector(".nv-stages"), (position) => this.stage(position));
     root.addEventListener("transitionend", (e) => {   // the theme changed: the server has the figure's colours
       if (e.target === root && this.hover) this.setStateValue("theme", getComputedStyle(root).color);
     });
@@ -55,7 +56,9 @@ class Plot {
     const redraw = !same(data.figure, this.figure), { hover } = data;
     this.hover = hover;
     if (hover) this.adopt(data.focus);
-    if (redraw) {
+    this.stages.take(hover?.stages ?? null, data.still);
+    if (redraw || this.staged) {
+      this.staged = null;
       this.figure = data.figure;
       const { data: traces, layout } = unpacked(data.figure);
       if (hover) { this.keepView(layout.scene); this.fitText(traces, layout.scene); } else this.fitPanels(layout);
@@ -70,7 +73,8 @@ class Plot {
       this.drawn = true;
     }
     this.shown = redraw ? this.lock : null;
-    if (hover) this.light(this.preview ?? this.lock);
+    if (this.stages.position !== null) await this.stage(this.stages.position);
+    else if (hover) this.light(this.preview ?? this.lock);
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
     delete this.root.dataset.drawing;
   }
@@ -123,22 +127,59 @@ class Plot {
 
   // The corners and colours of all cells, from their levels.
   cells(traces) {
-    const { intensity } = traces.find(({ name }) => name === "cells"), { cells, mesh } = surface(this.hover, intensity);
-    this.faces = cells;
-    return mesh;
+    const { intensity } = traces.find(({ name }) => name === "cells");
+    this.surface = surface(this.hover, intensity);
+    return this.surface.mesh;
+  }
+
+  // The cube at a position of the stages, null for none. Only what is moved goes to the graphics card.
+  async stage(position) {
+    if (position === null) {
+      if (this.staged) await this.draw(this.data);
+      return;
+    }
+    const now = staged(this.hover.stages, position), turn = (this.turn = (this.turn ?? 0) + 1);
+    const index = this.graph._fullData.findIndex(({ name }) => name === "cells");
+    if (this.staged?.look !== now.look) {
+      this.staged = now;
+      await window.Plotly.restyle(this.graph, Object.fromEntries(Object.entries(now.look).map(([k, v]) => [k, [v]])), [index]);
+      this.pickCellsOnly();
+      if (turn !== this.turn || this.stages.position === null) return;   // moved on meanwhile
+    }
+    this.staged = now;
+    const { x, y, z, intensity } = this.surface.mesh;
+    stand(this.surface, placed(now.offsets), now.size, { x, y, z }, 0, 0);
+    paint(this.surface.cells, now.levels, intensity, 0);
+    this.put({ cells: { x, y, z, intensity } }, !this.stages.playing);
+    this.shown = null;
+    this.light(now.sliding === null ? this.preview ?? this.lock : unravel(now.sliding, this.hover.shape));
+  }
+
+  // Give traces, by name, other numbers; `picked`: whether the pointer is to find them where they are now.
+  put(found, picked = false) {
+    const scene = this.graph._fullLayout.scene._scene;
+    this.graph._fullData.filter((full) => found[full.name]).forEach((full) => {
+      Object.assign(full, found[full.name]);
+      Object.assign(this.graph.data[full.index], found[full.name]);
+      const trace = scene.traces[full.uid];
+      trace.update(full);
+      // What is not in the look-up picture of what can be picked, or moves on at once, need not be drawn there.
+      if (!picked) for (const part of Object.values(trace)) if (part?.drawPick) part.dirty = false;
+    });
+    scene.glplot.redraw();
   }
 
   // The traces that show an element and its field, by name.
   highlight(index) {
-    const { order } = this.hover;
+    const { order } = this.hover, at = this.staged ?? this.hover;
     // In every copy; without a field a point, as Plotly would drop an empty trace from the scene.
     const field = (name) => this.hover.copies.flatMap((copy) => (copy[name]
-      ? along(copy, boxes(this.hover, order, index.map((v, axis) => copy[name][axis][v]))) : POINT));
-    const element = boxes(this.hover, order, index.map((v) => [v, v + 1])), bounds = field("bounds");
+      ? along(copy, boxes(at, order, index.map((v, axis) => copy[name][axis][v]))) : POINT));
+    const element = boxes(at, order, index.map((v) => [v, v + 1])), bounds = field("bounds");
     const most = this.hover.framed * this.hover.copies.length;
     const frames = (found) => lines(found.length > most ? POINT : found, 0.04);
     return {
-      field: mesh(this.hover.filled ? bounds : POINT, 0.03),
+      field: mesh(this.hover.filled && !this.staged ? bounds : POINT, 0.03),
       edges: frames(bounds),
       summation: frames(field("dashed")),
       element: mesh(this.hover.copies.flatMap((copy) => along(copy, element)), this.hover.swell),
@@ -150,22 +191,19 @@ class Plot {
     this.say(index);
     if (same(index, this.shown)) return;
     this.shown = index;
-    const scene = this.graph._fullLayout.scene._scene, found = this.highlight(index);
-    this.graph._fullData.filter((full) => found[full.name]).forEach((full) => {
-      Object.assign(full, found[full.name]);
-      Object.assign(this.graph.data[full.index], found[full.name]);
-      const trace = scene.traces[full.uid];
-      trace.update(full);
-      // None of its parts is in the look-up picture of what can be picked, which need not be drawn again.
-      for (const part of Object.values(trace)) if (part?.drawPick) part.dirty = false;
-    });
-    scene.glplot.redraw();
+    this.put(this.highlight(index));
   }
 
   say(index) {
-    const { shape, x, copies } = this.hover, { names, symbol, labels } = this.data;
+    const { shape, x, copies, stages } = this.hover, { names, symbol, labels } = this.data;
     const flat = index.reduce((sum, v, axis) => sum * shape[axis] + v, 0);
     const show = (v) => (Number.isFinite(v) ? String(Number(v.toPrecision(4))).replace("-", "−") : String(v));
+    if (this.staged) {                                  // its number travels with the stages
+      const come = stages.list.slice(0, Math.ceil(this.stages.position) + 1);
+      const last = new Map(come.map((stage) => [stage.symbol, stage.values[flat]]));
+      this.readout.textContent = [...last].map(([name, value]) => `${name} = ${show(value)}`).join("  →  ");
+      return;
+    }
     this.readout.textContent = `${names.map((name, axis) => `${name} = ${index[axis]}`).join("  ")}    `
       + `${symbol} = ${show(x[flat])}  →  `
       + copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${show(xhat[flat])}`).join("   ");
@@ -177,8 +215,8 @@ class Plot {
     graph.tabIndex = 0;
     graph.on("plotly_hover", ({ points: [point] }) => {
       if (point.data.name !== "cells") return;
-      const face = (point.pointNumber >> 2) % this.faces.length;  // of whichever copy
-      this.preview = unravel(this.faces[face], this.hover.shape);
+      const face = (point.pointNumber >> 2) % this.surface.cells.length;  // of whichever copy
+      this.preview = unravel(this.surface.cells[face], this.hover.shape);
       this.light(this.preview);
     });
     graph.on("plotly_unhover", () => this.leave());

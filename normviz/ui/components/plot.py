@@ -9,12 +9,13 @@ from normviz.ui.chart import Figure
 from normviz.ui.components.component import component
 from normviz.ui.server import plotly_url
 
-PARTS = ("cells",)
-"""The scripts behind that of the component: where cells stand."""
+PARTS = ("cells", "stages")
+"""The scripts before that of the component: where cells stand, and how they move."""
 
 _HTML = """
 <div class="nv-plot">
-  <div class="nv-readout"></div><div class="nv-graph"></div><div class="nv-live" aria-live="polite"></div>
+  <div class="nv-readout"></div><div class="nv-graph"></div><div class="nv-stages" hidden></div>
+  <div class="nv-live" aria-live="polite"></div>
 </div>
 """
 
@@ -30,6 +31,7 @@ def plot(
     symbol: str = "x",
     labels: Sequence[str] = (),
     on_focus: Callable[[], Any] | None = None,
+    still: str = "",
 ) -> None:
     """Show a figure in an element of the class `st-key-{key}`.
 
@@ -42,6 +44,7 @@ def plot(
             and of the tensor; without them the figure has no highlight.
         labels: what the copies' results are called in the readout; x̂ where there is one copy.
         on_focus: called when a click or the keyboard locks another element.
+        still: why there are no stages to be played in `hover`, where that is to be said.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
     show = component("plot", _HTML, isolate_styles=False, parts=PARTS)
@@ -55,6 +58,7 @@ def plot(
         "names": list(names),
         "symbol": symbol,
         "labels": list(labels),
+        "still": still,
     }
     with st.container(key=key):
         show(key=f"{key} plot", data=data, on_focus_change=on_focus or (lambda: None))

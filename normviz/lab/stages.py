@@ -1,0 +1,55 @@
+"""What a scheme does to a tensor, stage by stage: x, its statistics, and what comes of both."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from normviz.core.fields import Field
+from normviz.core.normalize import Normalized, spread
+from normviz.core.schemes import Scheme
+from normviz.core.text import typeset
+from normviz.cube.figure import Stage
+from normviz.describe import wording
+from normviz.describe.notation import SYMBOL
+
+MOVED_UP_TO = 16_384
+"""Elements up to which a browser moves all cells smoothly, or nearly so."""
+
+
+def stages(scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float) -> Iterator[Stage]:
+    """The stages of the general form, x → μ → v → σ → x̂ → y; those that a scheme does not have are left out."""
+    symbol = SYMBOL.get(scheme.acts_on, "x")
+    v, hat = (symbol if scheme.summation is None else "v"), f"{symbol}̂"
+    yield Stage(symbol, f"{symbol}, the tensor as it comes: {wording.plural(x.size, 'number')}.", x, "element")
+    if scheme.summation is not None and result.mean is not None:
+        mean = np.broadcast_to(spread(result.mean, scheme.summation, x.shape), x.shape)
+        yield from _reduced(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
+        yield Stage("v", f"Every element less its mean: v = {symbol} − μ.", result.v, "centred")
+    if scheme.suppression is not None and result.deviation is not None:
+        deviation = np.broadcast_to(spread(result.deviation, scheme.suppression, x.shape), x.shape)
+        beside = f" + ε, with ε = {typeset(eps)}" if scheme.eps is not None else ""
+        what = f"mean of {v}²{beside}, and its root" if not scheme.spectral else "largest singular value"
+        yield from _reduced(scheme, scheme.suppression, deviation, "σ", what, "normalized")
+        by = "times 1 over the root of fan-in, " if scheme.per_fan_in else ""
+        yield Stage(hat, f"Every element divided by it, {by}gives {hat}.", result.xhat, "normalized", scale=1)
+    if scheme.gain is not None or scheme.bias is not None:
+        base = hat if scheme.suppression is not None else v
+        numbers = [f"γ = {wording.signed(gain)}"]
+        if scheme.bias is not None:
+            base, numbers = f"{base} + β", [*numbers, f"β = {wording.signed(bias)}"]
+        says = f"Scaled and shifted by what is learned: y = γ {base}, here {' and '.join(numbers)}."
+        yield Stage("y", says, result.y, "output", scale=1)
+
+
+def _reduced(scheme: Scheme, field: Field, values: np.ndarray, symbol: str, what: str, line: str) -> Iterator[Stage]:
+    """A statistic: the elements of its field come together, and go back with it."""
+    shape = values.shape
+    how = wording.reduction_words(field, scheme.axes, shape)
+    if wording.windows(field, shape):
+        says = f"The {what}: {how}. Each element has its own window: nothing collapses."
+        yield Stage(symbol, says, values, line, slides=True)
+        return
+    count = int(np.prod(field.statistics_shape(shape)))
+    says = f"The {what}: {how}. {wording.plural(values.size, 'number')} become {count:,}."
+    yield Stage(symbol, says, values, line, field)
+    yield Stage(symbol, f"{symbol} goes back: every element gets that of its field.", values, line)
