@@ -72,7 +72,7 @@ class Setting:
 
     @property
     def exact(self) -> "Setting":
-        """The same in float64 where this is in half precision, which does not show small differences; or itself."""
+        """The same in float64 where this is in half precision, whose rounding hides gaps and makes some; or itself."""
         return replace(self, dtype="float64") if self.dtype in HALF else self
 
     @property

@@ -165,10 +165,12 @@ def _cell(
     of_x, of_loss = (size, size) if fade is None else (min(part, 1.0) for part in fade)
     rounding = explained(gaps, change, setting, "forward")
     forward = of_outputs(gaps, twin, change, of_x, setting)
-    if forward.together and setting.exact != setting:
-        wide = _gaps(exact)
-        forward = _seen(forward, of_outputs(wide, twin, change, of_x, setting.exact), wide[twin], setting)
     trained = of_losses(losses, largest, place, change, of_loss, setting)
+    if setting.dtype in HALF:
+        wide = _gaps(exact)
+        told = of_outputs(wide, twin, change, of_x, setting.exact)
+        forward = _held(forward, told, wide[twin], setting.dtype)
+        trained = trained if parted else _held(trained, told, wide[twin], setting.dtype)
     if trained.together:
         trained = _vouched(trained, forward, change, parted, setting.dtype)
     return Cell(
@@ -200,11 +202,19 @@ def _gaps(measured: Measured) -> np.ndarray:
     return np.full(len(NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
-def _seen(together: Answer, exact: Answer, gap: float, setting: Setting) -> Answer:
-    """That outputs are together in half precision counts only where they are not apart in float64."""
-    if exact.together is False:
-        return Answer(None, f"In float64 the outputs are {gap_text(gap)} apart, which {setting.dtype} does not show.")
-    return exact if np.isnan(gap) else together
+def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:
+    """That twins are together or apart in half precision counts only where their outputs are so in float64.
+
+    That goes for losses too: what is absorbed forward is absorbed in every step, as the learning rate follows. `gap`:
+    that of the outputs in float64.
+    """
+    if answer.together in (None, exact.together):
+        return answer
+    if exact.together is None:
+        return Answer(None, f"In float64: {exact.why}")
+    if exact.together:
+        return Answer(None, f"In float64 the outputs are together: what parts the twins here is rounding to {dtype}.")
+    return Answer(None, f"In float64 the outputs are {gap_text(gap)} apart, which {dtype} does not show.")
 
 
 def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, dtype: str) -> Answer:
