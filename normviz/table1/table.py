@@ -11,7 +11,7 @@ from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
 from normviz.describe.wording import gap_text, sentence
 from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, position
-from normviz.networks.setting import HALF, Setting
+from normviz.networks.setting import Setting
 from normviz.table1.forward import Measured
 from normviz.table1.results import Results
 from normviz.table1.verdict import APART, Answer, explained, of_losses, of_outputs, size_of
@@ -165,12 +165,14 @@ def _cell(
     of_x, of_loss = (size, size) if fade is None else (min(part, 1.0) for part in fade)
     rounding = explained(gaps, change, setting, "forward")
     forward = of_outputs(gaps, twin, change, of_x, setting)
-    if forward.together and setting.exact != setting:
-        wide = _gaps(exact)
-        forward = _seen(forward, of_outputs(wide, twin, change, of_x, setting.exact), wide[twin], setting)
     trained = of_losses(losses, largest, place, change, of_loss, setting)
+    if setting.exact != setting:
+        wide = _gaps(exact)
+        told = of_outputs(wide, twin, change, of_x, setting.exact)
+        forward = _held(forward, told, wide[twin], setting.dtype)
+        trained = trained if parted else _held(trained, told, wide[twin], setting.dtype)
     if trained.together:
-        trained = _vouched(trained, forward, change, parted, setting.dtype)
+        trained = _vouched(trained, forward, change, parted)
     return Cell(
         scheme=scheme.key,
         transformation=change.key,
@@ -200,22 +202,29 @@ def _gaps(measured: Measured) -> np.ndarray:
     return np.full(len(NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
-def _seen(together: Answer, exact: Answer, gap: float, setting: Setting) -> Answer:
-    """That outputs are together in half precision counts only where they are not apart in float64."""
-    if exact.together is False:
-        return Answer(None, f"In float64 the outputs are {gap_text(gap)} apart, which {setting.dtype} does not show.")
-    return exact if np.isnan(gap) else together
+def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:
+    """That twins are together or apart in a shorter type counts only where their outputs are so in float64.
+
+    That goes for losses too: what is absorbed forward is absorbed in every step, as the learning rate follows. `gap`:
+    that of the outputs in float64.
+    """
+    if answer.together in (None, exact.together):
+        return answer
+    if exact.together is None:
+        return Answer(None, f"In float64: {exact.why}")
+    if exact.together:
+        return Answer(None, f"In float64 the outputs are together: what parts the twins here is rounding to {dtype}.")
+    return Answer(None, f"In float64 the outputs are {gap_text(gap)} apart, which {dtype} does not show.")
 
 
-def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, dtype: str) -> Answer:
+def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool) -> Answer:
     """That losses are together counts only where this very change would have been seen in them.
 
-    The probe vouches for what it is like, a change of everything, where it stands far above rounding, as it does in the
-    longer types. One unit or example may be dead, a shift slight.
+    The probe vouches for what it is like, a change of everything. One unit or example may be dead, a shift slight.
     """
     if parted:
         return Answer(None, "The learning rates differ, but in these steps the losses do not show it.")
-    if (change.factor != () or dtype in HALF) and forward.together is not True:
+    if change.factor != () and forward.together is not True:
         return Answer(None, "The losses are together, but they might not show such a change: the outputs differ.")
     return trained
 

@@ -76,11 +76,11 @@ def of_losses(
     if setting.dtype == "float16" and not np.isfinite(gaps[place]):
         return Answer(None, "The transformed network overflows float16, so there is nothing to compare.")
     rounding = explained(gaps, change, setting, "training")
-    if gaps[place] > rounding and not gaps[DISTURBED].any():
+    if not gaps[DISTURBED].any():
         return Answer(
             None,
-            "Copies that are disturbed by rounding have exactly the original's losses: the network does not let it "
-            "through, and what rounding does where this one differs is not known.",
+            "Copies that are disturbed by rounding have exactly the original's losses: the network lets nothing of it "
+            "through, and nothing can be told from them.",
         )
     if gaps[place] > rounding and np.abs(original).max() > DIVERGED * max(original[0], 1.0):
         return Answer(None, f"The loss grew from {original[0]:.3g} to {np.abs(original).max():.3g}: training diverged.")
