@@ -12,7 +12,7 @@ from normviz.core.normalize import normalize, quiet
 from normviz.core.schemes import DEFAULT_EPS, Scheme
 from normviz.core.tolerances import INVARIANT
 
-WORK = 2**22
+WORK = 2**21
 """The most numbers that windows may hold together here: many tensors are normalized, for many visitors at once."""
 
 AT_ONCE = 2**18

@@ -169,6 +169,8 @@ def shards(view: View) -> None:
     """Statistics of a batch dealt to devices, merged."""
     setting, unit = setting_of(view), view["unit"] - 1
     if setting.batch > 1:
+        # With another end Streamlit takes a slider for another one, and may give it a value from before it was shown.
+        st.session_state[PREFIX + "devices"] = view["devices"]
         st.slider("Devices", 1, min(MOST_DEVICES, setting.batch), key=PREFIX + "devices", **KEPT)
     counts, parts = effects.shards(setting, view["devices"])
     merged, whole = merge(counts, *parts), batch_statistics(stream(setting, [0])[0])

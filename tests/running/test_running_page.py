@@ -319,3 +319,11 @@ def test_strips_stand_in_order():
     assert [trace.name for trace in figure.data] == ["first", "second"]
     assert figure.layout.yaxis.autorange == "reversed"
     assert set(figure.data[1].y) == {"second"}
+
+
+def test_fewer_digits_than_devices_after_the_number_was_set():
+    at = open_page()
+    at = sound(at.segmented_control(key="running panel").set_value("shards").run())
+    at = sound(at.slider(key="running devices").set_value(1).run())
+    at = sound(at.select_slider(key="running batch").set_value(2).run())  # another end: 4 of before would come back
+    assert at.slider(key="running devices").value == 1
