@@ -282,7 +282,7 @@ def test_what_is_no_field_is_told_in_its_place_and_the_rest_stays(text, message)
 
 def test_windows_that_are_too_much_are_told():
     at = open_page(panel="own", n="65536", h="1", w="1", c="1", left_mean="N=window(30000)")
-    assert "full and radii up to 31 are not" in at.error[0].value
+    assert "full and radii up to 15 are not" in at.error[0].value
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,105 @@
+"""What the cube plays: the numbers of every stage, its words, and where the cells stand when a field has collapsed."""
+
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from standing import positions
+from strategies import shapes_with_fields, uneven_array
+
+from normviz.core.normalize import normalize, spread
+from normviz.core.schemes import SCHEMES
+from normviz.cube.figure import BAND, stages_data
+from normviz.cube.layout import VIEWS, gathered, layout_of
+from normviz.lab.stages import stages
+
+SHAPE = (4, 3, 2, 6)
+
+
+def played(key, shape=SHAPE, **numbers):
+    scheme, x = SCHEMES[key], uneven_array(shape, 0)
+    gain, bias, eps = (numbers.get(name, usual) for name, usual in (("gain", 1.0), ("bias", 0.0), ("eps", 1e-5)))
+    result = normalize(x, scheme, eps, gain, bias)
+    return scheme, x, result, list(stages(scheme, x, result, eps, gain, bias))
+
+
+@pytest.mark.parametrize("key", SCHEMES)
+def test_the_stages_are_those_of_the_general_form(key):
+    scheme, x, result, found = played(key, gain=2.0, bias=0.5)
+    values = {stage.symbol: stage.values for stage in found}
+    symbol = found[0].symbol
+    expected = {symbol: x}
+    if result.mean is not None:
+        expected |= {"μ": spread(result.mean, scheme.summation, x.shape) + 0 * x, "v": result.v}
+    if result.deviation is not None:
+        expected |= {"σ": spread(result.deviation, scheme.suppression, x.shape) + 0 * x, f"{symbol}̂": result.xhat}
+    if scheme.gain is not None or scheme.bias is not None:
+        expected["y"] = result.y
+    assert list(values) == list(expected)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(values[name], array)
+
+
+@pytest.mark.parametrize("key", SCHEMES)
+def test_a_statistic_collapses_and_goes_back_unless_it_is_of_windows(key):
+    scheme, _, _, found = played(key)
+    for symbol, field in (("μ", scheme.summation), ("σ", scheme.suppression)):
+        of = [stage for stage in found if stage.symbol == symbol]
+        if field is None:
+            assert of == []
+        elif field.windows:
+            assert [(stage.gathered, stage.slides) for stage in of] == [(None, True)]
+        else:
+            assert [(stage.gathered, stage.slides) for stage in of] == [(field, False), (None, False)]
+            assert of[0].says.endswith(f"{prod(SHAPE)} numbers become {prod(field.statistics_shape(SHAPE))}.")
+
+
+def test_what_is_said_is_what_is_done():
+    says = {stage.symbol: stage.says for stage in played("batch", gain=2.0, bias=-0.5)[3]}
+    assert says["x"] == "x, the tensor as it comes: 144 numbers."
+    assert says["v"] == "Every element less its mean: v = x − μ."
+    assert says["y"].endswith("y = γ x̂ + β, here γ = 2 and β = −0.5.")
+    first = played("group")[3]
+    assert "N kept, H, W averaged, C in 2 groups" in first[1].says
+    assert "ε = 10⁻⁵" in first[4].says
+    assert "ε" not in " ".join(stage.says for stage in played("weight")[3])
+    assert "largest singular value" in " ".join(stage.says for stage in played("spectral")[3])
+
+
+@given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)))
+def test_a_field_that_has_collapsed_fills_one_cell_in_its_middle(shape_fields, view):
+    shape, field = shape_fields
+    field, layout = field.blocks, layout_of(view, shape)
+    offsets, size = gathered(layout, field, shape)
+    sizes = field.sizes(shape)
+    assert prod(size) * sizes.flat[0] == pytest.approx(1)
+    stands = {index: sum(offsets[axis][i] for axis, i in enumerate(index)) for index in np.ndindex(shape)}
+    before, fields = positions(layout, shape), {}
+    for index in stands:
+        fields.setdefault(field.statistic(index, shape), []).append(index)
+    corners = []
+    for members in fields.values():
+        there = np.array([stands[index] for index in members])
+        corner = there.min(axis=0)
+        assert len({tuple(place) for place in there.round(6).tolist()}) == len(members)  # slices, none on another
+        assert (there + size - corner <= 1 + 1e-9).all()
+        np.testing.assert_allclose(corner, np.mean([before[index] for index in members], axis=0), atol=1e-9)
+        corners.append(corner)
+    apart = np.abs(np.array(corners)[:, None] - np.array(corners)).max(axis=2) + 2 * np.eye(len(corners))
+    assert (apart >= 1 - 1e-9).all()  # no cell is in another
+
+
+def test_what_is_sent_of_the_stages():
+    scheme, x, _, found = played("batch")
+    layout = layout_of("folded", SHAPE)
+    data = stages_data(found, layout, SHAPE)
+    assert [stage["place"] for stage in data["list"]] == [0, 1, 0, 0, 2, 0, 0, 0]
+    assert [stage["look"] for stage in data["list"]] == [0] * 6 + [1] * 2
+    assert data["band"] == BAND
+    assert data["looks"][0]["largest"] == max(np.abs(stage.values).max() for stage in found if stage.scale == 0)
+    assert data["looks"][1]["trace"]["colorbar"]["ticktext"][-1] == f"{np.abs(found[-1].values).max():.3g}"
+    np.testing.assert_array_equal(data["list"][0]["values"], x.ravel().astype(np.float32))
+    for place, field in ((1, scheme.summation), (2, scheme.suppression)):
+        np.testing.assert_allclose(data["places"][place]["size"], gathered(layout, field, SHAPE)[1])
