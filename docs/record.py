@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
 from browsing import browser, served  # noqa: E402  (of the tests)
 from patience import settle  # noqa: E402
 from playwright.sync_api import Page  # noqa: E402

@@ -14,7 +14,7 @@ MARKUP = {
     "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
     "grid": '<div class="nv-grid"></div>',
     "plot": '<div class="nv-plot"><i class="nv-readout"></i><i class="nv-graph"></i><i class="nv-live"></i>'
-    '<i class="nv-stages"></i></div>',
+    '<i class="nv-stages"></i><i class="nv-home"></i></div>',
 }
 PARTS = {"plot": plot.PARTS}
 CALLED = """async ([script, markup, messages, expression]) => {

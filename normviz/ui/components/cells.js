@@ -1,5 +1,5 @@
-// Where cells stand, and what is drawn of them: an element's place is the sum of one offset an axis, and it fills a box of
-// one size, [1, 1, 1] but for fields that collapse.
+// Where cells stand, and what is drawn of them: an element's place is the sum of one offset an axis, and it fills a box
+// of one size, [1, 1, 1] but for fields that collapse.
 
 const WHOLE = [1, 1, 1];
 const near = (a, b) => Math.abs(a - b) < 1e-4;
@@ -47,8 +47,8 @@ function mesh(found, swell) {
   return m;
 }
 
-// The outer faces of all cells, in every copy, as one mesh, and the cell behind each face of the first copy. Corners are
-// not shared: each keeps the flat colour of its cell, and tells which one it belongs to.
+// The outer faces of all cells, in every copy, as one mesh, and the cell behind each face of the first copy. Corners
+// are not shared: each keeps the flat colour of its cell, and tells which one it belongs to.
 function surface({ offsets, copies }, levels) {
   const places = placed(offsets);
   const extent = places.map((all) => all.reduce((most, at) => Math.max(most, at), 0) + 1);

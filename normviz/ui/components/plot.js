@@ -28,6 +28,7 @@ class Plot {
     this.graph = root.querySelector(".nv-graph");
     this.readout = root.querySelector(".nv-readout");
     this.live = root.querySelector(".nv-live");
+    this.home = root.querySelector(".nv-home");
     this.pending = [];                          // locks sent and not yet echoed by the server
     this.stages = new Stages(root.querySelector(".nv-stages"), (position) => this.stage(position));
     root.addEventListener("transitionend", (e) => {   // the theme changed: the server has the figure's colours
@@ -142,7 +143,8 @@ class Plot {
     const index = this.graph._fullData.findIndex(({ name }) => name === "cells");
     if (this.staged?.look !== now.look) {
       this.staged = now;
-      await window.Plotly.restyle(this.graph, Object.fromEntries(Object.entries(now.look).map(([k, v]) => [k, [v]])), [index]);
+      const look = Object.fromEntries(Object.entries(now.look).map(([name, value]) => [name, [value]]));
+      await window.Plotly.restyle(this.graph, look, [index]);
       this.pickCellsOnly();
       if (turn !== this.turn || this.stages.position === null) return;   // moved on meanwhile
     }
@@ -211,36 +213,52 @@ class Plot {
 
   listen() {
     const graph = this.graph;
-    let pressed = null;
     graph.tabIndex = 0;
     graph.on("plotly_hover", ({ points: [point] }) => {
-      if (point.data.name !== "cells") return;
-      const face = (point.pointNumber >> 2) % this.surface.cells.length;  // of whichever copy
-      this.preview = unravel(this.surface.cells[face], this.hover.shape);
+      if (point.data.name !== "cells" || touched(graph)) return;
+      this.preview = this.cellOf(point.pointNumber >> 2);
       this.light(this.preview);
     });
     graph.on("plotly_unhover", () => this.leave());
     graph.addEventListener("pointerleave", () => this.leave());
-    graph.addEventListener("pointerdown", (e) => { pressed = [e.clientX, e.clientY]; }, true);
-    graph.addEventListener("pointerup", (e) => {     // a click, not the end of a turn of the camera
-      const still = pressed && Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 4;
-      if (still && this.preview) this.fix(this.preview);
-    }, true);
+    listenToPointers(graph, {
+      pressed: (x, y) => {
+        const face = faceAt(graph._fullLayout.scene._scene, this.surface.mesh, x, y);
+        if (face >= 0) this.fix(this.cellOf(face));
+      },
+      reset: () => this.resetView(),
+    });
+    this.home.onclick = () => this.resetView();
+    this.home.hidden = false;
     graph.addEventListener("keydown", (e) => this.key(e));
+  }
+
+  // The element behind a face, of whichever copy.
+  cellOf(face) {
+    return unravel(this.surface.cells[face % this.surface.cells.length], this.hover.shape);
+  }
+
+  // As it stood at first: where the camera is, and how near.
+  resetView() {
+    const { camera } = unpacked(this.figure).layout.scene;
+    return window.Plotly.relayout(this.graph, { "scene.camera": camera, "scene.aspectratio": { ...this.proportions } });
   }
 
   leave() { this.preview = null; this.light(this.lock); }
 
   fix(index) {
     clearTimeout(this.timer);
-    this.live.textContent = this.readout.textContent;
-    if (same(index, this.lock)) return;
+    const now = same(index, this.lock);
     this.lock = index;
+    this.light(this.preview ?? index);
+    this.live.textContent = this.readout.textContent;
+    if (now) return;
     this.pending.push(index);
     this.setStateValue("focus", index);
   }
 
-  // Arrows move along the picture's x and z, Page keys along its depth, Home and End from block to block.
+  // Arrows move along the picture's x and z, Page keys along its depth, Home and End from block to block, or to the
+  // ends of a row where there is one block.
   key(event) {
     const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [2, -1], ArrowDown: [2, 1],
       PageUp: [1, -1], PageDown: [1, 1], Home: [3, -1], End: [3, 1] }[event.key];
@@ -248,6 +266,9 @@ class Plot {
     event.preventDefault();
     if (!move) return this.fix(this.preview ?? this.lock);
     const index = [...(this.preview ?? this.lock)], { shape, dimensions } = this.hover;
+    if (!dimensions[move[0]].length) {                            // without blocks: to the first, or the last, along x
+      for (const axis of dimensions[0]) index[axis] = move[1] > 0 ? shape[axis] - 1 : 0;
+    }
     for (const axis of [...dimensions[move[0]]].reverse()) {      // the last axis runs fastest and carries over
       const to = index[axis] + move[1];
       if (to >= 0 && to < shape[axis]) { index[axis] = to; break; }

@@ -9,12 +9,14 @@ from normviz.ui.chart import Figure
 from normviz.ui.components.component import component
 from normviz.ui.server import plotly_url
 
-PARTS = ("cells", "stages")
-"""The scripts before that of the component: where cells stand, and how they move."""
+PARTS = ("cells", "stages", "pointing")
+"""The scripts before that of the component: where cells stand, how they move, and what a pointer means to them."""
 
 _HTML = """
 <div class="nv-plot">
-  <div class="nv-readout"></div><div class="nv-graph"></div><div class="nv-stages" hidden></div>
+  <div class="nv-readout"></div><div class="nv-graph"></div>
+  <button type="button" class="nv-home" hidden>Reset view</button>
+  <div class="nv-stages" hidden></div>
   <div class="nv-live" aria-live="polite"></div>
 </div>
 """

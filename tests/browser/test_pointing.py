@@ -1,0 +1,102 @@
+"""A finger, a wheel and a fast click on the cube, and the way back to the view that it had at first."""
+
+import pytest
+from test_cube import element_of, eye, focus_of
+from watching import watched
+
+ASPECT = "gd => gd._fullLayout.scene.aspectratio.x"
+
+
+@pytest.fixture
+def phone(context, server):
+    """The lab on a phone, with a finger."""
+    from conftest import Lab
+
+    other = context.browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="light"
+    )
+    with watched(other) as page:
+        lab = Lab(page, server).open("?scheme=instance&colour=value")
+        page.locator(".st-key-cube").scroll_into_view_if_needed()
+        yield lab
+    other.close()
+
+
+def touch(lab, *steps):
+    """Fingers on the cube: the type of each event, and the places of the fingers, as shares of its width and height."""
+    box, session = lab.box, lab.page.context.new_cdp_session(lab.page)
+    for kind, *fingers in steps:
+        places = [{"x": box["x"] + a * box["width"], "y": box["y"] + b * box["height"]} for a, b in fingers]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
+        lab.page.wait_for_timeout(60)
+
+
+def test_a_tap_locks_the_element_under_it(phone):
+    touch(phone, ("touchStart", (0.5, 0.55)), ("touchEnd",))
+    phone.page.wait_for_url("**focus=**")
+    phone.soon(lambda: element_of(phone.readout) == focus_of(phone.page.url))
+    assert focus_of(phone.page.url) != (0, 0, 0, 0)
+
+
+def test_one_finger_scrolls_the_page_and_two_turn_the_cube(phone):
+    scrolled = "() => document.querySelector('.stMain').scrollTop"
+    before, view = phone.page.evaluate(scrolled), eye(phone)
+    touch(phone, ("touchStart", (0.5, 0.7)), *(("touchMove", (0.5, 0.7 - k / 20)) for k in range(1, 9)), ("touchEnd",))
+    phone.soon(lambda: phone.page.evaluate(scrolled) > before + 30)
+    assert eye(phone) == pytest.approx(view, abs=1e-6)
+    assert "focus=" not in phone.page.url
+    phone.page.locator(".st-key-cube").scroll_into_view_if_needed()
+    phone.page.wait_for_timeout(300)
+    moves = (("touchMove", (0.3 + k / 20, 0.5), (0.5 + k / 20, 0.5)) for k in range(1, 7))
+    touch(phone, ("touchStart", (0.3, 0.5), (0.5, 0.5)), *moves, ("touchEnd",))
+    phone.soon(lambda: eye(phone) != pytest.approx(view, abs=0.05))
+
+
+def test_a_fast_click_takes_what_is_under_the_pointer(lab):
+    lab.open("?scheme=instance&colour=value")
+    seen = set()
+    for across, down in ((0.45, 0.5), (0.6, 0.6), (0.42, 0.7)):
+        lab.point(across, down)
+        there = element_of(lab.readout)
+        lab.page.mouse.move(5, 5)
+        lab.page.wait_for_timeout(300)
+        before = lab.page.url
+        x, y = lab.box["x"] + across * lab.box["width"], lab.box["y"] + down * lab.box["height"]
+        lab.page.evaluate(  # all within one moment: nothing has looked under the pointer before it is pressed
+            """([x, y]) => { const at = document.elementFromPoint(x, y);
+            for (const type of ["pointerdown", "pointerup"]) at.dispatchEvent(
+              new PointerEvent(type, {clientX: x, clientY: y, bubbles: true, isPrimary: true})); }""",
+            [x, y],
+        )
+        lab.page.wait_for_function("before => location.href !== before", arg=before)
+        assert focus_of(lab.page.url) == there
+        seen.add(there)
+        lab.settle()
+    assert len(seen) == 3
+
+
+def test_the_wheel_is_the_pages_until_the_cube_has_the_focus(lab):
+    lab.open()
+    zoom = lab.graph(ASPECT)
+    lab.page.mouse.move(lab.box["x"] + lab.box["width"] / 2, lab.box["y"] + lab.box["height"] / 2)
+    lab.page.mouse.wheel(0, 200)
+    scrolled = "() => document.querySelector('.stMain').scrollTop"
+    lab.soon(lambda: lab.page.evaluate(scrolled) > 50)
+    assert lab.graph(ASPECT) == zoom
+    lab.page.evaluate("() => document.querySelector('.stMain').scrollTo(0, 0)")
+    lab.page.locator(".st-key-cube .nv-graph").focus()
+    lab.page.mouse.move(lab.box["x"] + lab.box["width"] / 2, lab.box["y"] + lab.box["height"] / 2)
+    lab.page.mouse.wheel(0, 200)
+    lab.soon(lambda: lab.graph(ASPECT) != zoom)
+    assert lab.page.evaluate(scrolled) == 0
+    lab.page.get_by_role("button", name="Reset view").click()
+    lab.soon(lambda: lab.graph(ASPECT) == pytest.approx(zoom))
+
+
+def test_home_and_end_go_to_the_ends_of_a_row(lab):
+    lab.open()
+    lab.page.locator(".st-key-cube .nv-graph").focus()
+    lab.page.keyboard.press("End")
+    lab.soon(lambda: element_of(lab.readout) == (0, 0, 0, 5))
+    lab.page.keyboard.press("Home")
+    lab.soon(lambda: element_of(lab.readout) == (0, 0, 0, 0))
