@@ -203,7 +203,8 @@ class Plot {
     if (this.staged) {                                  // its number travels with the stages
       const come = stages.list.slice(0, Math.ceil(this.stages.position) + 1);
       const last = new Map(come.map((stage) => [stage.symbol, stage.values[flat]]));
-      this.readout.textContent = [...last].map(([name, value]) => `${name} = ${show(value)}`).join("  →  ");
+      const said = [...last].map(([name, value]) => `${name} = ${show(value)}`);
+      this.readout.textContent = (said.length > 4 ? ["…", ...said.slice(-4)] : said).join(" → ");   // in one line
       return;
     }
     this.readout.textContent = `${names.map((name, axis) => `${name} = ${index[axis]}`).join("  ")}    `

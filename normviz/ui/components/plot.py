@@ -14,8 +14,10 @@ PARTS = ("cells", "stages", "pointing")
 
 _HTML = """
 <div class="nv-plot">
-  <div class="nv-readout"></div><div class="nv-graph"></div>
-  <button type="button" class="nv-home" hidden>Reset view</button>
+  <div class="nv-readout"></div>
+  <div class="nv-frame">
+    <div class="nv-graph"></div><button type="button" class="nv-home" hidden>Reset view</button>
+  </div>
   <div class="nv-stages" hidden></div>
   <div class="nv-live" aria-live="polite"></div>
 </div>
