@@ -28,7 +28,7 @@ def stages(scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: 
     if scheme.suppression is not None and result.deviation is not None:
         deviation = np.broadcast_to(spread(result.deviation, scheme.suppression, x.shape), x.shape)
         beside = f" + ε, with ε = {typeset(eps)}" if scheme.eps is not None else ""
-        what = f"mean of {v}²{beside}, and its root" if not scheme.spectral else "largest singular value"
+        what = "largest singular value" if scheme.spectral else f"mean of {v}²{beside}, and its root"
         yield from _reduced(scheme, scheme.suppression, deviation, "σ", what, "normalized")
         by = "times 1 over the root of fan-in, " if scheme.per_fan_in else ""
         yield Stage(hat, f"Every element divided by it, {by}gives {hat}.", result.xhat, "normalized", scale=1)
@@ -43,9 +43,9 @@ def stages(scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: 
 
 def _reduced(scheme: Scheme, field: Field, values: np.ndarray, symbol: str, what: str, line: str) -> Iterator[Stage]:
     """A statistic: the elements of its field come together, and go back with it."""
-    shape = values.shape
-    how = wording.reduction_words(field, scheme.axes, shape)
-    if wording.windows(field, shape):
+    shape, field = values.shape, field.canonical(values.shape)
+    how = "of all of it as one matrix" if scheme.spectral else wording.reduction_words(field, scheme.axes, shape)
+    if field.windows and field.blocks.least(shape) == 1:
         says = f"The {what}: {how}. Each element has its own window: nothing collapses."
         yield Stage(symbol, says, values, line, slides=True)
         return

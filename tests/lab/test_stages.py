@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from standing import positions
 from strategies import shapes_with_fields, uneven_array
 
+from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize, spread
 from normviz.core.schemes import SCHEMES
 from normviz.cube.figure import BAND, stages_data
 from normviz.cube.layout import VIEWS, gathered, layout_of
 from normviz.lab.stages import stages
 
-SHAPE = (4, 3, 2, 6)
+SHAPE = (4, 3, 4, 6)
 
 
 def played(key, shape=SHAPE, **numbers):
@@ -52,20 +53,37 @@ def test_a_statistic_collapses_and_goes_back_unless_it_is_of_windows(key):
         elif field.windows:
             assert [(stage.gathered, stage.slides) for stage in of] == [(None, True)]
         else:
-            assert [(stage.gathered, stage.slides) for stage in of] == [(field, False), (None, False)]
+            together = field.canonical(SHAPE)
+            assert [(stage.gathered, stage.slides) for stage in of] == [(together, False), (None, False)]
             assert of[0].says.endswith(f"{prod(SHAPE)} numbers become {prod(field.statistics_shape(SHAPE))}.")
 
 
 def test_what_is_said_is_what_is_done():
     says = {stage.symbol: stage.says for stage in played("batch", gain=2.0, bias=-0.5)[3]}
-    assert says["x"] == "x, the tensor as it comes: 144 numbers."
+    assert says["x"] == "x, the tensor as it comes: 288 numbers."
     assert says["v"] == "Every element less its mean: v = x − μ."
     assert says["y"].endswith("y = γ x̂ + β, here γ = 2 and β = −0.5.")
     first = played("group")[3]
     assert "N kept, H, W averaged, C in 2 groups" in first[1].says
     assert "ε = 10⁻⁵" in first[4].says
     assert "ε" not in " ".join(stage.says for stage in played("weight")[3])
-    assert "largest singular value" in " ".join(stage.says for stage in played("spectral")[3])
+    assert "The largest singular value: of all of it as one matrix." in played("spectral")[3][1].says
+
+
+def test_windows_collapse_along_the_other_axes_and_where_they_hold_all():
+    x = uneven_array(SHAPE, 0)
+
+    def told(**rules):
+        field = Field(tuple(Rule.parse(rules.get(axis, "own")) for axis in "NHWC"))
+        scheme = SCHEMES["custom"].with_fields(field, None)
+        return list(stages(scheme, x, normalize(x, scheme), 0.0, 1.0, 0.0))[1]
+
+    alone, beside, whole = told(C="window(1)"), told(H="full", C="window(1)"), told(C="window(9)")
+    assert (alone.slides, alone.gathered) == (True, None)
+    assert (beside.slides, beside.gathered.blocks) == (False, Field((OWN, FULL, OWN, OWN)))
+    assert beside.says.endswith("288 numbers become 96.")
+    assert "C averaged" in whole.says
+    assert whole.says.endswith("288 numbers become 48.")
 
 
 @given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)))
