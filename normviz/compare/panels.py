@@ -23,7 +23,7 @@ def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Norm
     )
     levels, legend = _levels(view["colour"], schemes, x, results)
     along = layout_of("folded", x.shape).dimensions
-    titles = tuple(wording.axis_words(SCHEMES["none"], axes, x.shape) for axes in along[:3])
+    titles = tuple(wording.title_words(SCHEMES["none"], axes, x.shape) for axes in along[:3])
     labels = [scheme.label for scheme in schemes]
     alt = f"The same tensor {wording.shape_words(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     plot(

@@ -345,7 +345,7 @@ def _frame(layout: Layout, shape: Shape, titles: Sequence[str], colours: Theme, 
         if dimension == 2:
             above, below = margin + max(-name_at, 0.0), margin + (0.12 * extent[2] if row else 0)
         repeated = extent[dimension] > length  # several blocks: an index has no one place
-        ticks = [] if repeated or length > 12 else list(range(length))
+        ticks = [] if repeated or not 1 < length <= 12 else list(range(length))
         return {
             "title": {"text": title, "font": {"size": 17, "color": colours.ink}},
             "tickvals": [t + 0.5 for t in ticks],

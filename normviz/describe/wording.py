@@ -137,11 +137,16 @@ def shape_words(shape: Sequence[int]) -> str:
 
 
 def axis_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
-    """The title of a picture's axis, with what the scheme does along it: "N averaged", "H·W kept"."""
+    """Axes with what the scheme does along them: "N averaged", "H·W kept"."""
     parts = [(scheme.axes[axis], _done(scheme, axis, shape[axis])) for axis in axes]
     if len({done for _, done in parts}) == 1:
         return f"{'·'.join(name for name, _ in parts)} {parts[0][1]}".strip()
     return ", ".join(f"{name} {done}" for name, done in parts)
+
+
+def title_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
+    """The title of a picture's axis: the same, without axes of length 1, as a dense layer has no H and W to speak of."""
+    return axis_words(scheme, [axis for axis in axes if shape[axis] > 1], shape)
 
 
 def reduction_words(field: Field, axes: Sequence[str], shape: Shape) -> str:

@@ -28,7 +28,7 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
     roles = ROLES.get(scheme.acts_on, (0, 1, 2, 3))
     levels, legend = _levels(view["colour"], scheme, x, result)
     layout = layout_of(view["view"], x.shape, roles)
-    titles = tuple(wording.axis_words(scheme, axes, x.shape) for axes in layout.dimensions[:3])
+    titles = tuple(wording.title_words(scheme, axes, x.shape) for axes in layout.dimensions[:3])
     block = AXIS[scheme.axes[roles[0]]].one
     colour = COLOURS[view["colour"]].lower()
     still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."

@@ -62,3 +62,12 @@ def test_on_a_phone_panels_beside_each_other_scroll_for_themselves(page, server)
     assert wide > shown + 100  # two panels, of a width at which their numbers do not touch
     assert focus == 0  # so that the keyboard can scroll
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+TITLES = {"": "Tensor lab", "weights": "Weights", "invariance": "Invariances (Table 1)"}
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_the_tab_names_the_page(page, server, name):
+    page.goto(f"{server}/{name}")
+    expect(page).to_have_title(f"{TITLES[name]} · normviz")

@@ -118,6 +118,13 @@ def test_the_title_of_an_axis(key, axes, words):
     assert wording.axis_words(SCHEMES[key], axes, WEIGHTS if key == "weight" else SHAPE) == words
 
 
+@pytest.mark.parametrize(
+    ("shape", "words"), [((4, 1, 1, 6), ""), ((4, 5, 1, 6), "H averaged"), ((4, 5, 2, 6), "H·W averaged")]
+)
+def test_the_title_of_a_pictures_axis_is_of_axes_that_are_there(shape, words):
+    assert wording.title_words(SCHEMES["batch"], (1, 2), shape) == words
+
+
 def test_a_window_on_a_single_index_keeps_it():
     assert wording.axis_words(SCHEMES["divisive"], (1,), (4, 1, 4, 6)) == "H kept"
     assert wording.axis_words(get_scheme("divisive", radius=3), (1,), SHAPE) == "H within ±3"
