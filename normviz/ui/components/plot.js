@@ -58,7 +58,7 @@ class Plot {
     this.hover = hover;
     if (hover) this.adopt(data.focus);
     this.stages.take(hover?.stages ?? null, data.still);
-    if (redraw || this.staged) {
+    if (redraw || (this.staged && this.stages.position === null)) {
       this.staged = null;
       this.figure = data.figure;
       const { data: traces, layout } = unpacked(data.figure);
