@@ -145,7 +145,7 @@ def axis_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
 
 
 def title_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
-    """The title of a picture's axis: the same, without axes of length 1, as a dense layer has no H and W to speak of."""
+    """The title of a picture's axis: the same without axes of length 1, as a dense layer has no H and W to speak of."""
     return axis_words(scheme, [axis for axis in axes if shape[axis] > 1], shape)
 
 
