@@ -5,7 +5,7 @@ import visitors
 from patience import settle, soon
 from playwright.sync_api import Page, expect
 
-NAMES = {"": "Tensor lab", "invariance": "Table 1", "running": "Training and inference"}
+NAMES = {"": "Tensor lab", "invariance": "Invariances (Table 1)", "running": "Training and inference"}
 """The pages in the navigation, where these are not called as their address is."""
 
 SET = {
