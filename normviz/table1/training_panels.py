@@ -189,9 +189,8 @@ def status(asked: Asked, measured: Ticket | None, working: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Training was stopped; the gaps are those of the steps so far.", width="content")
             st.button("Train again", on_click=asked.again, key="again")
-    measures = (
-        measured is not None and measured.error is None
-    )  # also one that ended before its time, and beside an error
+    # Also a measurement that ended before its time, and beside an error of the training.
+    measures = measured is not None and measured.error is None
     if trains or working or measures:
         asked.looked, asked.seen = time.monotonic(), results().version
         _watch(asked, measured)
