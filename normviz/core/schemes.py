@@ -43,6 +43,7 @@ class Scheme:
         suppression: B, the field whose root mean square divides; None: no division.
         eps: the default ε, or None where the paper has none (it is then 0).
         gain, bias: the axes along which γ and β vary; None: not learned. An empty tuple: one number.
+        gain_symbol: what its paper calls the gain.
         keeps: the state that the layer keeps for inference, beside its parameters.
         per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
         spectral: divide by the largest singular value instead; the one scheme outside the general form.
@@ -63,6 +64,7 @@ class Scheme:
     eps: float | None = DEFAULT_EPS
     gain: tuple[str, ...] | None = ("C",)
     bias: tuple[str, ...] | None = ("C",)
+    gain_symbol: str = "γ"
     keeps: tuple[str, ...] = ()
     per_fan_in: bool = False
     spectral: bool = False
@@ -260,6 +262,7 @@ _ROWS = (
         eps=None,
         gain=("Cout",),
         bias=None,
+        gain_symbol="g",
         per_fan_in=True,
         torch="nn.utils.parametrizations.weight_norm({layer}, dim=0)",
     ),

@@ -140,7 +140,7 @@ class Declaration:
         return "" if self.default is None else f"by default {self.text(self.default)}"
 
     def _refused(self, value: Any, wanted: str, because: str = "") -> InvalidInput:
-        came = self.text(value) if isinstance(value, RealNumber) else repr(value)
+        came = self.text(value).replace("-", "−") if isinstance(value, RealNumber) else repr(value)
         reason = f": {because}" if because else ""
         return InvalidInput(f"{self.symbol or self.name} = {came}; {wanted} would do{reason}.")
 
@@ -181,7 +181,7 @@ class Real(Declaration):
         number = isinstance(value, self.KIND)
         if not number or not least <= value <= most:
             because = self.because if number and not value > most else ""
-            raise self._refused(value, f"{self.NOUN} from {least:g} to {most:g}", because)
+            raise self._refused(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
 
     def fit(self, value: Any, given: Given) -> float:
         """The number, or the limit that it is beyond."""
@@ -304,6 +304,10 @@ class Several(Choice):
         """The keys that are spelt most alike, each once."""
         nearest = super().fit
         return list(dict.fromkeys(nearest(key, given) for key in _keys(value)))
+
+    def words(self, value: Any) -> str:
+        """One key as the choice writes it, or several."""
+        return super().words(value) if isinstance(value, str) else ", ".join(map(super().words, value)) or "none"
 
     def text(self, value: Any) -> str:
         """With commas."""

@@ -9,6 +9,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Index
 from normviz.core.normalize import Normalized, centre, normalize, quiet, root_mean_square, spread
 from normviz.core.schemes import Scheme
+from normviz.core.tolerances import tolerance
 
 
 class Element(NamedTuple):
@@ -79,6 +80,11 @@ def saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturation:
     if alone.deviation is None:
         raise InvalidInput(f"{scheme.name} does not divide, so nothing saturates; choose a scheme that does.")
     return Saturation(alone.v, alone.deviation, alone.xhat)
+
+
+def rounding(x: np.ndarray) -> float:
+    """What a mean of these numbers may be off by: their type's tolerance of the largest that is finite."""
+    return tolerance(x.dtype) * float(np.abs(x, where=np.isfinite(x), out=np.zeros(x.shape)).max(initial=0.0))
 
 
 def joint_field(scheme: Scheme) -> Field:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXIS, FULL, Field, Shape
 from normviz.core.schemes import Scheme
+from normviz.core.text import typeset
 from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import LAYERS, Transformation
 
@@ -75,8 +76,8 @@ def predict(
     shift = transformation.shift.get(layer)
     verdict = _absorbs(scheme, transformation.factor, shift, shape, transformation.varies)
     if verdict.invariant and transformation.factor is not None and eps > 0:
-        reason = f"{transformation.name}: constant inside every field, but ε = {eps:g} under the root is not re-scaled."
-        return Verdict(False, reason, fades=True)
+        but = f"ε = {typeset(eps)} under the root is not re-scaled"
+        return Verdict(False, f"{transformation.name}: constant inside every field, but {but}.", fades=True)
     return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 
@@ -94,7 +95,7 @@ def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64")
     reason = only_signs(scheme, shape)
     if reason is None or eps > INVARIANT[dtype]:
         return None
-    return f"{reason}{f', but for ε = {eps:g}' if eps else ''}."
+    return f"{reason}{f', but for ε = {typeset(eps)}' if eps else ''}."
 
 
 @lru_cache(maxsize=1024)

@@ -2,11 +2,13 @@
 
 import io
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,39 +19,57 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import check_shape
 
 MAX_UPLOAD_BYTES = 5 * 2**20
+MAX_HEAD = 100_000  # characters of a first row that may hold names
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 
 PICTURES = ("png", "jpg", "jpeg")
 """What the names of pictures end in."""
 
 
-def read_upload(name: str, content: bytes, most: int | None = None) -> np.ndarray:
-    """Read a .npy, .csv or image file as an (N, H, W, C) array of float64, or of float32 where the file holds that.
+PLANES = (1, 3, 4)
+"""How many channels a picture has."""
 
-    `most`: a picture of more numbers is averaged over blocks of pixels, as `shrink_image` does; a
-    .csv file of more is not read on.
 
-    Arrays of fewer axes are given axes of length 1: (C) is one example, (N, C) a dense layer, (B, T, C) tokens along
-    H. A picture is one example of H × W × 3, or × 1 for grey, in 0..1. Numbers may be NaN or infinite.
+class File(NamedTuple):
+    """What a file holds: its array as it is, and what was done to read it, in words."""
+
+    array: np.ndarray
+    told: tuple[str, ...] = ()
+
+
+def read_upload(name: str, content: bytes, most: int | None = None, channels_first: bool = False) -> np.ndarray:
+    """A .npy, .csv or image file as an (N, H, W, C) array, by `read_file` and `as_tensor`; raises what they do."""
+    return as_tensor(read_file(name, content, most).array, name, channels_first)
+
+
+def read_file(name: str, content: bytes, most: int | None = None) -> File:
+    """Read a .npy, .csv or image file as the array that it holds.
+
+    `most`: a picture of more numbers is averaged over blocks of pixels, as `shrink_image` does; a .csv file of more is
+    not read on. A picture is one example of H × W × 3, or × 1 for grey, in 0..1. Numbers may be NaN or infinite.
 
     Raises:
-        InvalidInput: a file that is too large or not what its name says, an object or complex array, no or too many
-            axes.
+        InvalidInput: a file that is too large or not what its name says, or an array of objects.
     """
     if len(content) > MAX_UPLOAD_BYTES:
         raise InvalidInput(
             f"{name} is {len(content) / 2**20:.1f} MB; files up to {MAX_UPLOAD_BYTES // 2**20} MB are read."
         )
     suffix = name.rsplit(".", 1)[-1].lower()
-    readers = {"npy": read_npy, "csv": lambda content: _read_csv(content, most)} | dict.fromkeys(
-        PICTURES, lambda content: _read_image(content, most)
-    )
-    if suffix not in readers:
-        raise InvalidInput(f"{name} is not a .npy, .csv, .png or .jpg file.")
-    return as_tensor(readers[suffix](content), name)
+    if suffix in PICTURES:
+        return _read_image(content, most)
+    if suffix == "csv":
+        return _read_csv(content, most)
+    if suffix == "npy":
+        return File(read_npy(content))
+    raise InvalidInput(f"{name} is not a .npy, .csv, .png or .jpg file.")
 
 
-def as_tensor(array: np.ndarray, name: str = "the array") -> np.ndarray:
+def as_tensor(array: np.ndarray, name: str = "the array", channels_first: bool = False) -> np.ndarray:
     """An array of real numbers with one to four axes as (N, H, W, C); float32 stays, all else becomes float64.
+
+    Arrays of fewer axes are given axes of length 1: (C) is one example, (N, C) a dense layer, (N, T, C) tokens along
+    H. `channels_first`: three and four axes are in the order of PyTorch, as `axes_of` says.
 
     Raises:
         InvalidInput: other numbers, no or too many axes, or an empty one.
@@ -57,11 +77,34 @@ def as_tensor(array: np.ndarray, name: str = "the array") -> np.ndarray:
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
     if not 1 <= array.ndim <= 4:
-        raise InvalidInput(f"{name} has {array.ndim} axes; (C), (N, C), (B, T, C) or (N, H, W, C) are read.")
-    before_channels = (*array.shape[:-1], 1, 1, 1)[:3]
+        raise InvalidInput(f"{name} has {array.ndim} axes; (C), (N, C), (N, T, C) or (N, H, W, C) are read.")
+    axes = axes_of(array.shape, channels_first)
+    array = np.moveaxis(array, axes.index("C"), -1)
+    before_channels = (*array.shape[:-1], 1, 1, 1)[:3] if "N" in axes else (1, *array.shape[:-1], 1, 1)[:3]
     array = array.reshape(check_shape((*before_channels, array.shape[-1])))
     with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinite
         return array if array.dtype == np.float32 else array.astype(np.float64)
+
+
+def axes_of(shape: Sequence[int], channels_first: bool) -> tuple[str, ...]:
+    """What the axes of an array are: channels last, (N, T, C) and (N, H, W, C), or first: (N, C, T) and (N, C, H, W).
+
+    Three axes of which the first is as long as a picture has channels are then one picture, (C, H, W). A single axis is
+    that of the channels.
+    """
+    if len(shape) == 3 and channels_first and shape[0] in PLANES:
+        return "C", "H", "W"
+    inner: tuple[str, ...] = {1: (), 2: (), 3: ("T",)}.get(len(shape), ("H", "W"))
+    outer = () if len(shape) == 1 else ("N",)
+    return (*outer, "C", *inner) if channels_first else (*outer, *inner, "C")
+
+
+def looks_channels_first(shape: Sequence[int]) -> bool:
+    """Whether a shape suggests channels first: two last axes alike, as of squares, or as many channels as a picture."""
+    if len(shape) == 4:
+        _, a, b, c = shape
+        return (b == c != a) if (a == b) != (b == c) else a in PLANES and min(b, c) > max(PLANES)
+    return len(shape) == 3 and shape[0] in PLANES and shape[1] == shape[2] > max(PLANES)
 
 
 def read_npy(content: bytes) -> np.ndarray:
@@ -103,28 +146,67 @@ def write_npy(path: Path, array: np.ndarray) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _read_csv(content: bytes, most: int | None) -> np.ndarray:
-    """Rows of numbers separated by commas, at most so many; empty lines, and what follows a #, are skipped."""
+def _read_csv(content: bytes, most: int | None) -> File:
+    """Rows of numbers with commas between them, at most so many, or with semicolons, and then perhaps decimal commas.
+
+    Empty lines, what follows a #, and a first row of which nothing is a number are skipped.
+    """
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InvalidInput("the .csv file is not a table of numbers with commas, in UTF-8.") from error
-    texts = ((row, line.partition("#")[0]) for row, line in enumerate(lines, 1))
-    rows, count = {}, 0
-    for row, text in texts:
-        if not text.strip():
-            continue
-        count += text.count(",") + 1
+
+    def texts(head: bool) -> Iterator[tuple[int, str]]:
+        found = ((row, line.partition("#")[0]) for row, line in enumerate(lines, 1))
+        return islice(((row, text) for row, text in found if text.strip()), int(head), None)
+
+    separator = ";" if any(";" in text for _, text in texts(False)) else ","
+    start = [text for _, text in islice(texts(False), 2)]
+    head = len(start) == 2 and _is_head(start[0], separator)
+    count = 0
+    for _, text in texts(head):  # before any of them is held
+        count += text.count(separator) + 1
         if most is not None and count > most:
             raise InvalidInput(f"the .csv file holds more than {most:,} numbers; up to so many are read.")
-        rows[row] = [_number(cell, row, column) for column, cell in enumerate(text.split(","), 1)]
+    commas = separator == ";" and _decimal_commas([text for _, text in texts(head)])
+    rows = {
+        row: [
+            _number(cell, row, column)
+            for column, cell in enumerate((text.replace(",", ".") if commas else text).split(separator), 1)
+        ]
+        for row, text in texts(head)
+    }
     if not rows:
         raise InvalidInput("the .csv file holds no numbers.")
     length = len(next(iter(rows.values())))
     for row, numbers in rows.items():
         if len(numbers) != length:
             raise InvalidInput(f"row {row} of the .csv file has {len(numbers)} numbers, the first one {length}.")
-    return np.array(list(rows.values()))
+    told = [(head, "its first row holds names"), (commas, "its commas are decimal points")]
+    return File(np.array(list(rows.values())), tuple(words for so, words in told if so))
+
+
+def _is_head(text: str, separator: str) -> bool:
+    """Whether a row holds names: something, and no number."""
+    if len(text) > MAX_HEAD or not text.replace(separator, "").strip():
+        return False
+    for cell in text.split(separator):
+        try:
+            float(cell.replace(",", "."))
+        except ValueError:
+            continue
+        return False
+    return True
+
+
+def _decimal_commas(texts: Sequence[str]) -> bool:
+    """Whether the commas in rows with semicolons are decimal ones; raises InvalidInput where nobody can tell."""
+    cells = [cell.strip() for text in texts for cell in text.split(";") if "," in cell]
+    if cells and any("." in text for text in texts):
+        raise InvalidInput("the .csv file has both commas and points in its numbers; write decimal points only.")
+    if cells and all(map(_THOUSANDS.fullmatch, cells)):
+        raise InvalidInput(f"the .csv file has {cells[0][:50]}, which may be decimals or thousands; write a point.")
+    return bool(cells)
 
 
 def _number(cell: str, row: int, column: int) -> float:
@@ -133,12 +215,6 @@ def _number(cell: str, row: int, column: int) -> float:
     except ValueError as error:
         shown = repr(cell.strip()[:50])
         raise InvalidInput(f"row {row}, column {column} of the .csv file is {shown}, which is not a number.") from error
-
-
-def picture_size(content: bytes) -> tuple[int, int]:
-    """The rows and columns of a picture in a file, of which only the header is read."""
-    with _open_image(content) as image:
-        return image.height, image.width
 
 
 @contextmanager
@@ -152,7 +228,7 @@ def _open_image(content: bytes) -> Iterator["Image.Image"]:
         yield image
 
 
-def _read_image(content: bytes, most: int | None) -> np.ndarray:
+def _read_image(content: bytes, most: int | None) -> File:
     """A picture in 0..1; averaged before its small whole numbers become large ones, eight times as many bytes."""
     with _open_image(content) as image:
         width, height = image.size
@@ -166,7 +242,10 @@ def _read_image(content: bytes, most: int | None) -> np.ndarray:
     pixels = pixels.reshape(1, *pixels.shape[:2], -1)
     if most is not None and max(pixels.shape[1:3]) // min(pixels.shape[1:3]) * pixels.shape[3] > most:
         raise InvalidInput(f"the picture has {width} × {height} pixels: too narrow to be averaged to {most:,} numbers.")
-    return (pixels if most is None or pixels.size <= most else shrink_image(pixels, most)) / white
+    if most is None or pixels.size <= most:
+        return File(pixels / white)
+    small = shrink_image(pixels, most)
+    return File(small / white, (f"{height} × {width} pixels averaged to {small.shape[1]} × {small.shape[2]}",))
 
 
 @contextmanager

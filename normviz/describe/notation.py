@@ -1,18 +1,17 @@
 """The formulas of schemes and transformations in LaTeX.
 
-Those of a scheme derive from its fields, in general and with one element's numbers put in. Every rule adds its part to
-an average: `own` keeps its letter in the index of the statistic, `full` is summed away, `groups` puts the group in the
-index and `window` sums over the neighbours, under a primed letter.
+Those of a scheme derive from its fields. Every rule adds its part to an average: `own` keeps its letter in the index of
+the statistic, `full` is summed away, `groups` puts the group in the index and `window` sums over the neighbours, under
+a primed letter.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, isinf, isnan, prod
+from math import isinf, isnan
 from typing import NamedTuple
 
-from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Index, Rule, Shape
+from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Rule
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.core.statistics import Element
 from normviz.core.transformations import Transformation
 
 SYMBOL = {"weight": "w"}
@@ -50,13 +49,17 @@ class Formula(NamedTuple):
 
 
 class _Term(NamedTuple):
-    """What one rule adds to an average: index of the statistic and of what is summed, size, sum sign, explanation."""
+    """What one rule adds to an average: index of the statistic and of what is summed, size, sum sign, explanation.
+
+    `whole`: the letter of an index that is summed over all of its axis, which needs no sign of its own.
+    """
 
     statistic: str
     summand: str
     size: str = ""
     sum: str = ""
     where: str = ""
+    whole: str = ""
 
 
 Tag = tuple[str, ...]
@@ -70,7 +73,7 @@ def _own(axis: str, rule: Rule, tag: Tag) -> _Term:
 
 def _full(axis: str, rule: Rule, tag: Tag) -> _Term:
     letter, size = AXIS[axis].letter, _size(axis)
-    return _Term("", letter, size, rf"\sum_{{{letter}=1}}^{{{size}}}")
+    return _Term("", letter, size, whole=letter)
 
 
 def _groups(axis: str, rule: Rule, tag: Tag) -> _Term:
@@ -78,7 +81,7 @@ def _groups(axis: str, rule: Rule, tag: Tag) -> _Term:
     group, count = (symbol + _subscript(",".join(tag)) for symbol in "gG")
     members, share = rf"\mathcal{{G}}{_subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
     where = (
-        rf"{members} = \{{({group}-1){share}+1,\dots,{group}{share}\}},\quad {group} = 1,\dots,{count},"
+        rf"{members} = \{{{group}{share},\dots,({group}+1){share}-1\}},\quad {group} = 0,\dots,{count}-1,"
         rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {AXIS[axis].many}}}"
     )
     return _Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
@@ -89,7 +92,7 @@ def _window(axis: str, rule: Rule, tag: Tag) -> _Term:
     field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
     near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{_subscript(letter)}"
     where = (
-        rf"{members} = \{{{letter}' : {near},\ 1\le {letter}'\le {_size(axis)}\}},"
+        rf"{members} = \{{{letter}' : {near},\ 0\le {letter}' < {_size(axis)}\}},"
         rf"\quad {radius} = {rule.parameter}\quad\text{{(cut at the border)}}"
     )
     return _Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
@@ -129,7 +132,8 @@ class _Average:
     @property
     def sums(self) -> str:
         """The sum signs, and a space where there are any."""
-        signs = "".join(term.sum for term in self.terms)
+        whole = ",".join(term.whole for term in self.terms if term.whole)
+        signs = (rf"\sum_{{{whole}}}" if whole else "") + "".join(term.sum for term in self.terms)
         return signs and signs + " "
 
     @property
@@ -144,7 +148,7 @@ def formulas(scheme: Scheme) -> list[Formula]:
     r"""The lines that define a scheme: mean, centred, variance or mean square, normalized, output; what G and R are.
 
     Only the lines that the scheme has. The statistic of an element stands under its own index, as in
-    \mu_{nc} = \frac{1}{HW}\sum_{h=1}^{H}\sum_{w=1}^{W} x_{nhwc} for fields that are full over H and W. ε is left
+    \mu_{nc} = \frac{1}{HW}\sum_{h,w} x_{nhwc} for fields that are full over H and W. ε is left
     out where the scheme has none. A scheme with weights normalized in front of it starts with their lines.
     """
     return [*_weights_in_front(scheme), *_statistics(scheme), *_normalized(scheme), *_output(scheme), *_where(scheme)]
@@ -156,37 +160,6 @@ def essentials(scheme: Scheme) -> list[Formula]:
     shown = ("mean", "variance", "mean square", "largest singular value", "normalized")
     own = [*_statistics(scheme), *_normalized(scheme)]
     return [*front, *(line for line in own if line.name in shown)]
-
-
-def live(
-    scheme: Scheme, shape: Shape, index: Index, element: Element, eps: float, gain: float, bias: float
-) -> list[Formula]:
-    """What becomes of one element, x → v → x̂ → y, with its numbers put in, to four digits.
-
-    Args:
-        scheme: what normalizes; steps that it does not have are left out.
-        shape, index: of the tensor, and of the element in it, counted from 0 as in code.
-        element: the element's numbers, from `statistics.element`.
-        eps, gain, bias: ε, and the γ and β that this element gets.
-    """
-    x, base = _symbol(scheme), element.x
-    lines = [Formula("element", f"{x}_{{{','.join(map(str, index))}}} = {number(base)}")]
-    if element.mean is not None:
-        lines.append(Formula("centred", f"v = {number(base)} - {_bracketed(element.mean)} = {number(element.v)}"))
-        base = element.v
-    if element.deviation is not None:
-        # 0/0 is taken to be its limit for ε towards 0, and an arrow says so.
-        sign = r"\to" if element.deviation == 0 else "="
-        quotient = _quotient(scheme, shape, element.v, element.deviation, eps)
-        lines.append(Formula("normalized", rf"\hat{{{x}}} = {quotient} {sign} {number(element.xhat)}"))
-        base = element.xhat
-    if scheme.gain is not None or scheme.bias is not None:
-        product = number(base) if scheme.gain is None else rf"{number(gain)}\cdot {_bracketed(base)}"
-        total = product if scheme.bias is None else f"{product} + {_bracketed(bias)}"
-        lines.append(Formula("output", f"y = {total} = {number(element.y)}"))
-    elif not scheme.fields:
-        lines.append(Formula("output", f"y = {number(element.y)}"))
-    return lines
 
 
 def on_sums(change: Transformation, layer: str) -> str:
@@ -216,29 +189,6 @@ def number(value: float) -> str:
     return {"1": power, "-1": f"-{power}"}.get(mantissa, rf"{mantissa}\cdot{power}")
 
 
-def _bracketed(value: float) -> str:
-    text = number(value)
-    return f"({text})" if text.startswith("-") else text
-
-
-def _quotient(scheme: Scheme, shape: Shape, v: float, deviation: float, eps: float) -> str:
-    """v over what divides it."""
-    divisor = number(deviation) if scheme.spectral else _root(deviation, eps)
-    scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}}\cdot" if scheme.per_fan_in else ""
-    return rf"{scale}\frac{{{number(v)}}}{{{divisor}}}"
-
-
-def _root(deviation: float, eps: float) -> str:
-    """The deviation as sqrt(variance + ε), or as it is where its square is out of a float's range."""
-    square = deviation * deviation
-    if deviation != 0 and not isinf(deviation) and not isnan(deviation) and not 1e-300 < square < inf:
-        return number(deviation)
-    variance = square - eps
-    if variance < 2**-22 * square:
-        variance = 0.0  # what is left here is the rounding of the deviation, in float32 at least
-    return rf"\sqrt{{{number(variance)}{f' + {number(eps)}' if eps else ''}}}"
-
-
 def _statistics(scheme: Scheme) -> Iterator[Formula]:
     """The mean, the centred element, and what divides it."""
     x, index = _symbol(scheme), _element(scheme)
@@ -263,10 +213,15 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
         yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
         return
     numerator = _difference(scheme) if scheme.divides_by_variance else _centred(scheme) + _element(scheme)
-    eps = "" if scheme.eps is None else r"+\epsilon"
+    eps = "" if scheme.eps is None else r"+\varepsilon"
     scale = rf"\frac{{1}}{{\sqrt{{{_fan_in(scheme)}}}}}" if scheme.per_fan_in else ""
     quotient = rf"\frac{{{numerator}}}{{\sqrt{{{_mean_square(scheme)}{eps}}}}}"
     yield Formula("normalized", f"{_hat(scheme)} = {scale}{quotient}")
+
+
+def gain_letter(scheme: Scheme) -> str:
+    """What the gain is called, in LaTeX."""
+    return {"γ": r"\gamma"}.get(scheme.gain_symbol, scheme.gain_symbol)
 
 
 def _output(scheme: Scheme) -> Iterator[Formula]:
@@ -276,7 +231,7 @@ def _output(scheme: Scheme) -> Iterator[Formula]:
     base = _centred(scheme) + _element(scheme) if scheme.suppression is None else _hat(scheme)
     gain, bias = (
         None if axes is None else symbol + _subscript("".join(AXIS[axis].letter for axis in axes))
-        for symbol, axes in ((r"\gamma", scheme.gain), (r"\beta", scheme.bias))
+        for symbol, axes in ((gain_letter(scheme), scheme.gain), (r"\beta", scheme.bias))
     )
     product = base if gain is None else f"{gain} {base}"
     yield Formula("output", f"y{_element(scheme)} = {product}{'' if bias is None else f' + {bias}'}")

@@ -4,24 +4,72 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from normviz.core.fields import AXIS, Field, Index, Rule, Shape
+from normviz.core.fields import AXIS, Axis, Field, Index, Rule, Shape
 from normviz.core.schemes import Scheme
+from normviz.core.text import sentence as sentence
+from normviz.core.text import typeset
 
 PARAMETERS = {"groups": "G", "window": "R"}
 """What the parameter of a kind of rule is called."""
 
+POSITIONAL = ("H", "W", "kh", "kw")
+"""The axes that a dense layer does not have: where one has length 1, nothing is said of it."""
+
+POSITION = Axis("h", "position", "positions")
+"""What H is where there is no W: a sequence's time."""
+
+
+def axes_of(axes: Sequence[str], shape: Shape) -> list[Axis]:
+    """What the axes of a tensor of this shape are called: rows of a sequence, which has no columns, are positions."""
+    lengths = dict(zip(axes, shape, strict=True))
+    return [POSITION if name == "H" and n > 1 == lengths.get("W") else AXIS[name] for name, n in lengths.items()]
+
+
+WHERE = {"all": "all {}", "of": "{} of {}", "one": "{} element: {}", "several": "{} elements: {}"}
+"""How the words for a field's box are put together."""
+
+
+class Range(NamedTuple):
+    """How the range from `lo` to `last` of a field along an axis is said.
+
+    Attributes:
+        whole: where it is all of the axis; None where that is not said, of an index that stands alone.
+        one: where it is one index.
+        several: where it is more.
+    """
+
+    whole: str | None
+    one: str
+    several: str
+
+
+def ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[Range | None]:
+    """The words for a field's ranges along each axis: "h", "row {lo}", "rows {lo} to {last}".
+
+    None where nothing is said: of rows and columns where there is one.
+    """
+    return [
+        None
+        if n == 1 and name in POSITIONAL
+        else Range(None if rule.kind == "own" else axis.letter, f"{axis.one} {{lo}}", f"{axis.many} {{lo}} to {{last}}")
+        for name, axis, rule, n in zip(axes, axes_of(axes, shape), field.rules, shape, strict=True)
+    ]
+
 
 def field_words(field: Field, index: Index, shape: Shape, axes: Sequence[str]) -> str:
-    """The box of an element: "96 elements: all h, w, c of example 2"."""
-    full, rest = [], []
-    for rule, (lo, hi), n, name in zip(field.rules, field.box(index, shape), shape, axes, strict=True):
-        axis = AXIS[name]
-        if hi - lo == n and rule.kind != "own":
-            full.append(axis.letter)
+    """The box of an element: "96 elements: all h, w, c of example 2"; components/element.js does the same."""
+    whole, rest = [], []
+    for said, (lo, hi), n in zip(ranges(field, axes, shape), field.box(index, shape), shape, strict=True):
+        if said is None:
+            continue
+        if hi - lo == n and said.whole:
+            whole.append(said.whole)
         else:
-            rest.append(f"{axis.one} {lo}" if hi - lo == 1 else f"{axis.many} {lo} to {hi - 1}")
-    where = (["all " + ", ".join(full)] if full else []) + ([", ".join(rest)] if rest else [])
-    return f"{plural(field.size(index, shape), 'element')}: {' of '.join(where)}"
+            rest.append((said.one if hi - lo == 1 else said.several).format(lo=lo, last=hi - 1))
+    parts = [*([WHERE["all"].format(", ".join(whole))] if whole else []), *([", ".join(rest)] if rest else [])]
+    count = field.size(index, shape)
+    where = WHERE["of"].format(*parts) if len(parts) == 2 else parts[0]
+    return WHERE["one" if count == 1 else "several"].format(f"{count:,}", where)
 
 
 class Taken(NamedTuple):
@@ -95,7 +143,8 @@ def _own_words(part: Taken, scheme: Scheme, shape: Shape) -> str:
     if not moving:
         return ""
     alone = part.field.canonical(shape).blocks.sizes(shape).max() == 1
-    one = "element" if alone else " and ".join(AXIS[scheme.axes[axis]].one for axis in moving)
+    called = axes_of(scheme.axes, shape)
+    one = "element" if alone else " and ".join(called[axis].one for axis in moving)
     return f"every {one} has {_with_articles(part)} of its own"
 
 
@@ -126,27 +175,47 @@ def named(scheme: Scheme) -> str:
     return " with ".join([scheme.name, *filter(None, [" and ".join(parameter_words(scheme))])])
 
 
+def hint(scheme: Scheme) -> str:
+    """What tells a scheme from those like it, in a word or two: "N·H·W", "C, no mean", "− μ, ÷ σ" of weights.
+
+    The axes that it averages, or what weights are divided by; nothing where it does nothing, or what one likes.
+    """
+    if scheme.key == "custom" or not scheme.fields:
+        return ""
+    if scheme.acts_on == "weight":
+        divisor = "σ₁" if scheme.spectral else "‖w‖" if scheme.per_fan_in else "σ"
+        return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
+    words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}
+    rules = list(zip(scheme.axes, scheme.fields[-1].rules, strict=True))
+    over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
+    told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
+    return ", ".join(told if scheme.summation else [*told, "no mean"])
+
+
 def labelled(scheme: Scheme) -> str:
     """The scheme's label with its parameters: "Group, G = 3"."""
     return ", ".join([scheme.label, *parameter_words(scheme)])
 
 
 def shape_words(shape: Sequence[int]) -> str:
-    """4 × 4 × 4 × 6."""
-    return " × ".join(map(str, shape))
+    """4 × 4 × 4 × 6, which no line breaks."""
+    return "\u00a0×\u00a0".join(map(str, shape))
 
 
-def axis_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
-    """Axes with what the scheme does along them: "N averaged", "H·W kept"."""
-    parts = [(scheme.axes[axis], _done(scheme, axis, shape[axis])) for axis in axes]
+def axis_words(scheme: Scheme, axes: Sequence[int], shape: Shape, names: Sequence[str] = ()) -> str:
+    """Axes with what the scheme does along them: "N averaged", "H·W kept"; `names`: of all four, if others."""
+    parts = [((names or scheme.axes)[axis], _done(scheme, axis, shape[axis])) for axis in axes]
     if len({done for _, done in parts}) == 1:
         return f"{'·'.join(name for name, _ in parts)} {parts[0][1]}".strip()
     return ", ".join(f"{name} {done}" for name, done in parts)
 
 
 def title_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
-    """The title of a picture's axis: the same without axes of length 1, as a dense layer has no H and W to speak of."""
-    return axis_words(scheme, [axis for axis in axes if shape[axis] > 1], shape)
+    """The title of a picture's axis: the same without axes of length 1, as a dense layer has no H and W to speak of;
+    H of a sequence says what it is: "H (positions) kept"."""
+    called = zip(scheme.axes, axes_of(scheme.axes, shape), strict=True)
+    names = [f"{name} ({axis.many})" if axis is POSITION else name for name, axis in called]
+    return axis_words(scheme, [axis for axis in axes if shape[axis] > 1], shape, names)
 
 
 def reduction_words(field: Field, axes: Sequence[str], shape: Shape) -> str:
@@ -154,7 +223,7 @@ def reduction_words(field: Field, axes: Sequence[str], shape: Shape) -> str:
     done: dict[str, list[str]] = {}
     for name, rule, n in zip(axes, field.rules, shape, strict=True):
         if n > 1:
-            done.setdefault(_rule_words(rule, n), []).append(name)
+            done.setdefault(rule_words(rule, n), []).append(name)
     return ", ".join(f"{', '.join(names)} {words}" for words, names in done.items()) or "one element alone"
 
 
@@ -176,37 +245,27 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def sentence(text: str) -> str:
-    """The text with a capital, as it begins a sentence or stands alone."""
-    return text[:1].upper() + text[1:]
-
-
 def gap_text(gap: float) -> str:
-    """A gap in a few characters: 0, 2e−16, 0.39, 12, ∞; nothing where there is none."""
+    """A gap in a few characters: 0, 2·10⁻¹⁶, 0.39, 12, ∞; nothing where there is none."""
     if gap != gap:
         return ""
-    if gap == float("inf"):
-        return "∞"
-    if gap == 0:
-        return "0"
     if 1e-2 <= gap < 1e4:
-        return f"{gap:.2g}" if gap < 100 else f"{gap:.0f}"
-    mantissa, exponent = f"{gap:.0e}".split("e")
-    return f"{mantissa}e{int(exponent)}".replace("-", "−")
+        return f"{gap:.2g}" if gap < 99.5 else f"{gap:.0f}"
+    return typeset(gap, 1)
 
 
 def decimals(value: float, digits: int = 3) -> str:
-    """A number to some decimals, −0.250; a power of ten where they would say nothing: 2e−16."""
+    """A number to some decimals, −0.250; a power of ten where they would say nothing: 2·10⁻¹⁶."""
     if value == 0:
         return "0"
     if abs(value) >= 10.0**-digits / 2:
         return f"{value:,.{digits}f}".replace("-", "−")
-    return f"{value:.0e}".replace("e-0", "e-").replace("-", "−")
+    return typeset(value, 1)
 
 
 def signed(value: float, digits: int = 4) -> str:
     """A number to some significant digits, with a minus sign of its width."""
-    return f"{value:.{digits}g}".replace("-", "−")
+    return typeset(value, digits)
 
 
 def duration(seconds: float) -> str:
@@ -224,11 +283,16 @@ def _done(scheme: Scheme, axis: int, n: int) -> str:
     """What the scheme does along an axis, in a word or two; in A and in B where they differ along it."""
     rules = [field.rules[axis] for field in scheme.fields]
     if len({rule.canonical(n) for rule in rules}) == 2:
-        return ", ".join(f"{_rule_words(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
-    return _rule_words(rules[-1], n) if rules else ""
+        return ", ".join(f"{rule_words(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
+    return rule_words(rules[-1], n) if rules else ""
 
 
-def _rule_words(rule: Rule, n: int) -> str:
+def rule_words(rule: Rule, n: int) -> str:
+    """What a rule does along an axis of length n, in a word or two: "kept", "averaged", "in 2 groups", "within ±1".
+
+    One group is all of the axis, and groups of one element are each kept.
+    """
+    rule = rule.canonical(n) if rule.kind == "groups" else rule
     return {
         "own": "kept",
         "full": "averaged",

@@ -32,6 +32,7 @@ from normviz.core.settings import (
     value,
     whole,
 )
+from normviz.core.text import typeset
 
 
 def even(given, values):
@@ -127,7 +128,7 @@ def test_it_is_built_from_values_of_which_there_may_be_more():
         ({"layers": 53}, "layers = 53; a whole number from 1 to 52 would do."),
         ({"size": 2.5, "layers": 6}, "layers = 6; a whole number from 1 to 5 would do."),
         ({"layers": 2.0}, "layers = 2.0; a whole number from 1 to 52 would do."),
-        ({"heat": -5}, "heat = -5; a number from 50 to 250 would do: cakes are baked."),
+        ({"heat": -5}, "heat = −5; a number from 50 to 250 would do: cakes are baked."),
         ({"heat": float("nan")}, "heat = nan; a number from 50 to 250 would do: cakes are baked."),
         ({"heat": 1e6}, "heat = 1000000; a number from 50 to 250 would do."),
         ({"heat": "hot"}, "heat = 'hot'; a number from 50 to 250 would do."),
@@ -168,7 +169,7 @@ def test_what_is_wrong_in_the_app_is_told_by_name(kind, declared):
         for near in (least, most):
             assert getattr(kind(**{declared.name: near}), declared.name) == near
         for beyond in (least - 1, most + 1, float("nan"), float("-inf")):
-            assert f" from {least:g} to {most:g} would do" in refused(kind, **{declared.name: beyond})
+            assert f" from {typeset(least)} to {typeset(most)} would do" in refused(kind, **{declared.name: beyond})
 
 
 # --- the nearest --------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from normviz.core.text import decimal, spoken, typeset
+from normviz.core.text import decimal, measured, spoken, typeset
 
 
 @pytest.mark.parametrize(("options", "text"), [([1, 2, 3], "1, 2 or 3"), (("a", "b"), "a or b"), ({7: 0}, "7")])
@@ -33,3 +33,21 @@ def test_a_decimal_is_short(number, text):
 )  # fmt: skip
 def test_a_number_as_a_page_writes_it(number, text):
     assert typeset(number) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(float("inf"), "∞"), (float("-inf"), "−∞"), (float("nan"), "NaN"), (-0.0, "0")]
+)
+def test_what_no_digits_write(number, text):
+    assert typeset(number) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "least", "text"),
+    [
+        (-1.94812, 0.0, "−1.948"), (2.14e-7, 0.0, "2.14·10⁻⁷"), (-1.94e-16, 1e-12, "0 to rounding"), (0.0, 1e-12, "0"),
+        (-1.94e-16, 0.0, "−1.94·10⁻¹⁶"), (float("nan"), 1.0, "NaN"),
+    ],
+)  # fmt: skip
+def test_what_was_measured_as_a_page_writes_it(number, least, text):
+    assert measured(number, least=least) == text

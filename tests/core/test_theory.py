@@ -7,6 +7,7 @@ from strategies import examples, noise, shapes_with_fields
 
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.text import typeset
 from normviz.core.theory import degenerate, only_signs, predict
 from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import TRANSFORMATIONS
@@ -45,7 +46,7 @@ def test_a_sign_is_no_more_said_once_epsilon_counts(key, shape, eps):
         assert not only(xhat, 0, 1)
     else:
         assert only(xhat, 0) if "is zero" in reason else only(xhat, 1) and eps < MUCH
-        assert (f"but for ε = {eps:g}." in reason) == (eps > 0 and "is zero" not in reason)
+        assert (f"but for ε = {typeset(eps)}." in reason) == (eps > 0 and "is zero" not in reason)
 
 
 @pytest.mark.parametrize("dtype", INVARIANT)

@@ -13,7 +13,16 @@ from PIL import Image
 from strategies import examples, shapes
 
 from normviz.core.errors import InvalidInput
-from normviz.data.files import MAX_UPLOAD_BYTES, as_tensor, picture_size, read_npy, read_upload, shrink_image
+from normviz.data.files import (
+    MAX_UPLOAD_BYTES,
+    as_tensor,
+    axes_of,
+    looks_channels_first,
+    read_file,
+    read_npy,
+    read_upload,
+    shrink_image,
+)
 
 
 def npy(array, **options):
@@ -94,6 +103,77 @@ def test_csv_is_a_table_of_examples_and_channels(content):
 def test_csv_of_one_column_and_of_one_number():
     assert read_upload("a.csv", b"1\n2\n3\n").shape == (3, 1, 1, 1)
     assert read_upload("a.csv", b"1").shape == (1, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "table", "told"),
+    [
+        (b"height,width\n1,2.5\n3,4\n", [[1, 2.5], [3, 4]], ("its first row holds names",)),
+        (b"# made by hand\n\na, b\n1,2\n", [[1, 2]], ("its first row holds names",)),
+        (b"1;2.5\n-3;4\n", [[1, 2.5], [-3, 4]], ()),
+        (b"1,5;2\n-0,25;1e3\n", [[1.5, 2], [-0.25, 1000]], ("its commas are decimal points",)),
+        (b"1,234;0,5\n", [[1.234, 0.5]], ("its commas are decimal points",)),
+        (b"0,123;4\n", [[0.123, 4]], ("its commas are decimal points",)),
+        (
+            b"\xef\xbb\xbfH\xc3\xb6he;Breite\r\n1,5;2\r\n",
+            [[1.5, 2]],
+            ("its first row holds names", "its commas are decimal points"),
+        ),
+    ],
+)
+def test_csv_with_names_semicolons_and_decimal_commas(content, table, told):
+    found = read_file("a.csv", content)
+    np.testing.assert_array_equal(found.array, table)
+    assert found.told == told
+
+
+def test_names_do_not_count_among_the_numbers():
+    assert read_file("a.csv", b"a,b\n1,2\n3,4\n", 4).array.shape == (2, 2)
+
+
+# --- channels first ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "first", "axes", "becomes"),
+    [
+        ((2, 3, 4, 5), True, "NCHW", (2, 4, 5, 3)),
+        ((2, 3, 4, 5), False, "NHWC", (2, 3, 4, 5)),
+        ((2, 6, 7), True, "NCT", (2, 7, 1, 6)),
+        ((2, 6, 7), False, "NTC", (2, 6, 1, 7)),
+        ((3, 6, 7), True, "CHW", (1, 6, 7, 3)),
+        ((2, 5), True, "NC", (2, 1, 1, 5)),
+        ((5,), True, "C", (1, 1, 1, 5)),
+    ],
+)
+def test_channels_may_come_first(shape, first, axes, becomes):
+    array = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    x = as_tensor(array, channels_first=first)
+    assert (axes_of(shape, first), x.shape) == (tuple(axes), becomes)
+    moved = np.moveaxis(array, axes.index("C"), -1)
+    np.testing.assert_array_equal(x.reshape(moved.shape), moved)
+
+
+@pytest.mark.parametrize(
+    ("shape", "first"),
+    [
+        ((8, 3, 32, 32), True),
+        ((8, 32, 32, 3), False),
+        ((16, 64, 7, 7), True),
+        ((16, 7, 7, 64), False),
+        ((8, 3, 20, 30), True),
+        ((8, 20, 30, 3), False),
+        ((4, 4, 4, 4), False),
+        ((4, 5, 6, 7), False),
+        ((3, 32, 32), True),
+        ((32, 32, 3), False),
+        ((3, 8, 64), False),
+        ((10, 5), False),
+        ((5,), False),
+    ],
+)
+def test_a_shape_suggests_where_the_channels_are(shape, first):
+    assert looks_channels_first(shape) == first
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
@@ -191,7 +271,12 @@ BAD = {
     "axis of length zero": ("a.npy", npy(np.ones((2, 0))), "at least one element"),
     "empty array": ("a.npy", npy(np.ones(0)), "C = 0: every axis needs at least one element"),
     "words": ("a.csv", b"1,2\n3,four\n", r"row 2, column 2 of the \.csv file is 'four', which is not a number"),
-    "head of a table": ("a.csv", b"height,width\n1,2\n", "row 1, column 1 .* is 'height'"),
+    "head of a table alone": ("a.csv", b"height,width\n", "row 1, column 1 .* is 'height'"),
+    "head with a number": ("a.csv", b"height,2\n1,2\n", "row 1, column 1 .* is 'height'"),
+    "two heads": ("a.csv", b"height,width\nm,m\n1,2\n", "row 2, column 1 .* is 'm'"),
+    "thousands or decimals": ("a.csv", b"1,234;5\n", "1,234, which may be decimals or thousands"),
+    "commas and points": ("a.csv", b"1,5;2.5\n", "both commas and points"),
+    "semicolons and commas": ("a.csv", b"1,2\n3;4\n", "row 2 of the .csv file has 2 numbers, the first one 1"),
     "long word": ("a.csv", b"x" * 10**6, "row 1, column 1 .* is 'x{50}', which is not a number"),
     "missing cell": ("a.csv", b"1,,3\n", "row 1, column 2 .* is '', which is not a number"),
     "missing row": ("a.csv", b"1,2\n,\n", "row 2, column 1 .* is ''"),
@@ -321,7 +406,7 @@ def test_a_large_picture_is_averaged_before_its_numbers_are_widened():
     x = read_upload("a.png", content, MOST)
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (x.shape, picture_size(content)) == ((1, 18, 18, 3), (1024, 1024))
+    assert x.shape == (1, 18, 18, 3)
     assert held < 2 * 3 * 2**20 + 2**20  # two of one byte a number, where eight bytes are 25 MB
 
 

@@ -26,7 +26,8 @@ def shape_for(scheme):
 # Parameters, compared with those of the layers
 
 TORCH_NAMES = {
-    "γ": ("weight", "parametrizations.weight.original0"),
+    "γ": ("weight",),
+    "g": ("parametrizations.weight.original0",),
     "β": ("bias",),
     "running mean": ("running_mean",),
     "running variance": ("running_var",),
@@ -36,6 +37,7 @@ TORCH_NAMES = {
 }
 KERAS_NAMES = {
     "γ": ("gamma", "scale"),
+    "g": (),
     "β": ("beta",),
     "running mean": ("moving_mean",),
     "running variance": ("moving_variance",),
@@ -85,7 +87,7 @@ def test_parameters_have_the_shapes_of_the_layers(scheme, framework):
 @every_scheme
 def test_every_parameter_has_a_row(scheme):
     names = [row.name for row in parameter_shapes(scheme, shape_for(scheme))]
-    learned = [name for name, axes in (("γ", scheme.gain), ("β", scheme.bias)) if axes is not None]
+    learned = [name for name, axes in ((scheme.gain_symbol, scheme.gain), ("β", scheme.bias)) if axes is not None]
     assert [name for name in names if not name.endswith("of the weights")] == [*learned, *scheme.keeps]
 
 
@@ -98,7 +100,7 @@ def test_what_a_parameter_row_says():
         "(3, 4, 6)",
     )
     assert tuple(parameter_shapes(SCHEMES["layer-weight"], SHAPE)[0]) == (
-        "γ of the weights",
+        "g of the weights",
         "learned gain for each unit",
         "(6,)",
         "(6, 1, 1, 1)",

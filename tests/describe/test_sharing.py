@@ -71,7 +71,7 @@ def test_of_any_fields(shape_fields):
 def test_elements_that_share_in_windows_are_told_from_those_that_do_not():
     shape, field = (3, 4, 1, 2), Field.parse("full, window(1), own, own")
     scheme = CUSTOM.with_fields(field, field)
-    assert wording.shared_words(scheme, shape) == "every row has a mean and a mean square of its own"
+    assert wording.shared_words(scheme, shape) == "every position has a mean and a mean square of its own"
     assert wording.shared_words(scheme, (3, 2, 1, 2)) == "a mean and a variance"  # the windows hold both rows
     assert (
         wording.shared_words(SCHEMES["divisive"], (1, 4, 4, 4))

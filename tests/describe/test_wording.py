@@ -50,9 +50,23 @@ def test_any_field_in_words(rules, shape, words):
     assert wording.field_words(Field.parse(rules), (1, 1, 0, 0), shape, AXES["activation"]) == words
 
 
-def test_an_axis_that_is_kept_is_named_even_where_it_has_a_single_index():
+@pytest.mark.parametrize(
+    ("key", "shape", "words"),
+    [
+        ("batch", (8, 1, 1, 12), "8 elements: all n of channel 0"),
+        ("layer-channels", (8, 1, 1, 12), "12 elements: all c of example 1"),
+        ("layer-channels", (4, 8, 1, 6), "6 elements: all c of example 1, position 0"),
+        ("layer", (4, 8, 1, 6), "48 elements: all h, c of example 1"),
+        ("divisive", (4, 8, 1, 6), "4 elements: example 1, positions 0 to 1, channels 0 to 1"),
+    ],
+)
+def test_a_dense_layer_has_no_rows_and_a_sequence_has_positions(key, shape, words):
+    assert wording.field_words(SCHEMES[key].field, (1, 0, 0, 0), shape, AXES["activation"]) == words
+
+
+def test_an_example_and_a_channel_are_named_even_where_there_is_a_single_one():
     words = wording.field_words(Field.parse("own, full, full, own"), (0, 1, 0, 2), (1, 4, 1, 6), AXES["activation"])
-    assert words == "4 elements: all h, w of example 0, channel 2"
+    assert words == "4 elements: all h of example 0, channel 2"
 
 
 @given(shape_fields=shapes_with_fields(1), data=st.data())
@@ -60,9 +74,10 @@ def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
     shape, field = shape_fields
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
     count, _, rest = wording.field_words(field, index, shape, AXES["activation"]).partition(": ")
+    there = [n for axis, n in enumerate(shape) if n > 1 or axis in (0, 3)]  # a dense layer has no rows and columns
     assert count == wording.plural(field.size(index, shape), "element")
     full, _, cut = rest.removeprefix("all ").partition(" of ") if rest.startswith("all ") else ("", "", rest)
-    assert len([*filter(None, full.split(", ")), *filter(None, cut.split(", "))]) == 4
+    assert len([*filter(None, full.split(", ")), *filter(None, cut.split(", "))]) == len(there)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +134,13 @@ def test_the_title_of_an_axis(key, axes, words):
 
 
 @pytest.mark.parametrize(
-    ("shape", "words"), [((4, 1, 1, 6), ""), ((4, 5, 1, 6), "H averaged"), ((4, 5, 2, 6), "H·W averaged")]
+    ("shape", "words"),
+    [
+        ((4, 1, 1, 6), ""),
+        ((4, 5, 1, 6), "H (positions) averaged"),
+        ((4, 1, 5, 6), "W averaged"),
+        ((4, 5, 2, 6), "H·W averaged"),
+    ],
 )
 def test_the_title_of_a_pictures_axis_is_of_axes_that_are_there(shape, words):
     assert wording.title_words(SCHEMES["batch"], (1, 2), shape) == words
@@ -164,12 +185,12 @@ def test_plurals(number, text):
 
 
 def test_a_shape_in_words():
-    assert wording.shape_words(SHAPE) == "4 × 4 × 4 × 6"
+    assert wording.shape_words(SHAPE) == "4\u00a0×\u00a04\u00a0×\u00a04\u00a0×\u00a06"
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (-0.25, "−0.250"), (2.2e-16, "2e−16"), (-3e-4, "−3e−4"), (12345.6, "12,345.600"), (5e-4, "0.001")],
+    [(0.0, "0"), (-0.25, "−0.250"), (2.2e-16, "2·10⁻¹⁶"), (-3e-4, "−0.0003"), (12345.6, "12,345.600"), (5e-4, "0.001")],
 )
 def test_a_number_to_some_decimals(value, text):
     assert wording.decimals(value) == text
@@ -184,3 +205,8 @@ def test_a_number_to_some_decimals(value, text):
 )  # fmt: skip
 def test_a_time_in_the_unit_that_suits_it(seconds, words):
     assert wording.duration(seconds) == words
+
+
+@pytest.mark.parametrize(("groups", "words"), [(1, "C averaged"), (2, "C in 2 groups"), (6, "C kept")])
+def test_one_group_is_the_whole_axis_and_groups_of_one_keep_it(groups, words):
+    assert wording.title_words(get_scheme("group", groups=groups), [3], (4, 4, 4, 6)) == words

@@ -1,0 +1,136 @@
+"""What becomes of an element, x → v → x̂ → y, as formulas with places for its numbers, and the numbers of all elements.
+
+Formulas and numbers are made once; which element is looked at is for the browser to say.
+"""
+
+from math import inf, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import Shape
+from normviz.core.normalize import Normalized, quiet
+from normviz.core.schemes import Scheme
+from normviz.describe.notation import SYMBOL, gain_letter
+
+ROOT, PLAIN, LIMIT = range(3)
+"""How what divides is written: as sqrt(σ² + ε); as it is, where its square is out of a float's range; and where 0/0 is
+taken to be its limit for ε towards 0, with an arrow."""
+
+
+class Line(NamedTuple):
+    r"""A line of LaTeX: \num{name} is the place of a number, \num*{name} of one that has brackets where it is negative.
+
+    Attributes:
+        name: what it says: element, centred, normalized or output; of a statistic, mean or divides.
+        forms: how it is written; one for all elements, or one for each of ROOT, PLAIN and LIMIT.
+    """
+
+    name: str
+    forms: tuple[str, ...]
+
+
+class Numbers(NamedTuple):
+    """A number of every element: `values`, in the shape of the statistics of which elements share one."""
+
+    values: np.ndarray
+    shape: Shape
+
+    def of(self, index: tuple[int, ...], shape: Shape) -> float:
+        """That of the element at `index` of a tensor of this shape."""
+        at = tuple(i * count // n for i, count, n in zip(index, self.shape, shape, strict=True))
+        return float(self.values.reshape(self.shape)[at])
+
+
+def lines(scheme: Scheme, shape: Shape) -> list[Line]:
+    """The steps of the general form that a scheme has, with the numbers of `numbers`."""
+    x, base = SYMBOL.get(scheme.acts_on, "x"), "x"
+    found = [Line("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
+    symbol = x
+    if scheme.summation is not None:
+        mean = r"\part{mean}{\num*{mean}}"
+        found.append(Line("centred", (rf"v = {x} - {_MEAN} = \num{{x}} - {mean} = \num{{v}}",)))
+        symbol, base = "v", "v"
+    if scheme.suppression is not None:
+        found.append(Line("normalized", _normalized(scheme, shape, symbol, base)))
+        symbol, base = rf"\hat{{{x}}}", "xhat"
+    if scheme.gain is not None or scheme.bias is not None:
+        gain = scheme.gain is not None
+        letters = f"{gain_letter(scheme)} {symbol}" if gain else symbol
+        product = rf"\num{{gain}} \cdot \num*{{{base}}}" if gain else rf"\num{{{base}}}"
+        if scheme.bias is not None:
+            letters, product = rf"{letters} + \beta", rf"{product} + \num*{{bias}}"
+        found.append(Line("output", (rf"y = {letters} = {product} = \num{{y}}",)))
+    elif not scheme.fields:
+        found.append(Line("output", (rf"y = {symbol} = \num{{y}}",)))
+    return found
+
+
+def statistics(scheme: Scheme) -> list[Line]:
+    """What an element shares with others: its mean, and what divides."""
+    found = []
+    if scheme.summation is not None:
+        found.append(Line("mean", (r"\mu = \num{mean}",)))
+    if scheme.suppression is not None:
+        square = _square(scheme)
+        eps = "" if scheme.eps is None else r" + \varepsilon"
+        root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
+        found.append(Line("divides", (root, root if scheme.spectral else plain, root)))
+    return found
+
+
+@quiet
+def numbers(
+    scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float
+) -> dict[str, Numbers]:
+    """The numbers of every element, by their names in the formulas, and which `form` a formula takes.
+
+    `divides` is what stands below: the mean square, or what divides where that is written as it is.
+    """
+    one = (1, 1, 1, 1)
+    found = {name: Numbers(np.full(one, value), one) for name, value in (("eps", eps), ("gain", gain), ("bias", bias))}
+    found["x"] = Numbers(x, x.shape)
+    if scheme.summation is not None and result.mean is not None:
+        found["mean"] = Numbers(result.mean, result.mean.shape)
+        found["v"] = Numbers(result.v, x.shape)
+    if scheme.suppression is not None and result.deviation is not None:
+        below, form = _below(result.deviation, eps, scheme.spectral)
+        found |= {"divides": Numbers(below, below.shape), "form": Numbers(form, below.shape)}
+        found["xhat"] = Numbers(result.xhat, x.shape)
+    if scheme.gain is not None or scheme.bias is not None or not scheme.fields:
+        found["y"] = Numbers(result.y, x.shape)
+    return found
+
+
+_MEAN = r"\part{mean}{\mu}"
+
+
+def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
+    x = SYMBOL.get(scheme.acts_on, "x")
+    eps = "" if scheme.eps is None else r" + \varepsilon"
+    given = "" if scheme.eps is None else r" + \num{eps}"
+    scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}} \cdot " if scheme.per_fan_in else ""
+    square, number = rf"\part{{divides}}{{{_square(scheme)}}}", r"\part{divides}{\num{divides}}"
+    letters = square if scheme.spectral else rf"\sqrt{{{square}{eps}}}"
+    root = number if scheme.spectral else rf"\sqrt{{{number}{given}}}"
+    start = rf"\hat{{{x}}} = {scale}\frac{{{symbol}}}{{{letters}}} = {scale}"
+    forms = {ROOT: (root, "="), PLAIN: (number, "="), LIMIT: (root, r"\to")}
+    return tuple(rf"{start}\frac{{\num{{{base}}}}}{{{below}}} {sign} \num{{xhat}}" for below, sign in forms.values())
+
+
+def _square(scheme: Scheme) -> str:
+    """What divides, under its root."""
+    if scheme.spectral:
+        return r"\sigma_{\max}"
+    return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{SYMBOL.get(scheme.acts_on, 'x')}^2}}"
+
+
+def _below(deviation: np.ndarray, eps: float, spectral: bool) -> tuple[np.ndarray, np.ndarray]:
+    """What stands under the root, or the deviation where its square is out of a float's range; and the forms."""
+    square = deviation * deviation
+    extreme = (deviation != 0) & np.isfinite(deviation) & ~((square > 1e-300) & (square < inf))
+    variance = square - eps
+    # What is left below this is the rounding of the deviation, in float32 at least.
+    variance = np.where(variance < 2**-22 * square, 0.0, variance)
+    form = np.where(deviation == 0, LIMIT, np.where(extreme, PLAIN, ROOT)).astype(np.uint8)
+    return np.where(extreme | spectral, deviation, variance), form

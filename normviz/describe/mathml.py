@@ -1,0 +1,72 @@
+"""LaTeX as the MathML that a browser draws by itself: of formulas whose numbers change without the server."""
+
+import re
+from collections.abc import Iterator
+
+SIGNS = {r"\mu": "μ", r"\sigma": "σ", r"\gamma": "γ", r"\beta": "β", r"\varepsilon": "ε", r"\max": "max"}
+OPERATORS = {"=": "=", "+": "+", "-": "−", ",": ",", r"\cdot": "·", r"\to": "→"}
+
+_TOKEN = re.compile(r"\\[a-z]+\*?|\d+|\S")
+
+
+def mathml(latex: str) -> str:
+    r"""The content of a `math` element for LaTeX of fractions, roots, accents, indices, powers and Greek letters.
+
+    Besides, \num{name} is the place of a number: an empty `mn` with the attribute data-number, and data-bracketed for
+    \num*{name}, whose number has brackets where it is negative; \part{name}{…} is a row with the attribute data-part.
+
+    Raises:
+        ValueError: anything else.
+    """
+    tokens = _TOKEN.findall(latex)[::-1]
+    content = "".join(_rows(tokens))
+    if tokens:
+        raise ValueError(f"{latex} closes what it has not opened")
+    return content
+
+
+def _rows(tokens: list[str]) -> Iterator[str]:
+    """The terms of a group, with what stands below and above each; the tokens up to its end are taken away."""
+    while tokens and tokens[-1] != "}":
+        term, scripts = _term(tokens), dict.fromkeys("_^", "")
+        while tokens and tokens[-1] in scripts:
+            place = tokens.pop()
+            scripts[place] = _term(tokens)
+        tag = "m" + "sub" * bool(scripts["_"]) + "sup" * bool(scripts["^"])
+        yield f"<{tag}>{term}{''.join(scripts.values())}</{tag}>" if tag != "m" else term
+
+
+def _term(tokens: list[str]) -> str:
+    token = tokens.pop()
+    if token == "{":
+        content = "".join(_rows(tokens))
+        tokens.pop()
+        return f"<mrow>{content}</mrow>"
+    if token in (r"\num", r"\num*"):
+        return f'<mn data-number="{_name(tokens)}"{" data-bracketed" * token.endswith("*")}></mn>'
+    if token == r"\part":
+        return f'<mrow data-part="{_name(tokens)}">{_term(tokens)}</mrow>'
+    if token == r"\frac":
+        return f"<mfrac>{_term(tokens)}{_term(tokens)}</mfrac>"
+    if token == r"\sqrt":
+        return f"<msqrt>{_term(tokens)}</msqrt>"
+    if token == r"\hat":
+        return f'<mi style="font-style: italic">{_name(tokens)}\u0302</mi>'  # a hat of its own would float far above
+    if token == r"\overline":
+        return f'<mover accent="true">{_term(tokens)}<mo>¯</mo></mover>'
+    if token in OPERATORS:
+        return f"<mo>{OPERATORS[token]}</mo>"
+    if token.isdigit():
+        return f"<mn>{token}</mn>"
+    if token.isalpha() or token in SIGNS:
+        return f"<mi>{SIGNS.get(token, token)}</mi>"
+    raise ValueError(f"{token} is not of the LaTeX that becomes MathML")
+
+
+def _name(tokens: list[str]) -> str:
+    """What stands in braces, as it is."""
+    tokens.pop()
+    name = ""
+    while (token := tokens.pop()) != "}":
+        name += token
+    return name
