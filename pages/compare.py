@@ -14,7 +14,7 @@ from normviz.ui.tensor import fit, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
 from normviz.ui.turns import in_turn
 
-with opened(state.PAGE, state.PARAMS, state.has, state.TITLE, fit) as view:
+with opened(state.PAGE, state.PARAMS, state.has, fit) as view:
     controls(view)
 
 schemes = state.schemes_of(view)

@@ -8,7 +8,7 @@ from normviz.divisive.controls import controls
 from normviz.divisive.panels import panels
 from normviz.ui.link import current_theme, opened
 
-with opened(state.PAGE, state.PARAMS, state.has, state.TITLE) as view:
+with opened(state.PAGE, state.PARAMS, state.has) as view:
     controls(view)
 with st.container():
     try:

@@ -24,7 +24,7 @@ def show(view: View, theme: str) -> None:
     panel(view, x, theme)
 
 
-with opened(state.PAGE, state.PARAMS, state.has, state.TITLE, fit) as view:
+with opened(state.PAGE, state.PARAMS, state.has, fit) as view:
     controls(view)
 with st.container():
     show(view, current_theme())

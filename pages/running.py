@@ -6,19 +6,20 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.running import panels, state
+from normviz.running.panels.stream import show_stream, switch
 from normviz.running.stream import BATCHES
-from normviz.running.stream_panel import show_stream
 from normviz.ui.link import arriving, current_theme, opened
 from normviz.ui.player import Player, stop
 
 if arriving(state.PAGE):
     stop(state.PREFIX)
-with opened(state.PAGE, state.PARAMS, state.has, state.TITLE) as view:
+with opened(state.PAGE, state.PARAMS, state.has) as view:
     state.controls(view)
 theme = current_theme()
 seen = state.traced(state.setting_of(view), view["eps"])
 averages = partial(state.averages_of, view, seen)
 
+switch(view, theme)
 with st.container():
     try:
         stream = partial(show_stream, view, seen, averages(), theme)

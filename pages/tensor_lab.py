@@ -9,46 +9,48 @@ from normviz.lab import controls, panels, state
 from normviz.lab.picture import cube_picture
 from normviz.ui.link import current_theme, opened
 from normviz.ui.scheme import eps_of, scheme_of
-from normviz.ui.tensor import fit, shape_of, tensor
+from normviz.ui.tensor import fit, is_picture, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
 from normviz.ui.turns import in_turn
 
-with opened("lab", state.PARAMS, lambda view, name: state.has(scheme_of(view), name), repair=fit) as view:
-    scheme = scheme_of(view)
-    controls.controls(view, scheme)
-
-focus, theme = view["focus"], current_theme()
-eps, (gain, bias) = eps_of(view, scheme), state.affine_of(view, scheme)
+above = st.container(key="lab-above")
 left, right = st.columns([3, 2], gap="medium")
-with left:
-    controls.picture_controls()
-    try:
-        check_shape(shape_of(view), scheme.axes, MAX_ELEMENTS)
-        x = tensor(view)
-        result = normalize(x, scheme, eps, gain, bias)
-    except InvalidInput as error:
-        st.error(str(error))
-        offer_fit(view)
-        st.stop()
-    with st.container():
-        panels.not_finite(scheme, x, result)
-    with in_turn(x.size):
-        cube_picture(view, scheme, x, result, theme)
+x = None
+with above, opened("lab", state.PARAMS, state.belongs, fit) as view:
+    scheme, theme, focus = scheme_of(view), current_theme(), view["focus"]
+    eps, (gain, bias) = eps_of(view, scheme), state.affine_of(view, scheme)
+    with left:
+        over, warnings = st.container(), st.container()
+        try:  # the picture before all else: the browser draws it while the rest is on its way
+            check_shape(shape_of(view), scheme.axes, MAX_ELEMENTS)
+            x = tensor(view)
+            result = normalize(x, scheme, eps, gain, bias)
+            with in_turn(x.size):
+                cube_picture(view, scheme, x, result, theme)
+        except InvalidInput as error:
+            st.error(str(error))
+            offer_fit(view)
+    controls.controls(view, scheme)
+with over:
+    controls.picture_controls(view, scheme)
+if x is None:
+    st.stop()
+with warnings:
+    panels.not_finite(scheme, x, result)
 with right:
-    panels.headline(scheme, x, focus)
-    controls.focus_controls(view, scheme)
-    panels.live_formula(scheme, x, result, focus, eps, gain, bias)
+    panels.headline(scheme)
+    panels.beside(view, scheme, x, result, (eps, gain, bias), theme)
 
-tabs = {
-    "Statistics": lambda: panels.statistics(scheme, x, result, focus, theme),
-    "Distribution": lambda: panels.distribution(scheme, x, result, focus, theme),
-    "Response": lambda: panels.response_curves(scheme, x, focus, eps, theme),
-    "Picture": lambda: panels.picture(scheme, x, result, focus, theme),
-    "Formula": lambda: panels.formula(scheme),
-    "Parameters and state": lambda: panels.parameters(scheme, x),
-    "Code": lambda: panels.code(scheme, x, eps, gain, bias, view),
+tab_panels = {
+    "statistics": lambda: panels.statistics(scheme, x, result, view, theme),
+    "distribution": lambda: panels.distribution(scheme, x, result, focus, theme),
+    "response": lambda: panels.response_curves(scheme, x, focus, eps, theme),
+    "picture": lambda: panels.picture(scheme, x, result, focus, theme, is_picture(view, x.shape) and x.shape[3] == 3),
+    "formula": lambda: panels.formula(scheme),
+    "parameters": lambda: panels.parameters(scheme, x),
+    "code": lambda: panels.code(scheme, x, eps, gain, bias, view),
 }
-for tab, panel in zip(st.tabs(list(tabs), key="tab", on_change="rerun"), tabs.values(), strict=True):
+for tab, name in zip(st.tabs(list(state.TABS.values()), key="tab", on_change="rerun"), state.TABS, strict=True):
     if tab.open:
         with tab:
-            panel()
+            tab_panels[name]()

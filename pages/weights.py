@@ -7,11 +7,11 @@ from normviz.ui.link import arriving, current_theme, opened
 from normviz.ui.player import stop
 from normviz.weights import state
 from normviz.weights.controls import choose, controls
-from normviz.weights.panels import PANELS, TITLE
+from normviz.weights.panels import PANELS
 
 if arriving(state.PAGE):
     stop(state.PREFIX)
-with opened(state.PAGE, state.PARAMS, state.has, TITLE) as view:
+with opened(state.PAGE, state.PARAMS, state.has) as view:
     controls(view)
 choose()
 with st.container():

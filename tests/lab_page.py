@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+import written
 from streamlit.testing.v1 import AppTest
 from unpacked import shown
 
@@ -9,10 +11,13 @@ from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.core.statistics import element
 from normviz.data.samples import SAMPLES
-from normviz.describe import notation
+from normviz.describe import live as formulas
+from normviz.describe import wording
+from normviz.describe.mathml import mathml
 from normviz.lab import state as lab
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
+from normviz.ui.choice import grouped, state_of
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
@@ -33,15 +38,22 @@ def sound(at):
     return at
 
 
+def pick(at, key):
+    """The page once another scheme has been chosen on its pill."""
+    (group,) = (group for group, members in grouped(list(SCHEMES)).items() if key in members)
+    return sound(at.pills(key=state_of("scheme", group)).set_value(key).run())
+
+
 def plots(at):
     """What each component shows, by the key of its element."""
     return {key: shown(message) for key, message in messages(at).items()}
 
 
 def messages(at):
-    """What is sent for each component, by the key of its element."""
+    """What is sent for each component but the bars of every page, by the key of its element."""
     protos = [component.proto for component in at.get("bidi_component")]
-    return {proto.id.rpartition("-")[2].removesuffix(" plot"): proto.bytes for proto in protos}
+    found = {proto.id.rpartition("-")[2].removesuffix(" plot"): proto.bytes for proto in protos}
+    return {key: sent for key, sent in found.items() if key not in ("toolbar", "picked")}
 
 
 def view_of(at):
@@ -61,10 +73,35 @@ def computed(at):
 
 
 def live(at):
-    """The live formula of the locked element, from the core."""
-    scheme, x, numbers, result = computed(at)
+    """The field, the statistics and the formulas of the locked element, from the core, in the words of a browser."""
+    scheme, x, (eps, gain, bias), result = computed(at)
     focus = at.session_state["focus"]
-    return [line.latex for line in notation.live(scheme, x.shape, focus, element(x, result, scheme, focus), *numbers)]
+    steps, numbers = element(x, result, scheme, focus), formulas.numbers(scheme, x, result, eps, gain, bias)
+    own = {"x": steps.x, "mean": steps.mean, "v": steps.v, "xhat": steps.xhat, "y": steps.y}
+    own |= {"eps": eps, "gain": gain, "bias": bias, **dict(zip("nhwc", focus, strict=True))}
+    form = int(numbers["form"].of(focus, x.shape)) if "form" in numbers else 0
+    if steps.deviation is not None:
+        own["divides"] = numbers["divides"].of(focus, x.shape)
+    lines = [*formulas.statistics(scheme), *formulas.lines(scheme, x.shape)]
+    words = [box.where for box in wording.boxes(scheme, focus, x.shape)]
+    return words + [written.said(mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
+
+
+def beside(at):
+    """What is sent to a browser of the same, and becomes of it there."""
+    data = plots(at)["element shown"]
+    index, shape = data["focus"], data["shape"]
+
+    def number(name):
+        if name in "nhwc":
+            return index["nhwc".index(name)]
+        values, counts = np.asarray(data["numbers"][name]["values"]), data["numbers"][name]["shape"]
+        return float(formulas.Numbers(values, counts).of(index, shape))
+
+    form = int(number("form")) if "form" in data["numbers"] else 0
+    words = [written.field_words(field, data["words"], index, shape) for field in data["fields"]]
+    lines = [line["forms"] for part in ("statistics", "lines") for line in data[part]]
+    return words + [written.said("".join(forms[form % len(forms)]), number) for forms in lines]
 
 
 def traces(at, key):
@@ -80,6 +117,11 @@ def said(at):
 def latex(at):
     """The formulas on the page."""
     return [line.value.strip("$\n") for line in at.latex]
+
+
+def replaced(at):
+    """What the page says it had to replace, each in a line."""
+    return [line for text in texts(at.markdown) for line in text.split("  \n") if line.endswith(" is used.")]
 
 
 def texts(elements):

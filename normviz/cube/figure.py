@@ -1,7 +1,8 @@
 """The cube: a tensor's cells in 3-D, one mesh for all of them, drawn from arrays that say what each cell is worth.
 
-Traces, in order: the cells; the lines between them; the field, its edges and the element; the names of the blocks. The
-browser fills in the corners of cells, field and element from `hover_data`: here the cells have their levels only.
+Traces, in order: the cells; the lines between them; the field, its edges and the element. The browser fills in the
+corners of cells, field and element from `hover_data`: here the cells have their levels only. It also fits the picture
+into its frame, writes titles, numbers and names around it, and repeats it where there are several copies.
 """
 
 from collections.abc import Sequence
@@ -11,18 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import Box, Field, Shape
-from normviz.cube.layout import Layout, gathered, grid_lines, layout_of, pitch, repeated
+from normviz.core.text import measured
+from normviz.cube.layout import Layout, layout_of, sides
 from normviz.ui.chart import Figure
 from normviz.ui.palette import HUES, NOT_FINITE, THEMES, Theme
 
 FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
 OUTLINED_UP_TO = 1_000  # blocks, or parts of a field; outlines and names of more would hide them, and weigh more
-EYE, ROW_EYE = (1.1, -1.5, 0.8), (0.5, -1.8, 0.7)  # where the camera stands at first, before one cube and before a row
-FRAME = 1.7  # height of the frame that the cube fills at first
-FRAME_RATIO, ROW_RATIO = 1.25, 1.75  # its width to its height
-BESIDE = 0.08  # of the width, for the colour bar, also where there is none: the cube stays where it is
+EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
+TICKS_UP_TO = 1_000  # numbers along an axis; the browser writes those that have room
 SWELL, SWELL_RATIO = 0.07, 0.004  # how far the element stands out of its cell: by itself, and by the longest side
-NAME_HEIGHT = 0.5  # of a block's name over the block, in cells
 BAND = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
 
 
@@ -36,6 +35,7 @@ class Stage(NamedTuple):
         line: the formula that says so, by its key; empty where none does.
         gathered: the field whose elements stand together in one cell; None where every element has its own.
         slides: whether the values come one by one, as a window moves on.
+        axes: of a statistic, for each axis how many there are along it, and what is done along it.
         scale: stages of one scale share their colours.
     """
 
@@ -45,6 +45,7 @@ class Stage(NamedTuple):
     line: str = ""
     gathered: Field | None = None
     slides: bool = False
+    axes: Sequence[tuple[int, str]] = ()
     scale: int = 0
 
 
@@ -70,49 +71,54 @@ def value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
     return levels, {"kind": "scale", "largest": largest, "gaps": not finite.all()}
 
 
+def picture_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
+    """Levels of a grey scale from black to white, 0 to 1 where all values lie there; level 0 marks NaN and Inf.
+
+    With three channels a cell also has the colour of its pixel, which these are together: "rgb", for every element.
+    """
+    finite = np.isfinite(x)
+    held = x[finite]
+    least, most = (float(held.min()), float(held.max())) if held.size else (0.0, 1.0)
+    low, high = (0.0, 1.0) if least >= 0 and most <= 1 else (least, most)
+    halves = np.where(finite, x, low) / 2 - low / 2  # of numbers near the largest there are, the whole is infinite
+    shares = halves / (high / 2 - low / 2 or 1.0)
+    levels = np.where(finite, np.round(shares * (255 - BAND)) + BAND, 0).astype(np.uint8)
+    legend: dict = {"kind": "grey", "low": low, "high": high, "gaps": not finite.all()}
+    if x.shape[3] == 3 and finite.all():
+        pixels = np.rint(255 * shares).astype(np.uint8)
+        legend["rgb"] = np.repeat(pixels[..., None, :], 3, axis=3).reshape(-1, 3)
+    return levels, legend
+
+
 def cube_figure(
     shape: Shape,
     view: str,
     levels: np.ndarray,
     legend: dict,
-    titles: Sequence[str],
     theme: str = "light",
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
-    block_name: str = "example",
-    copies: Sequence[str] = (),
 ) -> Figure:
-    """The figure of a tensor of this shape, once or several times in a row.
+    """The figure of a tensor of this shape.
 
     Args:
         shape: (N, H, W, C).
         view: "folded" or "unfolded".
-        levels, legend: what `plain_levels`, `statistic_levels` or `value_levels` returned.
-        titles: of the x, y and z axis.
+        levels, legend: what `plain_levels`, `statistic_levels` or `value_levels` returned; of several copies, those of
+            one after the other.
         theme: "light" or "dark".
         roles: which axis is drawn in the place of N, H, W and C.
-        block_name: what a block of the unfolded view is.
-        copies: the names of the copies, over each; `levels` are then those of one after the other.
     """
     colours = THEMES[theme]
     layout = layout_of(view, shape, roles)
-    if copies:
-        layout = repeated(layout, len(copies))
-    fine = layout.extent.max() <= FINE_LINES_UP_TO * max(len(copies), 1)
-    outlined = len(layout.origins) <= OUTLINED_UP_TO
-    named = list(copies)
-    if len(layout.origins) > 1 and not copies:
-        named = [f"{block_name} {number}" for number in range(len(layout.origins))]
-    name_at = layout.block[2] + 0.02 * layout.extent[2] if copies else -NAME_HEIGHT  # below a row, over blocks
     traces = [
         _cells(levels, legend, colours),
-        _grid(grid_lines(layout, fine) if outlined else np.empty((0, 2, 3)), colours),
-        _EMPTY_MESH | {"name": "field", "color": colours.field},
+        _EMPTY_LINES | {"name": "grid", "line": {"color": colours.grid, "width": 1.5}},
+        _EMPTY_MESH | {"name": "field", "color": colours.field, "meta": _hues(colours)},
         _EMPTY_LINES | {"name": "edges", "line": {"color": colours.ink, "width": 7}},
         _EMPTY_LINES | {"name": "summation", "line": {"color": colours.ink, "width": 4, "dash": "dash"}},
         _EMPTY_MESH | {"name": "element", "color": colours.element},
-        _block_names(layout, colours, named, name_at),
     ]
-    return Figure(traces, _frame(layout, shape, titles, colours, name_at if named else 0.0, bool(copies)))
+    return Figure(traces, _frame(layout))
 
 
 def hover_data(
@@ -124,20 +130,22 @@ def hover_data(
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     filled: bool = True,
     stages: dict | None = None,
+    labels: dict | None = None,
 ) -> dict:
     """What the browser needs to draw the cells, and to light up any element's field by itself.
 
     offsets: position of an index along each axis, to be summed. swell: how far the element stands out, in cells.
     order: the axes, finest steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard.
-    x: of every element, to be read out. copies: for each, how far it is along x, its field's range at each index of
-    each axis (bounds), the same for a summation field that differs (dashed), and x̂. filled: whether the field is
-    filled, or framed only. framed: the largest number of parts that are framed.
+    x: of every element, to be read out. copies: for each, its field's range at each index of each axis (bounds), the
+    same for a summation field that differs (dashed), and x̂. filled: whether the field is filled, or framed only. fine:
+    whether there are lines between the cells. framed: the largest number of parts, or of blocks, that are framed.
 
     Args:
         shape, view, roles: as for `cube_figure`; `fields`: of each copy the field and the summation field.
         x, xhats: the tensor, and the normalized one of each copy.
         filled: as above.
         stages: what `stages_data` gave of what becomes of the elements, for the browser to play.
+        labels: what `labels_data` gave of what is written around the copies; without it nothing is.
     """
     layout = layout_of(view, shape, roles)
     return {
@@ -149,33 +157,35 @@ def hover_data(
         "x": _readout(x),
         "copies": [
             {
-                "along": k * pitch(layout),
                 "bounds": None if field is None else field.bounds(shape),
                 "dashed": _apart(field, summation, shape),
                 "xhat": _readout(xhat),
             }
-            for k, ((field, summation), xhat) in enumerate(zip(fields, xhats, strict=True))
+            for (field, summation), xhat in zip(fields, xhats, strict=True)
         ],
         "filled": filled,
+        "fine": bool(layout.extent.max() <= FINE_LINES_UP_TO),
         "framed": OUTLINED_UP_TO,
         "stages": stages,
+        "labels": labels or labels_data(view, shape, [("", "", "")] * len(fields), [""] * len(fields), roles),
     }
 
 
-def stages_data(stages: Sequence[Stage], layout: Layout, shape: Shape, theme: str = "light") -> dict:
+def stages_data(stages: Sequence[Stage], shape: Shape, theme: str = "light") -> dict:
     """What the browser needs to play the stages of a computation: how they look, and where the cells stand in each.
 
-    list: for each, its words, values, the numbers of its place and of its look. places: offsets and size of the cells,
-    at first as they stand in the layout. looks: properties of the cells' trace, and the largest value.
+    list: for each, its words, values, the numbers of its place and of its look. places: for each axis the ranges of
+    indices whose cells come together in one; None: the cells stand as they are. looks: properties of the cells' trace,
+    and the largest value.
     """
-    places: list[tuple[tuple[np.ndarray, ...], np.ndarray]] = [(layout.offsets, np.ones(3))]
+    places: list[list[np.ndarray] | None] = [None]
     looks: list[dict] = []
     listed = []
     for number, stage in enumerate(stages):
         place = 0
         if stage.gathered is not None:
             place = len(places)
-            places.append(gathered(layout, stage.gathered, shape))
+            places.append(stage.gathered.blocks.bounds(shape))
         if number == 0 or stage.scale != stages[number - 1].scale:
             alike = np.stack([each.values for each in stages if each.scale == stage.scale])
             legend = value_levels(alike)[1]
@@ -189,11 +199,12 @@ def stages_data(stages: Sequence[Stage], layout: Layout, shape: Shape, theme: st
                 "place": place,
                 "look": len(looks) - 1,
                 "slides": stage.slides,
+                "axes": stage.axes,
             }
         )
     return {
         "list": listed,
-        "places": [{"offsets": [o.astype(np.float32) for o in offsets], "size": size} for offsets, size in places],
+        "places": places,
         "looks": looks,
         "band": BAND,
     }
@@ -255,6 +266,7 @@ def _cells(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
         **{"x": [], "y": [], "z": [], "i": [], "j": [], "k": []},
         intensity=levels.ravel(),
         **look(legend, colours),
+        meta=legend.get("rgb"),
         flatshading=True,
         lighting=_LIGHTING,
         hoverinfo="none",
@@ -286,75 +298,95 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
         edges = [(level - 0.5) * BAND / 255 for level in range(1, len(HUES) + 2)]
         steps = [[edge, hue] for i, hue in enumerate(HUES) for edge in (edges[i], edges[i + 1])]
         return [[0, NOT_FINITE], *steps, [1, HUES[-1]]], None
-    largest = f"{legend['largest']:.3g}"
+    edge, grey = BAND / 2 / 255, [[0, "#000000"], [1, "#ffffff"]]
+    if legend["kind"] == "grey":
+        if "rgb" in legend:
+            return grey, None
+        ends = [measured(legend["low"], 3), measured(legend["high"], 3)]
+        if not legend["gaps"]:
+            return grey, _bar([BAND, 255], ends, colours)
+        scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, "#000000"], [2 * edge, "#000000"], [1, "#ffffff"]]
+        return scale, _bar([0, BAND, 255], ["NaN, Inf", *ends], colours)
     middle = (BAND + 255) / 2
+    largest = measured(legend["largest"], 3)
     levels, names = [BAND, middle, 255], [f"−{largest}", "0", largest]
     scale = colours.diverging
     if legend["gaps"]:
-        edge = BAND / 2 / 255
         scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, colours.low], [2 * edge, colours.low]]
         scale += [[middle / 255, colours.middle], [1, colours.high]]
         levels, names = [0, *levels], ["NaN, Inf", *names]
+    return scale, _bar(levels, names, colours)
+
+
+def _bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
+    """A colour bar with these names at these levels."""
     font = {"size": 15, "color": colours.ink}
     bar = {"thickness": 14, "len": 0.45, "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"}
     bar |= {"outlinewidth": 0, "tickfont": font}
-    return scale, bar | {"tickvals": levels, "ticktext": names, "ticklabelposition": "outside left"}
+    return bar | {"tickvals": levels, "ticktext": names, "ticklabelposition": "outside left"}
 
 
-def _grid(lines: np.ndarray, colours: Theme) -> dict:
-    x, y, z = _polyline(lines)
-    line = {"color": colours.grid, "width": 1.5}
+def _hues(colours: Theme) -> dict[str, str]:
+    """The colour of the lit field, by the statistic that is asked for; that of "field" where none is."""
+    return {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
+
+
+def labels_data(
+    view: str,
+    shape: Shape,
+    titles: Sequence[Sequence[str]],
+    headings: Sequence[str] = ("",),
+    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
+    block_name: tuple[str, str] = ("example", "n"),
+    brief: Sequence[str] = (),
+) -> dict:
+    """What the browser needs to fit copies of a picture into their frame, and to write around each.
+
+    extent, sides: how many cells there are along x, y and z, and how long that is to look. each: of every copy the
+    titles along x, y and z, the same where there is little room (brief), how many numbers there are along them, the
+    heading over it, and the names of its blocks.
+
+    Args:
+        view, shape, roles: as for `cube_figure`.
+        titles: of each copy, those of the x, y and z axis.
+        headings: of each copy.
+        block_name: what a block of the unfolded view is, and the letter of its index.
+        brief: shorter titles, of all copies.
+    """
+    layout = layout_of(view, shape, roles)
+    blocks = {"name": block_name[0], "letter": block_name[1], "origins": layout.origins, "size": layout.block}
+    several = len(layout.origins) > 1
     return {
-        "type": "scatter3d",
-        "name": "grid",
-        "x": x,
-        "y": y,
-        "z": z,
-        "mode": "lines",
-        "line": line,
-        "hoverinfo": "skip",
+        "extent": layout.extent,
+        "sides": sides(layout.extent),
+        "each": [
+            {
+                "titles": list(words),
+                "brief": list(brief or words),
+                "ticks": [0] * 3 if len(titles) > 1 else [_ticks(layout, shape, d) for d in range(3)],
+                "heading": heading,
+                "blocks": blocks if several else None,
+            }
+            for words, heading in zip(titles, headings, strict=True)
+        ],
     }
 
 
-def _polyline(lines: np.ndarray) -> np.ndarray:
-    """Segments (lines, 2, 3) as x, y, z with a gap after each."""
-    gaps = np.full((len(lines), 1, 3), np.nan)
-    return np.concatenate([lines, gaps], axis=1).reshape(-1, 3).T.astype(np.float32)
+def _ticks(layout: Layout, shape: Shape, dimension: int) -> int:
+    """How many numbers stand along a dimension: none where an index has no one place, or two axes run along it."""
+    lengths = [shape[axis] for axis in layout.dimensions[dimension] if shape[axis] > 1]
+    if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > TICKS_UP_TO:
+        return 0
+    return lengths[0]
 
 
-def _block_names(layout: Layout, colours: Theme, names: Sequence[str], height: float) -> dict:
-    """What each block is, at this height, where blocks have names."""
-    text = names if len(names) <= OUTLINED_UP_TO else []
-    named = layout.origins[:: len(layout.origins) // len(text)] if text else np.empty((0, 3))
-    x, y, z = np.add(named, [layout.block[0] / 2, 0, height]).T
-    below = height > 0
-    font = {"size": 17 if below else 15, "color": colours.ink}
-    at = {"x": x, "y": y, "z": z, "text": text, "textposition": "bottom center" if below else "middle center"}
-    return dict(type="scatter3d", name="blocks", mode="text", textfont=font, hoverinfo="skip", **at)
-
-
-def _frame(layout: Layout, shape: Shape, titles: Sequence[str], colours: Theme, name_at: float, row: bool) -> dict:
-    extent = layout.extent
-    eye, ratio = (ROW_EYE, ROW_RATIO) if row else (EYE, FRAME_RATIO)
-
-    def axis(dimension: int, title: str) -> dict:
-        along = layout.dimensions[dimension]
-        length = int(np.prod([shape[a] for a in along]))
-        margin = max(0.02 * extent[dimension] + 0.02, 1.2 * swell(layout))  # an element at the border keeps its face
-        above, below = margin, margin
-        if dimension == 2:
-            above, below = margin + max(-name_at, 0.0), margin + (0.12 * extent[2] if row else 0)
-        repeated = extent[dimension] > length  # several blocks: an index has no one place
-        ticks = [] if repeated or not 1 < length <= 12 else list(range(length))
+def _frame(layout: Layout) -> dict:
+    def axis(dimension: int) -> dict:
+        extent = float(layout.extent[dimension])
+        margin = max(0.02 * extent + 0.02, 1.2 * swell(layout))  # an element at the border keeps its face
         return {
-            "title": {"text": title, "font": {"size": 17, "color": colours.ink}},
-            "tickvals": [t + 0.5 for t in ticks],
-            "ticktext": [str(t) for t in ticks],
-            "tickfont": {"size": 13, "color": colours.muted},
-            "range": [-above, extent[dimension] + below][:: -1 if dimension == 2 else 1],  # first row on top
-            "showbackground": False,
-            "showgrid": False,
-            "zeroline": False,
+            "range": [-margin, extent + margin][:: -1 if dimension == 2 else 1],  # first row on top
+            "visible": False,
             "showspikes": False,
         }
 
@@ -363,20 +395,10 @@ def _frame(layout: Layout, shape: Shape, titles: Sequence[str], colours: Theme, 
         "paper_bgcolor": "rgba(0,0,0,0)",
         "showlegend": False,
         "scene": {
-            "domain": {"x": [0, 1 - BESIDE]},
-            **{f"{d}axis": axis(i, titles[i]) for i, d in enumerate("xyz")},
+            **{f"{d}axis": axis(i) for i, d in enumerate("xyz")},
             "aspectmode": "manual",
-            "aspectratio": dict(zip("xyz", _proportions(extent, eye, ratio * (1 - BESIDE)).tolist(), strict=True)),
-            "camera": {"eye": dict(zip("xyz", eye, strict=True)), "projection": {"type": "orthographic"}},
+            "aspectratio": {"x": 1.0, "y": 1.0, "z": 1.0},  # the browser fits it into the frame
+            "camera": {"eye": dict(zip("xyz", EYE, strict=True)), "projection": {"type": "orthographic"}},
             "dragmode": "turntable",
         },
     }
-
-
-def _proportions(extent: np.ndarray, eye: tuple[float, float, float], ratio: float) -> np.ndarray:
-    """Lengths of the sides on the screen: long ones shortened, and all so that the first view fits the frame."""
-    sides = np.maximum((extent / extent.max()) ** 0.6, 0.15)
-    right = np.array([-eye[1], eye[0], 0]) / np.hypot(*eye[:2])
-    up = np.cross(np.array(eye) / np.linalg.norm(eye), right)
-    width, height = np.abs(right) @ sides, np.abs(up) @ sides
-    return sides * FRAME / max(width / ratio, height)

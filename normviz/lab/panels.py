@@ -8,30 +8,29 @@ import streamlit as st
 
 from normviz.core.fields import AXIS, Field, Index
 from normviz.core.normalize import Normalized, quiet
-from normviz.core.schemes import Scheme, same_as
-from normviz.core.statistics import element, saturation, statistics_table
+from normviz.core.schemes import Scheme
+from normviz.core.statistics import rounding, saturation, statistics_table
+from normviz.core.text import measured
 from normviz.describe import notation, snippets, wording
 from normviz.describe.parameters import axis_trap, parameter_shapes
+from normviz.lab.beside import beside_data, twin_words
 from normviz.lab.figures import histograms
+from normviz.lab.picture import PLAIN, ROLES
+from normviz.lab.state import CODE, STATISTICS
+from normviz.ui.components.element import element
+from normviz.ui.components.picture import shades
 from normviz.ui.components.plot import plot
-from normviz.ui.figures import pictures, statistics_map
-from normviz.ui.link import View
+from normviz.ui.figures import extremes, pictures, statistics_map
+from normviz.ui.link import KEPT, View
 from normviz.ui.panels import response_chart
+from normviz.ui.saving import save_table
+from normviz.ui.tensor import take_focus
 
 
-def headline(scheme: Scheme, x: np.ndarray, focus: Index) -> None:
-    """The scheme, the locked element's field and the statistics, in words."""
+def headline(scheme: Scheme) -> None:
+    """The scheme in words."""
     source = f"[{scheme.reference.text}]({scheme.reference.url})" if scheme.reference.url else scheme.reference.text
-    st.markdown(f"# {wording.sentence(scheme.name)}\n{scheme.about} :small[{source}]")
-    if scheme.field is None:
-        st.markdown("**Nothing is shared:** every element stays as it is.")
-        return
-    lines = [f"**{box.where}** – {box.what}." for box in wording.boxes(scheme, focus, x.shape)]
-    st.markdown("  \n".join([*lines, f"In all: {wording.count_words(scheme, x.shape)}."]))
-    twins = [wording.named(other) for other in same_as(scheme, x.shape)]
-    if twins:
-        verb = "This is" if scheme.key == "custom" else "On this shape it is the same as"
-        st.info(f"{verb} {', '.join(twins)}.", icon=":material/equal:")
+    st.markdown(f"## {wording.sentence(scheme.name)}\n{scheme.about} :small[{source}]")
 
 
 def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:
@@ -52,17 +51,19 @@ def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:
     st.warning(text, icon=":material/warning:")
 
 
-def live_formula(
-    scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, eps: float, gain: float, bias: float
+def beside(
+    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, float, float], theme: str
 ) -> None:
-    """x → v → x̂ → y of the locked element, with its numbers put in."""
-    chain = notation.live(scheme, x.shape, focus, element(x, result, scheme, focus), eps, gain, bias)
-    for line in chain:
-        with st.container(key=f"line-{line.name}"):  # lit while the cube shows what it says
-            st.latex(line.latex)
+    """The element that the cube shows: its field, indices and numbers; `affine`: ε, γ and β."""
+    roles = ROLES.get(scheme.acts_on, PLAIN)
+    data = beside_data(view, scheme, x, result, affine, roles, theme)
+    element(data, "element", lambda: take_focus("element shown"))
+    twins = twin_words(scheme, x.shape)
+    if twins:
+        st.info(twins, icon=":material/equal:")
 
 
-def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:
+def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, view: View, theme: str) -> None:
     """One row per statistic, and a heat map of their shape."""
     if not scheme.fields:
         st.write("No statistics: the tensor passes unchanged.")
@@ -77,17 +78,19 @@ def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, 
     with left:
         labels = {axis: st.column_config.NumberColumn(AXIS[axis].letter, format="%d") for axis in scheme.axes}
         st.dataframe(pa.table(table), hide_index=True, height=320, column_config=labels, key="statistics")
-        st.download_button(
-            "Download CSV", lambda: _csv(table), f"{scheme.key}-statistics.csv", "text/csv", on_click="ignore"
-        )
+        save_table(lambda: {name: column.tolist() for name, column in table.items()}, f"{scheme.key}-statistics")
     with right:
-        kind = st.segmented_control("Statistic", list(kinds), default=list(kinds)[-1], required=True)
+        kind = view["statistic"] if view["statistic"] in kinds else next(iter(kinds))
+        if len(kinds) > 1:
+            st.segmented_control("Statistic", STATISTICS, key="statistic", **KEPT, required=True)
         values, field = kinds[kind]
-        where = field.statistic(focus, x.shape)
+        where = field.statistic(view["focus"], x.shape)
         shape = wording.shape_words(values.shape)
-        alt = f"Heat map of the {kind}s, {shape}; framed is that of the chosen element."
-        plot(statistics_map(values, scheme.axes, where, kind, theme), "statistics-map", alt, "18rem")
-        st.caption(f"The {kind} has the shape {shape}; framed is the one of the locked element.")
+        alt = f"Heat map of the {kind}s, {shape}; framed is that of the element that stands out in the cube."
+        figure = statistics_map(values, scheme.axes, where, kind, theme, rounding(x))
+        figure.update_layout(meta={"frame": {"shape": values.shape, "of": x.shape}})  # moved with what is pointed at
+        plot(figure, "statistics-map", alt, "18rem")
+        st.caption(f"The {kind} has the shape {shape}; framed is that of the element that stands out in the cube.")
 
 
 @quiet
@@ -97,8 +100,9 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
     inside = tuple(slice(lo, hi) for lo, hi in box)
     panels = [(title, values, values[inside]) for title, values in (("before: x", x), ("after: x̂", result.xhat))]
     alt = "Histograms of x before and x̂ after, of all elements and of the chosen field. " + "; ".join(
-        f"{title}: mean {part.mean():.3g}, standard deviation {part.std():.3g} in the field"
-        for title, _, part in panels
+        f"{title}: mean {measured(part.mean(), 3, rounding(everything))}, standard deviation "
+        f"{measured(part.std(), 3, rounding(everything))} in the field"
+        for title, everything, part in panels
     )
     plot(histograms(panels, theme), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
@@ -118,16 +122,36 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
     )
 
 
-def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:
-    """The locked element's example and channel as a picture, before and after."""
+SCALES = {"one": "One for both", "own": "Each its own"}
+"""From which number pictures are black to which they are white."""
+
+
+def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str, coloured: bool) -> None:
+    """The locked element's example as a picture, before and after: in colour, or the locked channel in grey."""
     n, _, _, c = focus
     if scheme.acts_on == "weight" or min(x.shape[1:3]) == 1:
         st.write("No picture: it takes examples with rows and columns, as “One image” or “Photograph” has them.")
         return
-    images = {f"before: x of example {n}, channel {c}": x[n, :, :, c], "after: x̂": result.xhat[n, :, :, c]}
-    alt = f"The channel {c} of example {n} as a grey picture before and after {scheme.name}."
-    plot(pictures(images, theme), "picture", alt, "26rem")
-    st.caption("Each picture is drawn from its own least number, black, to its largest, white.")
+    what, where = ("in colour", n) if coloured else (f"channel {c}", (n, ..., c))
+    before, after = x[where], result.xhat[where]
+    scale = st.segmented_control(
+        "Black to white", list(SCALES), default="one", required=True, key="brightness", format_func=SCALES.__getitem__
+    )
+    both = extremes(before, after)
+    ends = [both, both] if scale == "one" else [extremes(before), extremes(after)]
+    images = {f"before: x of example {n}, {what}": before, "after: x̂": after}
+    if coloured:
+        images = {title: shades(image, *end) for (title, image), end in zip(images.items(), ends, strict=True)}
+    said = [f"{wording.signed(low, 3)} is black and {wording.signed(high, 3)} white" for low, high in ends]
+    alt = f"Example {n}, {what}, as a picture before and after {scheme.name}. "
+    plot(pictures(images, ends, theme), "picture", f"{alt}Before, {said[0]}; after, {said[1]}.", "26rem")
+    if scale == "one":
+        st.caption(f"One scale for both: {said[0]}. What is brighter or has more contrast after, is so in its numbers.")
+    else:
+        st.caption(
+            f"Scales of their own: before, {said[0]}; after, {said[1]}. What only moves and scales the whole picture, "
+            "as batch norm does with a channel, seems to change nothing here."
+        )
 
 
 def formula(scheme: Scheme) -> None:
@@ -156,16 +180,11 @@ def parameters(scheme: Scheme, x: np.ndarray) -> None:
 
 def code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
     """Runnable code in three frameworks, and the tensor to run it on."""
-    framework = st.segmented_control("Framework", snippets.FRAMEWORKS, default="PyTorch", required=True)
+    st.segmented_control("Framework", list(CODE), key="framework", **KEPT, required=True, format_func=CODE.__getitem__)
     plain = view["data"] == "normal" and view["seed"] == 0  # what the code makes by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    st.code(snippets.snippet(scheme, framework, x.shape, eps, gain, bias, source))
+    st.code(snippets.snippet(scheme, CODE[view["framework"]], x.shape, eps, gain, bias, source))
     st.download_button("Download tensor.npy", lambda: _npy(x), "tensor.npy", on_click="ignore")
-
-
-def _csv(table: dict[str, np.ndarray]) -> str:
-    rows = zip(*(column.tolist() for column in table.values()), strict=True)
-    return "\n".join([",".join(table), *(",".join(map(repr, row)) for row in rows)]) + "\n"
 
 
 def _npy(x: np.ndarray) -> bytes:

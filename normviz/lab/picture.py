@@ -10,65 +10,83 @@ from normviz.cube import figure as cube
 from normviz.cube.layout import layout_of, parts
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
-from normviz.lab.controls import focus_from_cube
 from normviz.lab.stages import MOVED_UP_TO, stages
-from normviz.lab.state import affine_of
+from normviz.lab.state import LOOK, affine_of, view_of
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
+from normviz.ui.looking import taking
 from normviz.ui.palette import NOT_FINITE, THEMES
 from normviz.ui.scheme import eps_of
-from normviz.ui.tensor import COLOURS
+from normviz.ui.tensor import COLOURS, is_picture, take_focus
 
+SHOWN = {
+    "lock": "the locked element",
+    "pointer": "the element under the pointer",
+    "window": "the element whose window it is",
+}
+"""The element that stands out, by what makes it do so; plot.js says by which."""
+
+PLAIN = (0, 1, 2, 3)
 ROLES = {"weight": (2, 0, 1, 3)}
 """Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where examples do."""
 
 
 def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, theme: str) -> None:
     """The cube with the locked element's field, and what its colours mean."""
-    roles = ROLES.get(scheme.acts_on, (0, 1, 2, 3))
-    levels, legend = _levels(view["colour"], scheme, x, result)
-    layout = layout_of(view["view"], x.shape, roles)
+    shown = view_of(view, scheme)
+    roles = ROLES.get(scheme.acts_on, PLAIN)
+    levels, legend = _levels(view, scheme, x, result)
+    layout = layout_of(shown, x.shape, roles)
     titles = tuple(wording.title_words(scheme, axes, x.shape) for axes in layout.dimensions[:3])
-    block = AXIS[scheme.axes[roles[0]]].one
+    block = AXIS[scheme.axes[roles[0]]]
     colour = COLOURS[view["colour"]].lower()
     still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
     played = [] if still else list(stages(scheme, x, result, eps_of(view, scheme), *affine_of(view, scheme)))
     plot(
-        cube.cube_figure(x.shape, view["view"], levels, legend, titles, theme, roles, block),
+        cube.cube_figure(x.shape, shown, levels, legend, theme, roles),
         key="cube",
-        alt=wording.alt_words(scheme, x.shape, view["focus"], view["view"], colour),
+        alt=wording.alt_words(scheme, x.shape, view["focus"], shown, colour),
         hover=cube.hover_data(
             x.shape,
-            view["view"],
+            shown,
             [(scheme.field, scheme.summation)],
             x,
             [result.xhat],
             roles,
             legend["kind"] == "plain",
-            None if still or len(played) < 2 else cube.stages_data(played, layout, x.shape, theme),
+            None if still or len(played) < 2 else cube.stages_data(played, x.shape, theme),
+            cube.labels_data(shown, x.shape, [titles], roles=roles, block_name=(block.one, block.letter)),
         ),
         still=still,
         focus=view["focus"],
         names=[AXIS[name].letter for name in scheme.axes],
         symbol=SYMBOL.get(scheme.acts_on, "x"),
-        on_focus=focus_from_cube,
+        on_focus=lambda: take_focus("cube plot"),
+        axes=scheme.axes,
+        view={param.name: view[param.name] for param in LOOK},
+        on_view=taking("cube plot", LOOK),
     )
     framed = scheme.field is None or parts(layout, scheme.field.box(view["focus"], x.shape)) <= cube.OUTLINED_UP_TO
-    _legend(view["colour"], scheme, x.shape, theme, framed, gaps=legend.get("gaps", False))
+    _legend(view["colour"], scheme, x.shape, theme, framed, legend)
 
 
-def _levels(colour: str, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
-    if colour in ("value", "normalized"):
-        return cube.value_levels(x if colour == "value" else result.xhat)
+def _levels(view: View, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
+    values = {"value": x, "normalized": result.xhat, "output": result.y}
+    colour = view["colour"]
+    if colour == "value" and is_picture(view, x.shape) and scheme.acts_on != "weight":
+        return cube.picture_levels(x)
+    if colour in values:
+        return cube.value_levels(values[colour])
     if colour == "field" or scheme.field is None:
         return cube.plain_levels(x.shape)
     return cube.statistic_levels(x.shape, scheme.field)
 
 
-def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, gaps: bool) -> None:
+def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> None:
     """What is what, in words beside a patch of its colour, and how to use it."""
     colours = THEMES[theme]
-    entries = [(colours.element, "the locked element")]
+    shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in SHOWN.items())
+    entries = [(colours.element, f'<span class="nv-by">{shown}</span>')]
     hue = colours.field if colour == "field" else colours.ink
     filled = '<b class="nv-idle">filled and </b>' * (colour == "field" and framed) or "filled" * (colour == "field")
     how = filled + "framed" * framed
@@ -87,8 +105,14 @@ def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool,
         "statistic": "Cells of one hue that touch share a statistic; hues come round again.",
         "value": "Colour is the value x.",
         "normalized": "Colour is the normalized value x̂.",
+        "output": "Colour is what comes out, y.",
     }[colour]
-    if gaps:
+    if drawn["kind"] == "grey":
+        low, high = (wording.signed(drawn[end], 3) for end in ("low", "high"))
+        text = f"Brightness is the value x: {low} is black, {high} white."
+        if "rgb" in drawn:
+            text = f"Every cell has the colour of its pixel, mixed of three channels: {low} is none of one, {high} all."
+    if drawn.get("gaps"):
         entries.append((NOT_FINITE, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
     keys = "Hover to light a field, click or Enter to lock it; arrows, Page and Home/End keys walk from cell to cell."

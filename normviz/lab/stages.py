@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from normviz.core.fields import Field
+from normviz.core.fields import Field, Rule
 from normviz.core.normalize import Normalized, spread
 from normviz.core.schemes import Scheme
 from normviz.core.text import typeset
@@ -34,22 +34,30 @@ def stages(scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: 
         yield Stage(hat, f"Every element divided by it, {by}gives {hat}.", result.xhat, "normalized", scale=1)
     if scheme.gain is not None or scheme.bias is not None:
         base = hat if scheme.suppression is not None else v
-        numbers = [f"γ = {wording.signed(gain)}"]
+        numbers = [f"{scheme.gain_symbol} = {wording.signed(gain)}"]
         if scheme.bias is not None:
             base, numbers = f"{base} + β", [*numbers, f"β = {wording.signed(bias)}"]
-        says = f"Scaled and shifted by what is learned: y = γ {base}, here {' and '.join(numbers)}."
+        says = f"Scaled and shifted by what is learned: y = {scheme.gain_symbol} {base}, here {' and '.join(numbers)}."
         yield Stage("y", says, result.y, "output", scale=1)
+
+
+def _along(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
+    """How many statistics there are along an axis, and what is done along it."""
+    if n == 1:
+        return 1, ""
+    return rule.count(n), "one matrix" if scheme.spectral else wording.rule_words(rule, n)
 
 
 def _reduced(scheme: Scheme, field: Field, values: np.ndarray, symbol: str, what: str, line: str) -> Iterator[Stage]:
     """A statistic: the elements of its field come together, and go back with it."""
     shape, field = values.shape, field.canonical(values.shape)
     how = "of all of it as one matrix" if scheme.spectral else wording.reduction_words(field, scheme.axes, shape)
+    axes = [_along(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
     if field.windows and field.blocks.least(shape) == 1:
         says = f"The {what}: {how}. Each element has its own window: nothing collapses."
-        yield Stage(symbol, says, values, line, slides=True)
+        yield Stage(symbol, says, values, line, slides=True, axes=axes)
         return
     count = int(np.prod(field.statistics_shape(shape)))
     says = f"The {what}: {how}. {wording.plural(values.size, 'number')} become {count:,}."
-    yield Stage(symbol, says, values, line, field)
-    yield Stage(symbol, f"{symbol} goes back: every element gets that of its field.", values, line)
+    yield Stage(symbol, says, values, line, field, axes=axes)
+    yield Stage(symbol, f"{symbol} goes back: every element gets that of its field.", values, line, axes=axes)

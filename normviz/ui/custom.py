@@ -14,7 +14,6 @@ from normviz.ui.tensor import SIZES
 
 MAX_RADIUS = 16
 
-RULE_NAMES = {"own": "own", "full": "all"}
 Lengths = Callable[[View], dict[str, int]]
 """The lengths of the axes n, h, w and c in a view."""
 
@@ -34,7 +33,10 @@ def params(lengths: Lengths, prefix: str = "") -> tuple[Param, ...]:
     switches = (("centre", True), ("divide", True), ("apart", False))
     return (
         *(switch(f"{prefix}{key}", on) for key, on in switches),
-        *(Param(f"{prefix}{key}", rule, _rule(size, lengths)) for key, (size, rule) in RULES.items()),
+        *(
+            Param(f"{prefix}{key}", rule, _rule(size, lengths), label=_label(key[0], size), words=rule_words)
+            for key, (size, rule) in RULES.items()
+        ),
     )
 
 
@@ -62,13 +64,24 @@ def rule_options(n: int) -> list[str]:
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
 
+def rule_words(text: str) -> str:
+    """A rule as a page writes it: all, own, 2 groups, radius 1."""
+    rule = Rule.parse(text)
+    return {"full": "all", "groups": f"{rule.parameter} groups", "window": f"radius {rule.parameter}"}.get(
+        rule.kind, rule.kind
+    )
+
+
+def _label(side: str, size: str) -> str:
+    return f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
+
+
 def _rules(lengths: dict[str, int], prefix: str, side: str) -> None:
     columns = st.columns(2)
     for number, size in enumerate(SIZES):
         options = rule_options(lengths[size])
-        name = f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
         columns[number % 2].selectbox(
-            name, options, key=f"{prefix}{side}_{size}", **KEPT, format_func=lambda r: RULE_NAMES.get(r, r)
+            _label(side, size), options, key=f"{prefix}{side}_{size}", **KEPT, format_func=rule_words
         )
 
 

@@ -1,9 +1,12 @@
 """Charts that several topics show: pictures, statistics, responses to contrast, gaps over a setting, two matrices."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 
 import numpy as np
 
+from normviz.core.text import measured
 from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES
 from normviz.ui.style import COLOUR_BAR, FLOOR, finish, here, line, marker, rule
@@ -11,33 +14,51 @@ from normviz.ui.style import COLOUR_BAR, FLOOR, finish, here, line, marker, rule
 LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
 
 
-def pictures(images: Mapping[str, np.ndarray], theme: str = "light", marked: tuple[int, int] | None = None) -> Figure:
-    """Grey pictures (height, width) by title, side by side, each from its own least number, black, to its largest.
+def pictures(images: Mapping[str, np.ndarray], ends: Sequence[tuple[float, float]], theme: str = "light") -> Figure:
+    """Pictures by title, side by side: numbers (height, width) in grey, or bytes (height, width, 3) in colour.
 
-    `marked`: row and column of a pixel with a ring around it.
+    `ends`: of each, the number that is black and the one that is white, for those in grey.
     """
     colours = THEMES[theme]
     figure = make_subplots(1, len(images), subplot_titles=list(images), horizontal_spacing=0.04)
-    for column, image in enumerate(images.values(), 1):
-        shown = {"colorscale": [[0, "#000000"], [1, "#ffffff"]], "showscale": False}
-        figure.add_heatmap(z=image, hovertemplate="%{z:.4g}<extra></extra>", **shown, row=1, col=column)
-        if marked:
-            ring = {"symbol": "circle-open", "size": 18, "color": colours.element, "line": {"width": 3}}
-            point = {"x": [marked[1]], "y": [marked[0]], "mode": "markers", "hoverinfo": "skip", "showlegend": False}
-            figure.add_scatter(**point, marker=ring, cliponaxis=False, row=1, col=column)
-        height, width = image.shape  # told, or a ring at the edge would widen the axes
-        figure.update_xaxes(range=[-0.5, width - 0.5], row=1, col=column)
+    for column, (image, (low, high)) in enumerate(zip(images.values(), ends, strict=True), 1):
+        place = {"row": 1, "col": column}
+        if image.ndim == 3:
+            figure.add("image", source=_png(image), hoverinfo="skip", **place)
+        else:
+            scale = {"colorscale": [[0, "#000000"], [1, "#ffffff"]], "showscale": False, "zmin": low, "zmax": high}
+            figure.add_heatmap(z=image, hovertemplate="%{z:.4g}<extra></extra>", **scale, **place)
+        height, width = image.shape[:2]
+        figure.update_xaxes(range=[-0.5, width - 0.5], **place)
         anchor = f"x{column if column > 1 else ''}"
-        figure.update_yaxes(range=[height - 0.5, -0.5], scaleanchor=anchor, row=1, col=column)
+        figure.update_yaxes(range=[height - 0.5, -0.5], scaleanchor=anchor, **place)
     figure.update_xaxes(visible=False, constrain="domain")
     figure.update_yaxes(visible=False, constrain="domain")
     return finish(figure, colours, {"t": 34, "l": 10, "b": 10})
 
 
+def extremes(*values: np.ndarray) -> tuple[float, float]:
+    """The least and the largest finite number; 0 and 1 where there is none."""
+    finite = np.concatenate([each[np.isfinite(each)] for each in values])
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+
+
+def _png(pixels: np.ndarray) -> str:
+    """Bytes (height, width, 3) as the address of a picture."""
+    from PIL import Image  # imported here: most charts need no pictures
+
+    buffer = BytesIO()
+    Image.fromarray(pixels[..., :3]).save(buffer, "png")
+    return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
+
+
 def statistics_map(
-    values: np.ndarray, axes: Sequence[str], focus: Sequence[int], name: str, theme: str = "light"
+    values: np.ndarray, axes: Sequence[str], focus: Sequence[int], name: str, theme: str = "light", least: float = 0.0
 ) -> Figure:
-    """Statistics of shape (n, h, w, c) as a heat map: n and h down, w and c across; the focused one is framed."""
+    """Statistics of shape (n, h, w, c) as a heat map: n and h down, w and c across; the focused one is framed.
+
+    `least`: up to this they are 0 to rounding.
+    """
     colours = THEMES[theme]
     n, h, w, c = values.shape
     flat = values.reshape(n * h, w * c)
@@ -47,6 +68,7 @@ def statistics_map(
     scale = [[0, colours.middle], [1, colours.high]]
     if (flat < 0).any():
         scale = colours.diverging
+    labelled = flat.size <= LABELS_UP_TO
     figure = Figure()
     figure.add_heatmap(
         z=flat,
@@ -55,7 +77,8 @@ def statistics_map(
         colorscale=scale,
         xgap=1,
         ygap=1,
-        texttemplate="%{z:.3g}" if flat.size <= LABELS_UP_TO else None,
+        text=[[measured(value, 3, least) for value in row] for row in flat] if labelled else None,
+        texttemplate="%{text}" if labelled else None,
         textfont={"size": 14},
         hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
         colorbar=COLOUR_BAR,
@@ -128,11 +151,15 @@ def gap_panels(
     return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})
 
 
-def before_after(before: np.ndarray, after: np.ndarray, titles: Sequence[str], theme: str = "light") -> Figure:
-    """Two matrices side by side in one scale of colours, which ends at four times the first one's largest number."""
+def before_after(
+    before: np.ndarray, after: np.ndarray, titles: Sequence[str], theme: str = "light", largest: float | None = None
+) -> Figure:
+    """Two matrices side by side in one scale of colours, which ends at `largest` or, without that, at four times the
+    first one's largest number."""
     colours = THEMES[theme]
-    largest = min(float(np.abs(after).max()), 4 * float(np.abs(before).max()))
-    largest = max(largest, float(np.abs(before).max())) or 1.0
+    if largest is None:
+        largest = min(float(np.abs(after).max()), 4 * float(np.abs(before).max()))
+        largest = max(largest, float(np.abs(before).max())) or 1.0
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
     for column, matrix in enumerate((before, after), 1):
         figure.add_heatmap(z=matrix, coloraxis="coloraxis", hovertemplate="%{z:.4g}<extra></extra>", row=1, col=column)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from typing import Any, Literal, TypedDict
 
 import streamlit as st
@@ -16,11 +17,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from normviz.core.settings import Choice, Real, Switch, Whole, declarations
 from normviz.core.text import decimal as decimal
+from normviz.core.text import sentence, typeset
+from normviz.ui.components.toolbar import toolbar
 from normviz.ui.presence import here
 
 View = dict[str, Any]
-Notes = dict[str, str]
-"""By the name of a value: what was given and what it became."""
+Notes = dict[str, tuple[Any, Any]]
+"""By the name of a value that had to be replaced: what was given, and what it became."""
 
 
 class Kept(TypedDict):
@@ -42,12 +45,20 @@ class Param:
         default: the value that a link leaves out; None where `nearest` knows it.
         nearest: (text or value, the values before it) -> a valid value; raises ValueError where none is near.
         text: the value as a link has it.
+        label: of its control, for notes; may depend on the view. By default its name.
+        words: the value as the page writes it; by default as a link has it.
+        why: (what was given, the view) -> why it cannot be, to be read after it; "" where it can; None: the usual.
+        missing: (the view) -> what the value asks for and is not here, in a sentence; nothing where all is.
     """
 
     key: str
     default: Any
     nearest: Callable[[Any, View], Any]
     text: Callable[[Any], str] = str
+    label: str | Callable[[View], str] = ""
+    words: Callable[[Any], str] | None = None
+    why: Callable[[Any, View], str | None] = lambda given, view: None
+    missing: Callable[[View], str] = lambda view: ""
 
     @property
     def name(self) -> str:
@@ -60,21 +71,37 @@ def opened(
     page: str,
     params: Sequence[Param],
     has: Callable[[View, str], bool],
-    title: str = "",
     repair: Callable[[View], View] = lambda view: {},
 ) -> Iterator[View]:
     """A page's values, for the controls that are drawn inside: from the link before them, into the link after them.
 
-    Title and notes on what had to be replaced follow. `has`: whether a value matters in a view; `repair` mends what is
+    Notes on what had to be replaced follow. `has`: whether a value matters in a view; `repair` mends what is
     wrong between the values of a link.
     """
-    view, notes = restore(page, params, has, repair)
+    params = (*params, PRESENTING)
+
+    def matters(view: View, name: str) -> bool:
+        return name == PRESENTING.name or has(view, name)
+
+    view, notes = restore(page, params, matters, repair)
+    presenting = view.pop(PRESENTING.name)
     yield view
-    relevant = partial(has, view)
-    store(page, params, view, relevant)
-    if title:
-        st.markdown(title)
-    tell(notes, relevant)
+    relevant = partial(matters, view)
+    store(page, params, view | {PRESENTING.name: presenting}, relevant)
+    toolbar(presenting, partial(reset, params), present)
+    tell(page, params, view, notes, relevant)
+
+
+def reset(params: Sequence[Param]) -> None:
+    """Set a page's values back to their defaults, as if it were come to for the first time."""
+    view, _ = clean(params, {})
+    st.session_state.update({p.key: view[p.name] for p in params if p is not PRESENTING})
+    st.session_state["page"] = None
+
+
+def present() -> None:
+    """Begin a presentation, or end it."""
+    st.session_state[PRESENTING.key] = not st.session_state[PRESENTING.key]
 
 
 def current_theme() -> str:
@@ -122,16 +149,77 @@ def restore(
     return view, notes
 
 
-def tell(notes: Notes, relevant: Callable[[str], bool]) -> None:
-    """Say what of the link had to be replaced.
+def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant: Callable[[str], bool]) -> None:
+    """Say what had to be replaced, until that is read, or the value is another.
 
-    In a container that is there even when nothing is said: what stands below it must not move, or it would be mounted
-    anew, and the cube lose its camera.
+    Over the page, in a container that is there even when nothing is said: what stands below it must not move, or it
+    would be mounted anew, and the cube lose its camera.
     """
-    with st.container():
-        told = [note for name, note in notes.items() if relevant(name)]
-        if told:
-            st.info(f"Replaced by the nearest valid value: {'; '.join(told)}.", icon=":material/link:")
+    state, held, read = st.session_state, f"{page} replaced", f"{page} read"
+    known = {param.name: param for param in params if relevant(param.name)}
+    waiting = {name: note for name, note in (state.get(held, {}) | notes).items() if view[name] == note[1]}
+    told = {name: said(known[name], given, view) for name, (given, _) in waiting.items() if name in known}
+    state[held] = {name: note for name, note in waiting.items() if told.get(name, "later")}
+    missing = [param.missing(view) for param in known.values()]
+    lines = [line for line in (*missing, *told.values()) if line and line not in state.get(read, ())]
+
+    def dismiss() -> None:
+        state.update({held: {}, read: missing})
+
+    with st.container(key="replaced"):
+        if lines:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.markdown("  \n".join(lines))
+                st.button("OK", key="replaced read", on_click=dismiss)
+
+
+def said(param: Param, given: Any, view: View) -> str:
+    """What was given and what it became, as the page calls both: "Groups G: 4 does not divide C = 6; 3 is used."
+
+    Nothing where what was given is no longer wrong.
+    """
+    value, why = view[param.name], param.why(given, view)
+    if why == "":
+        return ""
+    label = param.label(view) if callable(param.label) else param.label or sentence(param.name.replace("_", " "))
+    wrong = f"{_given(given)} {why or _reason(given, value)}" if given not in ("", [], ()) else "nothing was chosen"
+    return f"{label}: {wrong}; {_words(param, value)} is used."
+
+
+def _given(given: Any) -> str:
+    """What was given, in at most 40 characters."""
+    if isinstance(given, list | tuple):
+        text = ", ".join(map(str, given))
+    else:
+        text = str(given) if _number(given) is None else str(given).replace("-", "−")
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _reason(given: Any, value: Any) -> str:
+    """Why it cannot be, where nothing else is known of it."""
+    number, taken = _number(given), _number(value)
+    if taken is None or isinstance(value, bool):
+        return "is not one of the choices"
+    if number is None or not isfinite(number):
+        return "is not a number"
+    if isinstance(value, int) and round(number) == value:
+        return "is not a whole number"
+    return "is too small" if number < taken else "is too large"
+
+
+def _words(param: Param, value: Any) -> str:
+    """A value as the page writes it."""
+    if param.words is not None:
+        return param.words(value)
+    number = _number(value)
+    return param.text(value) if number is None else typeset(number, 12)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def clean(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, Notes]:
@@ -158,7 +246,7 @@ def store(page: str, params: Sequence[Param], view: View, relevant: Callable[[st
 
 
 def value_slider(
-    key: str, label: str, options: Sequence[float], value: float, shown: Callable[[float], str] = "{:g}".format
+    key: str, label: str, options: Sequence[float], value: float, shown: Callable[[float], str] = typeset
 ) -> None:
     """A slider over some values and the one that there is, which may be a link's; `key`: in the session."""
     st.select_slider(label, sorted({*options, value}), key=key, **KEPT, format_func=shown)
@@ -166,7 +254,10 @@ def value_slider(
 
 def params(kind: type, prefix: str = "") -> tuple[Param, ...]:
     """The declared values of a dataclass as those of a page; `prefix`: of their keys in the session."""
-    return tuple(Param(prefix + name, None, each.nearest, each.text) for name, each in declarations(kind).items())
+    return tuple(
+        Param(prefix + name, None, each.nearest, each.text, label=each.title if each.label else "", words=each.words)
+        for name, each in declarations(kind).items()
+    )
 
 
 def whole(lo: int, hi: int) -> Callable[[Any, View], int]:
@@ -190,10 +281,14 @@ def switch(key: str, on: bool) -> Param:
     return Param(key, on, declared.fit, declared.text)
 
 
+PRESENTING = switch("present", False)
+"""Whether pages are shown to a class; it follows from page to page."""
+
+
 def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> Notes:
     """A note for each given value that had to be replaced."""
     replaced = (p for p in params if p.name in raw and not _same(raw[p.name], view[p.name], p))
-    return {p.name: f"{p.name} = {str(raw[p.name])[:40]} became {p.text(view[p.name])}" for p in replaced}
+    return {p.name: (raw[p.name], view[p.name]) for p in replaced}
 
 
 def _same(given: Any, value: Any, param: Param) -> bool:

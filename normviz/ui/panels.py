@@ -3,6 +3,7 @@
 import numpy as np
 
 from normviz.core.statistics import Saturation
+from normviz.core.text import typeset
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import responses
 
@@ -13,6 +14,6 @@ RESPONSE_EPS = (0.0, 1e-2, 1.0, 100.0)
 
 def response_chart(one: Saturation, eps: float, theme: str) -> None:
     """The curves of one element, that of ε first."""
-    curves = {f"ε = {e:.3g}": one.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
+    curves = {f"ε = {typeset(e)}": one.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
     alt = f"x̂ of the chosen element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
     plot(responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")

@@ -113,7 +113,7 @@ class Player:
                 label, self._key("play"), icon=f":material/{icon}:", on_click=self._press, args=(act,),
                 type="primary", width=115,
             )  # fmt: skip
-            moves = {"Back": ("skip_previous", -1), "Step": ("skip_next", 1), "Reset": ("replay", -self.last)}
+            moves = {"Back": ("skip_previous", -1), "Step": ("skip_next", 1), "Rewind": ("replay", -self.last)}
             for label, (icon, by) in moves.items():
                 move = (self.move, by)
                 st.button(label, self._key(label), icon=f":material/{icon}:", on_click=self._press, args=move)

@@ -30,6 +30,16 @@ def _divisor(value: Any, view: View) -> int:
     return closest(group_options(view), float(value))
 
 
+def _undivided(given: Any, view: View) -> str | None:
+    """Why a number of groups cannot be: which length it does not divide."""
+    try:
+        number = float(given)
+    except ValueError:
+        return None
+    cut = [f"{axis} = {n}" for axis, n in grouped(view).items() if number < 1 or n % number]
+    return f"does not divide {' and '.join(cut)}" if cut else ""
+
+
 def _radius_a(value: Any, view: View) -> str:
     return "same" if value in ("", "same") else str(whole(0, MAX_RADIUS)(value, view))
 
@@ -39,13 +49,13 @@ def _over(value: Any, view: View) -> list[str]:
 
 
 PARAMS = (
-    Param("scheme", "batch", choice(list(SCHEMES))),
-    Param("groups", 2, _divisor),
-    Param("radius", 1, whole(0, MAX_RADIUS)),
-    Param("radius_a", "same", _radius_a),
-    Param("over", ["H", "W", "C"], _over, "".join),
+    Param("scheme", "batch", choice(list(SCHEMES)), words=lambda key: SCHEMES[key].label),
+    Param("groups", 2, _divisor, label="Groups G", why=_undivided),
+    Param("radius", 1, whole(0, MAX_RADIUS), label="Radius R"),
+    Param("radius_a", "same", _radius_a, label="Radius R_A of what is averaged"),
+    Param("over", ["H", "W", "C"], _over, "".join, label="Windows along"),
     *custom.params(lengths),
-    Param("eps", DEFAULT_EPS, real(0.0, 1e3), decimal),
+    Param("eps", DEFAULT_EPS, real(0.0, 1e3), decimal, label="ε (smoothing term)"),
 )
 """The values of the scheme; those of the tensor come before them, since groups and rules depend on its shape."""
 

@@ -1,31 +1,61 @@
 """The tensor that pages show: its shape, its data, the element that is looked at, and what a link holds of them."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from normviz.core.fields import MAX_ELEMENTS, Shape, largest_fit
+from normviz.core.schemes import SCHEMES
+from normviz.data.files import PICTURES
 from normviz.data.samples import SAMPLES
+from normviz.describe.wording import axes_of
 from normviz.ui.link import Param, View, choice, whole
 
 SIZES = ("n", "h", "w", "c")
 """The lengths of the axes, in links and in the session."""
 
-COLOURS = {"field": "Field", "statistic": "Statistic", "value": "Value x", "normalized": "Result x̂"}
+COLOURS = {
+    "field": "Field",
+    "statistic": "Statistic",
+    "value": "x",
+    "normalized": "x̂",
+    "output": "y",
+}
 """What a cell's colour stands for."""
+
+VIEWS = {"folded": "Folded", "unfolded": "Unfolded"}
+"""How the tensor is laid out in space; as long as none is chosen, the scheme says which."""
 
 OWN_DATA = "own"
 """The kind of data that is one's own file."""
 
+_PICTURE = {"colour": "value", "view": "unfolded"}
+DATA_NAMES = {key: sample.name for key, sample in SAMPLES.items()} | {OWN_DATA: "Your own file"}
+"""The kinds of data, by their names in a link."""
+
 PRESETS: dict[str, View] = {
-    "Conv feature maps": {"n": 4, "h": 4, "w": 4, "c": 6},
-    "Transformer tokens (B, T, C)": {"n": 4, "h": 8, "w": 1, "c": 6},
-    "Dense layer (N, C)": {"n": 8, "h": 1, "w": 1, "c": 12},
-    "One image": {"n": 1, "h": 8, "w": 8, "c": 3, "view": "unfolded", "data": "digits"},
-    "Photograph": {"n": 1, "h": 96, "w": 128, "c": 1, "view": "unfolded", "data": "photo"},
-    "Conv weights": {"n": 3, "h": 3, "w": 4, "c": 8},
-}
+    "Conv feature maps": {"n": 4, "h": 4, "w": 4, "c": 6, "scheme": "batch"},
+    "Transformer tokens (B, T, C)": {"n": 4, "h": 8, "w": 1, "c": 6, "scheme": "layer-channels"},
+    "Dense layer (N, C)": {"n": 8, "h": 1, "w": 1, "c": 12, "scheme": "batch"},
+    "One image": {"n": 1, "h": 8, "w": 8, "c": 3, "scheme": "instance", "data": "digits", **_PICTURE},
+    "Photograph": {
+        "n": 1, "h": 96, "w": 128, "c": 1, "scheme": "divisive", "radius": 4, "data": "photo", **_PICTURE,
+        "focus": (0, 48, 64, 0),
+    },
+    "Conv weights": {"n": 3, "h": 3, "w": 4, "c": 8, "scheme": "weight"},
+}  # fmt: skip
+"""What is set for each, by the names in a link; everything else goes back to its default."""
+
+
+def is_picture(view: View, shape: Shape) -> bool:
+    """Whether the tensor is pictures, grey or in colour: digits, photographs, or a picture of one's own."""
+    if min(shape[1:3]) == 1 or shape[3] not in (1, 3):
+        return False
+    own = view["data"] == OWN_DATA and str(st.session_state.get("own name", "")).lower()
+    return view["data"] in ("digits", "photo") or any(f".{ending}" in own for ending in PICTURES if own)
 
 
 def shape_of(view: View) -> Shape:
@@ -65,11 +95,68 @@ def _focus(value: Any, view: View) -> tuple[int, ...]:
     return tuple(whole(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
 
 
+def _called(size: str, view: View) -> str:
+    scheme = SCHEMES[view.get("scheme", "none")]
+    number = SIZES.index(size)
+    return f"{scheme.axes[number]} ({axes_of(scheme.axes, shape_of(view))[number].many})"
+
+
+def _outside(given: Any, view: View) -> str | None:
+    return f"is not within {' × '.join(map(str, shape_of(view)))}"
+
+
+def missing(view: View) -> str:
+    """What a link to somebody's own data does not bring along."""
+    if view["data"] != OWN_DATA or not {"own", "own chosen"}.isdisjoint(st.session_state):
+        return ""
+    return (
+        "Data: this link is to a file of somebody's own, which no link holds. Uneven noise is shown until it is loaded "
+        "here, under Data."
+    )
+
+
+def take_focus(key: str) -> None:
+    """Lock the element that a component has sent: its four indices, and what makes them news."""
+    st.session_state["focus"] = tuple(map(int, st.session_state[key]["focus"][:4]))
+
+
+def _view(value: Any, view: View) -> str:
+    try:
+        return value and choice(list(VIEWS))(value, view)
+    except ValueError:  # something was asked for
+        return next(iter(VIEWS))
+
+
+def colours(learns: bool) -> list[str]:
+    """What cells can be coloured by; y where a scheme `learns` a γ or a β, as it is x̂ elsewhere."""
+    return [colour for colour in COLOURS if colour != "output" or learns]
+
+
+def colour(learns: Callable[[View], bool]) -> Param:
+    """The colour of cells as a value of a page; `learns`: whether its scheme has a γ or a β, which comes before it."""
+
+    def nearest(value: Any, view: View) -> str:
+        found = choice(list(COLOURS))(value, view)
+        return found if found in colours(learns(view)) else "normalized"
+
+    return Param("colour", "field", nearest, label="Colour by", words=COLOURS.__getitem__)
+
+
 PARAMS = (
-    *(Param(size, n, whole(1, MAX_ELEMENTS)) for size, n in PRESETS["Conv feature maps"].items()),
-    Param("data", "uneven", choice([*SAMPLES, OWN_DATA])),
+    *(
+        Param(size, PRESETS["Conv feature maps"][size], whole(1, MAX_ELEMENTS), label=partial(_called, size))
+        for size in SIZES
+    ),
+    Param("data", "uneven", choice([*SAMPLES, OWN_DATA]), words=DATA_NAMES.__getitem__, missing=missing),
     Param("seed", 0, whole(0, 9999)),
-    Param("colour", "field", choice(list(COLOURS))),
-    Param("focus", (0, 0, 0, 0), _focus, lambda focus: ",".join(map(str, focus))),
+    Param("view", "", _view, words=lambda view: VIEWS.get(view, "the one that suits")),
+    Param(
+        "focus",
+        (0, 0, 0, 0),
+        _focus,
+        lambda focus: ",".join(map(str, focus)),
+        label="Locked element",
+        why=_outside,
+    ),
 )
 """The values of the tensor, in links and in the session; they follow the user from page to page."""

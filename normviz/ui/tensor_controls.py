@@ -1,64 +1,78 @@
 """Controls of the tensor, on any page: its shape, its data, one's own file, and the windows of a scheme over it."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+import numpy as np
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, AXIS, MAX_ELEMENTS, check_shape
-from normviz.core.schemes import SCHEMES, Scheme
-from normviz.data.files import PICTURES, picture_size, read_upload
-from normviz.data.samples import SAMPLES
+from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
+from normviz.core.schemes import Scheme
+from normviz.data.files import PICTURES, as_tensor, axes_of, looks_channels_first, read_file
+from normviz.describe import wording
 from normviz.describe.wording import shape_words
+from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
-from normviz.ui.link import KEPT, View
-from normviz.ui.tensor import OWN_DATA, PRESETS, SIZES, fit
+from normviz.ui.link import KEPT, Param, View, clean
+from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZES, fit
 
 
-def shape_controls(view: View, scheme: Scheme) -> None:
-    """The tensor's shape: presets, and a number for each axis."""
+def shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
+    """The tensor's shape: presets, and a number for each axis; `params`: what a preset sets, or sets back."""
     shape = {size: view[size] for size in SIZES}
     st.session_state["preset"] = next(
         (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
     )
-    st.selectbox("Shape", list(PRESETS), key="preset", placeholder="of your own", on_change=_apply_preset)
+    st.selectbox("Shape", list(PRESETS), key="preset", placeholder="of your own", on_change=_apply, args=(params,))
+    fixed = view["data"] == OWN_DATA and "own" in st.session_state
     columns = st.columns(2)
-    for number, (size, name) in enumerate(zip(SIZES, scheme.axes, strict=True)):
-        label = f"{name} ({AXIS[name].many})"
-        columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=view["data"] == OWN_DATA)
+    called = wording.axes_of(scheme.axes, tuple(shape.values()))
+    for number, (size, name, axis) in enumerate(zip(SIZES, scheme.axes, called, strict=True)):
+        label = f"{name} ({axis.many})"
+        columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=fixed)
 
 
-def _apply_preset() -> None:
-    state = st.session_state
-    if state["preset"] is None:
+def _apply(params: Sequence[Param]) -> None:
+    """What a preset says, and of all else the default: nothing of another preset stays but the rules of one's own."""
+    if st.session_state["preset"] is None:
         return
-    state.update(PRESETS[state["preset"]])
-    weights = SCHEMES[state["scheme"]].acts_on == "weight"
-    if (state["preset"] == "Conv weights") != weights:
-        state["scheme"] = "batch" if weights else "weight"
-    if state["data"] == OWN_DATA:
-        state["data"] = "uneven"
+    view, _ = clean(params, PRESETS[st.session_state["preset"]])
+    st.session_state.update({p.key: view[p.name] for p in params if p.key not in custom.KEYS})
 
 
 def data_controls(view: View) -> None:
     """What is in the tensor: a sample and its seed, or one's own file."""
-    names = {key: sample.name for key, sample in SAMPLES.items()} | {OWN_DATA: "Your own file"}
-    st.selectbox("Data", list(names), key="data", **KEPT, format_func=names.__getitem__, on_change=_use_own_shape)
+    st.selectbox(
+        "Data", list(DATA_NAMES), key="data", **KEPT, format_func=DATA_NAMES.__getitem__, on_change=_use_own_shape
+    )
     if view["data"] == OWN_DATA:
-        st.file_uploader(
-            ".npy, .csv, .png or .jpg, up to 5 MB",
-            ["npy", "csv", "png", "jpg", "jpeg"],
-            key="upload",
-            on_change=_take_upload,
-        )
-        if st.session_state.get("upload error"):
-            st.error(st.session_state["upload error"])
-        elif "own" not in st.session_state:
-            st.info("Uneven noise is shown until a file is here.")
-        else:
-            st.caption(st.session_state["own name"])
+        own_file("Uneven noise is")
     else:
         st.number_input("Seed", 0, 9999, key="seed", **KEPT)
+
+
+def own_file(instead: str) -> None:
+    """The upload of one's own file, on any page that shows it, and which one is there; `instead`: "Noise is" shown
+    until then."""
+    state = st.session_state
+    st.file_uploader(
+        ".npy, .csv, .png or .jpg, up to 5 MB",
+        ["npy", "csv", "png", "jpg", "jpeg"],
+        key="upload",
+        on_change=_take_upload,
+    )
+    there = "own" in state
+    if state.get("upload error"):
+        st.error(f"{state['upload error']} {state['own name'] + ' is still' if there else instead} shown.")
+    elif not there:
+        st.info(f"{instead} shown until a file is here.")
+    held: Held | None = state.get("own file")
+    if there and (held is None or held.array.ndim < 3 or held.picture):
+        st.caption(told_of(held) if held else state["own name"])
+    elif held is not None:
+        st.toggle("Channels first, as PyTorch has them", key="own first", **KEPT, on_change=_lay_out)
+        st.caption(told_of(held))
 
 
 def offer_fit(view: View, limit: int = MAX_ELEMENTS) -> None:
@@ -71,10 +85,28 @@ def offer_fit(view: View, limit: int = MAX_ELEMENTS) -> None:
 
 def window_controls(axes: Sequence[str], prefix: str = "") -> None:
     """The radii of a scheme with windows, and along which of these axes it has them; `prefix`: of the keys."""
-    st.slider("Radius R_B of what divides", 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
+    st.slider("Radius $R_B$ of what divides", 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
     radii = ["same", *map(str, range(MAX_RADIUS + 1))]
-    st.selectbox("Radius R_A of what is averaged", radii, key=f"{prefix}radius_a", **KEPT)
+    st.selectbox("Radius $R_A$ of what is averaged", radii, key=f"{prefix}radius_a", **KEPT)
     st.pills("Windows along", axes, selection_mode="multi", key=f"{prefix}over", **KEPT)
+
+
+class Held(NamedTuple):
+    """One's own file: its name, its array as it is, whether that is a picture, and what was done to read it."""
+
+    name: str
+    array: np.ndarray
+    picture: bool
+    told: tuple[str, ...]
+
+
+def told_of(held: Held) -> str:
+    """What a file holds, and how it is read: "a.npy: 8 × 3 × 32 × 32, read as (N, C, H, W), guessed from its shape"."""
+    if held.picture or held.array.ndim < 3:
+        return ": ".join(filter(None, [held.name, "; ".join(held.told)]))
+    first, shape = st.session_state["own first"], held.array.shape
+    guessed = ", guessed from its shape" if first == looks_channels_first(shape) else ""
+    return f"{held.name}: {shape_words(shape)}, read as ({', '.join(axes_of(shape, first))}){guessed}."
 
 
 def _take_upload() -> None:
@@ -84,22 +116,29 @@ def _take_upload() -> None:
     if file is None:
         return
     try:
-        content, name = file.getvalue(), file.name
-        x = read_upload(name, content, MAX_ELEMENTS)
-        if name.lower().endswith(PICTURES) and (size := picture_size(content)) != x.shape[1:3]:
-            name += f": {size[0]} × {size[1]} pixels averaged to {x.shape[1]} × {x.shape[2]}"
-        check_shape(x.shape, AXES["activation"], MAX_ELEMENTS)
+        found = read_file(file.name, file.getvalue(), MAX_ELEMENTS)
+        check_shape(as_tensor(found.array, file.name).shape, AXES["activation"], MAX_ELEMENTS)
     except InvalidInput as error:
         state["upload error"] = str(error)
         return
-    state["own"], state["own name"] = x, name
-    if x.shape[0] == 1 and min(x.shape[1:3]) > 1:
+    picture = file.name.lower().endswith(PICTURES)
+    state["own file"], state["own name"] = Held(file.name, found.array, picture, found.told), file.name
+    state["own first"] = not picture and looks_channels_first(found.array.shape)
+    _lay_out()
+    if state.get("data") == OWN_DATA and state["own"].shape[0] == 1 and min(state["own"].shape[1:3]) > 1:
         state["view"] = "unfolded"  # a picture, and seen as one
+
+
+def _lay_out() -> None:
+    """Take the axes of one's own file for what the switch says."""
+    held: Held = st.session_state["own file"]
+    st.session_state["own"] = as_tensor(held.array, held.name, st.session_state["own first"])
     _use_own_shape()
 
 
 def _use_own_shape() -> None:
     state = st.session_state
     state["upload error"] = None  # of a file that is no longer there
-    if state["data"] == OWN_DATA and "own" in state:
+    state["own chosen"] = True
+    if state.get("data") == OWN_DATA and "own" in state:  # a page of another topic may have none of the tensor's values
         state.update(zip(SIZES, map(int, state["own"].shape), strict=True))

@@ -17,7 +17,7 @@ from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.cube import figure as cube
-from normviz.cube.layout import GAP, VIEWS, grid_lines, layout_of, parts, pitch, repeated
+from normviz.cube.layout import GAP, VIEWS, layout_of, parts
 from normviz.ui.packed import packed
 from normviz.ui.palette import HUES, THEMES
 
@@ -102,36 +102,6 @@ def test_the_parts_of_a_field_are_as_many_as_the_browser_would_frame(shape_field
     assert parts(layout, box) == found
 
 
-def lines_of(block, steps):
-    """By brute force, the lines along one dimension on a block's outside, at these steps of the other two."""
-    ends = set()
-    for along in range(3):
-        first, second = (d for d in range(3) if d != along)
-        for a, b in product(steps(block[first]), steps(block[second])):
-            if a in (0, block[first]) or b in (0, block[second]):
-                start = [0, 0, 0]
-                start[first], start[second] = a, b
-                ends.add((tuple(start), tuple(start[d] + block[d] * (d == along) for d in range(3))))
-    return ends
-
-
-@pytest.mark.parametrize("fine", [True, False])
-@EVERY_LAYOUT
-def test_the_grid_lies_on_the_outside_of_the_blocks(view, shape, roles, fine):
-    layout = layout_of(view, shape, roles)
-    drawn = {tuple(map(tuple, line)) for line in grid_lines(layout, fine)}
-    expected = set()
-    for origin in layout.origins:
-        for ends in lines_of(layout.block, lambda n: range(n + 1) if fine else (0, n)):
-            expected.add(tuple(tuple(origin + end) for end in ends))
-    assert drawn == expected
-
-
-def test_the_coarse_grid_is_the_twelve_edges_of_a_block():
-    layout = layout_of("folded", (4, 4, 4, 6))
-    assert len({tuple(map(tuple, line)) for line in grid_lines(layout, fine=False)}) == 12
-
-
 # --- what cells are coloured by -----------------------------------------------------------------------------------
 
 
@@ -180,6 +150,33 @@ def test_a_constant_tensor_has_one_level(value, level):
     assert legend["largest"] == (abs(value) or 1.0)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ends"), [(0.25, 0.75, (0.0, 1.0)), (-1.0, 3.0, (-1.0, 3.0)), (2, 2, (2.0, 2.0))]
+)
+def test_a_picture_is_grey_from_black_to_white(low, high, ends):
+    x = np.linspace(low, high, 12).reshape(1, 3, 4, 1)
+    levels, legend = cube.picture_levels(x)
+    assert (legend["kind"], legend["low"], legend["high"], legend["gaps"]) == ("grey", *ends, False)
+    shares = (x - ends[0]) / (ends[1] - ends[0] or 1)
+    np.testing.assert_allclose(levels, cube.BAND + shares * (255 - cube.BAND), atol=0.5)
+    (cells, *_) = checked(cube.cube_figure(x.shape, "unfolded", levels, legend)).data
+    assert [hue for _, hue in cells.colorscale] == ["#000000", "#ffffff"]
+    assert cells.showscale
+
+
+def test_a_cell_of_a_picture_in_colour_has_the_colour_of_its_pixel():
+    x = np.random.default_rng(0).random((2, 3, 4, 3))
+    levels, legend = cube.picture_levels(x)
+    pixels = legend["rgb"].reshape(*x.shape, 3)
+    for channel in range(3):
+        np.testing.assert_array_equal(pixels[..., channel, :], np.rint(255 * x))
+    assert not checked(cube.cube_figure(x.shape, "unfolded", levels, legend)).data[0].showscale
+    x[0, 0, 0, 0] = np.nan
+    levels, legend = cube.picture_levels(x)
+    assert "rgb" not in legend
+    assert (levels == 0).sum() == 1
+
+
 def test_nothing_finite_is_a_tensor_of_gaps():
     levels, legend = cube.value_levels(np.full((2, 1, 1, 2), np.nan))
     assert not levels.any()
@@ -200,9 +197,7 @@ def levels_of(kind, shape):
 
 
 def figure_of(shape, view, kind="plain", theme="light", roles=PLAIN):
-    return checked(
-        cube.cube_figure(shape, view, *levels_of(kind, shape), ("x title", "y title", "z title"), theme, roles)
-    )
+    return checked(cube.cube_figure(shape, view, *levels_of(kind, shape), theme, roles))
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -212,12 +207,6 @@ def test_the_cells_have_a_level_each_and_corners_later(view, shape, kind, theme)
     meshes = [trace for trace in figure_of(shape, view, kind, theme).data if isinstance(trace, go.Mesh3d)]
     assert [(trace.name, len(trace.x)) for trace in meshes] == [("cells", 0), ("field", 0), ("element", 0)]
     np.testing.assert_array_equal(meshes[0].intensity, levels_of(kind, shape)[0].ravel())
-
-
-@pytest.mark.parametrize(("cases", "outlined"), [(cube.OUTLINED_UP_TO, True), (cube.OUTLINED_UP_TO + 1, False)])
-def test_thousands_of_blocks_have_no_outlines_and_names(cases, outlined):
-    traces = {trace.name: len(trace.x) for trace in figure_of((cases, 1, 1, 1), "unfolded").data}
-    assert (traces["grid"] > 0, traces["blocks"] > 0) == (outlined, outlined)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -243,13 +232,34 @@ def test_only_values_have_a_colour_bar(kind, ticks):
         assert list(cells.colorbar.ticktext) == [*ticks[:-1], f"−{largest}", "0", largest]
 
 
-def test_titles_and_names_of_blocks_stand_at_their_places():
-    figure = figure_of((3, 3, 4, 8), "unfolded", roles=WEIGHTS)
-    scene = figure.layout.scene
-    assert [scene[f"{d}axis"].title.text for d in "xyz"] == ["x title", "y title", "z title"]
-    (names,) = (trace for trace in figure.data if trace.name == "blocks")
-    assert list(names.text) == ["example 0", "example 1", "example 2", "example 3"]
-    assert len(figure_of((3, 3, 4, 8), "folded").data[-1].text) == 0
+def labels_of(shape, view, **more):
+    return unpacked(packed(cube.labels_data(view, shape, [("x title", "y title", "z title")], **more)))
+
+
+def test_titles_numbers_and_names_of_blocks_are_those_of_the_layout():
+    labels = labels_of((3, 3, 4, 8), "unfolded", roles=WEIGHTS, block_name=("input channel", "i"))
+    (each,) = labels["each"]
+    assert each["titles"] == each["brief"] == ["x title", "y title", "z title"]
+    assert each["ticks"] == [0, 8, 0]  # along x and z an index has a place in every block
+    layout = layout_of("unfolded", (3, 3, 4, 8), WEIGHTS)
+    assert (each["blocks"]["name"], each["blocks"]["letter"]) == ("input channel", "i")
+    np.testing.assert_array_equal(each["blocks"]["origins"], layout.origins)
+    np.testing.assert_array_equal(labels["extent"], layout.extent)
+    assert labels_of((3, 3, 4, 8), "folded")["each"][0]["blocks"] is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "ticks"),
+    [
+        ((4, 4, 4, 6), [6, 4, 0]),  # H·W has no one index
+        ((4, 8, 1, 6), [6, 4, 8]),
+        ((8, 1, 1, 12), [12, 8, 0]),
+        ((1, 1, 1, 1), [0, 0, 0]),
+        ((1, 1, 1, 5_000), [0, 0, 0]),
+    ],
+)
+def test_numbers_stand_along_a_dimension_of_one_axis(shape, ticks):
+    assert labels_of(shape, "folded")["each"][0]["ticks"] == ticks
 
 
 @pytest.mark.parametrize("roles", [PLAIN, WEIGHTS])
@@ -264,8 +274,7 @@ def test_the_hover_data_decode_back(view, roles):
     first, second = data["copies"]
     for sent, values in ((data["x"], x), (first["xhat"], result.xhat), (second["xhat"], x)):
         np.testing.assert_array_equal(sent, values.ravel().astype(np.float32))
-    assert (first["along"], second["bounds"]) == (0, None)
-    assert second["along"] > layout.extent[0]
+    assert second["bounds"] is None
     for sent, offset in zip(data["offsets"], layout.offsets, strict=True):
         np.testing.assert_array_equal(sent, offset)
     for axis, (sent, rule) in enumerate(zip(first["bounds"], scheme.field.rules, strict=True)):
@@ -294,15 +303,15 @@ def test_only_a_summation_field_that_differs_is_dashed():
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_copies_stand_in_a_row_and_each_has_its_levels_and_its_name(view):
+def test_copies_have_levels_titles_and_headings_of_their_own(view):
     shape, names = (2, 3, 2, 4), ("Batch", "Layer", "None")
     levels = np.stack([np.full(shape, k + 1, np.uint8) for k in range(3)])
-    row = checked(cube.cube_figure(shape, view, levels, {"kind": "plain"}, ("x", "y", "z"), copies=names))
+    row = checked(cube.cube_figure(shape, view, levels, {"kind": "plain"}))
     np.testing.assert_array_equal(row.data[0].intensity, levels.ravel())
-    assert set(names) <= set(row.data[-1].text)
-    one = layout_of(view, shape)
-    origins = [np.add(origin, [k * pitch(one), 0, 0]) for k in range(3) for origin in one.origins]
-    np.testing.assert_array_equal(repeated(one, 3).origins, origins)
+    titles = [[f"{d} of {name}" for d in "xyz"] for name in names]
+    each = cube.labels_data(view, shape, titles, names, brief=("C", "N", "H·W"))["each"]
+    assert [(one["heading"], one["titles"]) for one in each] == list(zip(names, titles, strict=True))
+    assert all(one["brief"] == ["C", "N", "H·W"] for one in each)
 
 
 @pytest.mark.parametrize("view", VIEWS)

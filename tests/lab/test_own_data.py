@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 import pytest
 from direct import general_form, over_members
-from lab_page import ACTIVATION, TABS, computed, latex, live, messages, open_lab, plots, sound, texts, view_of
+from lab_page import ACTIVATION, TABS, beside, computed, live, messages, open_lab, pick, plots, sound, texts, view_of
 from PIL import Image
 from strategies import uneven_array
 
@@ -52,7 +52,7 @@ def test_a_good_file_is_shown(name, content, shape):
     assert any(text.startswith(name) for text in texts(at.caption))
     assert all(at.number_input(key=size).disabled for size in tensor.SIZES)
     assert plots(at)["cube"]["hover"]["shape"] == list(shape)
-    assert latex(at) == live(at)
+    assert beside(at) == live(at)
 
 
 BAD = {
@@ -98,13 +98,13 @@ def spoilt():
     x = uneven_array((2, 3, 4, 6), 0)
     x[0, 0, 0, 0], x[1, 2, 1, 4], x[1, 0, 3, 4] = np.nan, np.inf, -np.inf
     at = upload(open_lab(data="own"), "spoilt.npy", npy(x))
-    at.number_input(key="focus 3").set_value(4)  # a channel with Inf and no NaN
+    at.session_state["focus"] = (0, 0, 0, 4)  # a channel with Inf and no NaN
     return sound(at.run())
 
 
 @pytest.mark.parametrize("key", ACTIVATION)
 def test_the_warning_counts_what_nan_and_inf_spoil(spoilt, key):
-    sound(spoilt.pills(key="scheme").set_value(key).run())
+    pick(spoilt, key)
     scheme, x, (eps, _, _), _ = computed(spoilt)
     (warning,) = (text for text in texts(spoilt.warning) if "infinite" in text)
     assert warning.startswith("3 elements of your data are NaN or infinite.")
@@ -128,3 +128,66 @@ def test_numbers_at_the_edge_of_their_format_raise_nothing(value):
     for tab in TABS:
         at.session_state["tab"] = tab
         sound(at.run())
+
+
+# --- how a file is read, and what is shown -----------------------------------------------------------------------
+
+
+def test_channels_first_is_guessed_said_and_changed():
+    x = uneven_array((5, 3, 8, 8), 0)
+    at = upload(open_lab(data="own"), "torch.npy", npy(x))
+    np.testing.assert_array_equal(at.session_state["own"], np.moveaxis(x, 1, -1))
+    assert at.toggle(key="own first").value
+    assert (
+        texts(at.caption)[-1]
+        == f"torch.npy: {wording.shape_words(x.shape)}, read as (N, C, H, W), guessed from its shape."
+    )
+    sound(at.toggle(key="own first").set_value(False).run())
+    np.testing.assert_array_equal(at.session_state["own"], x)
+    assert tensor.shape_of(view_of(at)) == plots_shape(at) == (5, 3, 8, 8)
+    assert texts(at.caption)[-1] == f"torch.npy: {wording.shape_words(x.shape)}, read as (N, H, W, C)."
+    upload(at, "keras.npy", npy(np.moveaxis(x, 1, -1)))
+    assert (at.toggle(key="own first").value, tensor.shape_of(view_of(at))) == (False, (5, 8, 8, 3))
+
+
+def plots_shape(at):
+    return tuple(plots(at)["cube"]["hover"]["shape"])
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.csv", b"1,2\n3,4\n"), ("b.png", png(6, 5))])
+def test_what_has_no_order_of_channels_offers_none(name, content):
+    at = upload(open_lab(data="own"), name, content)
+    assert "own first" not in [toggle.key for toggle in at.toggle]
+
+
+def test_what_was_done_to_read_a_table_is_said():
+    at = upload(open_lab(data="own"), "made.csv", "Höhe;Breite\n1,5;2\n".encode())
+    assert texts(at.caption)[-1] == "made.csv: its first row holds names; its commas are decimal points"
+    np.testing.assert_array_equal(at.session_state["own"].ravel(), [1.5, 2])
+
+
+def test_a_failed_upload_says_what_is_shown():
+    at = upload(open_lab(data="own"), "text.npy", BAD["text.npy"])
+    assert at.error[0].value.endswith(" Uneven noise is shown.")
+    upload(at, "good.csv", b"1,2,3,4\n5,6,7,9\n")
+    upload(at, "text.npy", BAD["text.npy"])
+    assert at.error[0].value.endswith(" good.csv is still shown.")
+    assert texts(at.caption)[-1] == "good.csv"
+
+
+@pytest.mark.parametrize("page", ["tensor_lab", "compare", "identities"])
+def test_a_link_to_data_that_are_not_here_says_so_until_it_is_read(page):
+    def notes(at):
+        return [
+            text for text in texts(at.markdown) if text.startswith("Data: this link is to a file of somebody's own")
+        ]
+
+    at = open_lab(f"pages/{page}.py", data="own")
+    assert "Uneven noise is shown until it is loaded" in notes(at)[0]
+    sound(at.button(key="replaced read").click().run())
+    assert notes(at) == []
+    at = upload(open_lab(f"pages/{page}.py", data="own"), "good.csv", b"1,2,3,4\n5,6,7,9\n")
+    assert notes(at) == []
+    at = open_lab(f"pages/{page}.py")
+    sound(at.selectbox(key="data").set_value("own").run())  # chosen here: the control says what is to be done
+    assert notes(at) == []

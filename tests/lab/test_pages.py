@@ -7,11 +7,29 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from lab_page import ACTIVATION, ROOT, TABS, computed, latex, live, open_lab, plots, sound, texts, view_of
+from lab_page import (
+    ACTIVATION,
+    ROOT,
+    TABS,
+    beside,
+    computed,
+    live,
+    open_lab,
+    pick,
+    plots,
+    replaced,
+    said,
+    sound,
+    texts,
+    traces,
+    view_of,
+)
 
 from normviz.core.fields import MAX_ELEMENTS, divisors
-from normviz.core.schemes import SCHEMES
+from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.statistics import statistics_table
+from normviz.core.theory import degenerate
+from normviz.cube.figure import value_levels
 from normviz.cube.layout import VIEWS
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation, wording
@@ -48,7 +66,9 @@ OFFERED = {
 def offered(at):
     """The values of the link that have a widget on the page."""
     widgets = [*at.button_group, *at.number_input, *at.selectbox, *at.slider, *at.select_slider, *at.toggle]
-    return {widget.key for widget in widgets} & {param.key for param in lab.PARAMS}
+    return {str(widget.key).removesuffix(" shown").partition(" of ")[0] for widget in widgets} & {
+        param.key for param in lab.PARAMS
+    }
 
 
 # --- it opens -----------------------------------------------------------------------------------------------------
@@ -57,7 +77,7 @@ def offered(at):
 @pytest.mark.parametrize("script", ["app.py", "pages/tensor_lab.py"])
 def test_the_page_opens(script):
     at = open_lab(script)
-    assert texts(at.markdown)[0].startswith("# Batch normalization")
+    assert any(text.startswith("## Batch normalization") for text in texts(at.markdown))
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.query_params == {}
 
@@ -66,13 +86,25 @@ def test_the_page_opens(script):
 def test_every_scheme_in_every_view_and_colour(key):
     at = open_lab(scheme=key)
     name, first = SCHEMES[key].name, list(SCHEMES).index(key) % 2
-    for number, colour in enumerate(tensor.COLOURS):
+    colours = tensor.colours(lab.learns(SCHEMES[key]))
+    assert at.segmented_control(key="colour").options == [tensor.COLOURS[colour] for colour in colours]
+    for number, colour in enumerate(colours):
         view = list(VIEWS)[(number + first) % 2]
-        at.segmented_control(key="view").set_value(view)
+        at.segmented_control(key="view shown").set_value(view)
         sound(at.segmented_control(key="colour").set_value(colour).run())
-        assert texts(at.markdown)[0].startswith(f"# {name[0].upper()}{name[1:]}\n")
+        assert texts(at.markdown)[0].startswith(f"## {name[0].upper()}{name[1:]}\n")
         alt = plots(at)["cube"]["alt"]
         assert f"drawn as cells in 3-D, {view}, coloured by {tensor.COLOURS[colour].lower()}." in alt
+
+
+def test_cells_show_y_and_where_nothing_is_learned_the_same_of_the_result():
+    at = open_lab(colour="output", gain="2", bias="1")
+    x, result = computed(at)[1], computed(at)[3]
+    levels, _ = value_levels(result.y)
+    cells = next(trace for trace in traces(at, "cube") if trace["name"] == "cells")
+    np.testing.assert_array_equal(np.reshape(cells["intensity"], x.shape), levels)
+    pick(at, "spectral")
+    assert (at.session_state["colour"], len(at.error)) == ("normalized", 0)
 
 
 @EVERY_SCHEME
@@ -102,25 +134,115 @@ def test_every_tab(key):
 def test_every_preset(preset, scheme):
     at = open_lab(scheme=scheme, n="9")
     sound(at.selectbox(key="preset").select(preset).run())
-    assert tensor.PRESETS[preset].items() <= view_of(at).items()
+    view = {key.rpartition(" ")[2]: value for key, value in view_of(at).items()}
+    assert tensor.PRESETS[preset].items() <= view.items()
     assert (SCHEMES[at.session_state["scheme"]].acts_on == "weight") == (preset == "Conv weights")
     assert at.selectbox(key="preset").value == preset
     sound(at.number_input(key="h").set_value(7).run())
     assert at.selectbox(key="preset").value is None
 
 
+@pytest.mark.parametrize("preset", tensor.PRESETS)
+@pytest.mark.parametrize("before", tensor.PRESETS)
+def test_a_preset_leaves_nothing_of_another_one_behind(before, preset):
+    if before == preset:
+        return
+    at = open_lab(n="9", gain="3", eps="0.5", seed="7", focus="1,0,0,1")
+    for name in (before, preset):
+        sound(at.selectbox(key="preset").select(name).run())
+    alone = open_lab(n="9")
+    sound(alone.selectbox(key="preset").select(preset).run())
+    assert view_of(at) == view_of(alone)
+    assert at.query_params == alone.query_params
+
+
+def test_presets_bring_a_scheme_that_fits():
+    schemes = {name: preset["scheme"] for name, preset in tensor.PRESETS.items()}
+    assert schemes["Transformer tokens (B, T, C)"] == "layer-channels"
+    for name, preset in tensor.PRESETS.items():
+        shape = tensor.shape_of(preset)
+        assert not degenerate(get_scheme(schemes[name], radius=4), shape, 1e-5), name
+
+
+def test_divisive_opens_unfolded_until_a_view_is_chosen():
+    at = open_lab()
+    assert at.segmented_control(key="view shown").value == "folded"
+    at.session_state["scheme"] = "divisive"
+    assert sound(at.run()).segmented_control(key="view shown").value == "unfolded"
+    assert "view" not in at.query_params
+    sound(at.segmented_control(key="view shown").set_value("folded").run())
+    assert "drawn as cells in 3-D, folded" in plots(at)["cube"]["alt"]
+    assert at.query_params["view"] == "folded"
+    for scheme in ("layer", "divisive"):
+        at.session_state["scheme"] = scheme
+        sound(at.run())
+    assert at.segmented_control(key="view shown").value == "folded"
+
+
+@pytest.mark.parametrize(
+    ("link", "view"),
+    [
+        ({"scheme": "divisive"}, "unfolded"),
+        ({"scheme": "divisive", "view": "folded"}, "folded"),
+        ({"scheme": "batch"}, "folded"),
+        ({"scheme": "batch", "view": "unfolded"}, "unfolded"),
+        ({"scheme": "batch", "view": "unfoled"}, "unfolded"),
+    ],
+)
+def test_the_view_of_a_link(link, view):
+    assert open_lab(**link).segmented_control(key="view shown").value == view
+
+
+def cells_of(at):
+    return next(trace for trace in traces(at, "cube") if trace["name"] == "cells")
+
+
+def test_the_photograph_opens_as_a_picture():
+    at = open_lab()
+    sound(at.selectbox(key="preset").select("Photograph").run())
+    assert at.session_state["colour"] == "value"
+    assert [hue for _, hue in cells_of(at)["colorscale"]] == ["#000000", "#ffffff"]
+    coloured = open_lab(n="1", h="4", w="5", c="3", data="photo", colour="value")
+    pixels = SAMPLES["photo"].make((1, 4, 5, 3), 0).reshape(-1, 3)
+    np.testing.assert_array_equal(np.array(cells_of(coloured)["meta"])[::3], np.rint(255 * pixels))
+
+
+@pytest.mark.parametrize(
+    "link", [{"data": "uneven", "c": "1"}, {"data": "photo", "c": "6"}, {"data": "photo", "w": "1"}]
+)
+def test_what_is_no_picture_keeps_the_scale_of_values(link):
+    at = open_lab(**{"colour": "value"} | link)
+    assert len(cells_of(at)["colorscale"]) == 3
+
+
+def test_before_and_after_share_a_scale_or_say_that_they_do_not():
+    at = open_lab(n="2", h="6", w="6", c="1", data="digits", tab="picture")
+    _, x, _, result = computed(at)
+    both = np.concatenate([x[0].ravel(), result.xhat[0].ravel()])
+    drawn = traces(at, "picture")
+    assert [(trace["zmin"], trace["zmax"]) for trace in drawn] == [(both.min(), both.max())] * 2
+    sound(at.segmented_control(key="brightness").set_value("own").run())
+    drawn = traces(at, "picture")
+    assert [trace["zmin"] for trace in drawn] == [x[0].min(), result.xhat[0].min()]
+    assert any("Scales of their own" in caption for caption in texts(at.caption))
+    coloured = open_lab(n="1", h="6", w="5", c="3", data="photo", tab="picture")
+    assert [trace["type"] for trace in traces(coloured, "picture")] == ["image", "image"]
+    assert "in colour" in plots(coloured)["picture"]["alt"]
+
+
 @pytest.mark.parametrize("data", SAMPLES)
 @pytest.mark.parametrize("shape", [(4, 4, 4, 6), (1, 1, 1, 1)])
 def test_every_kind_of_data(data, shape):
     at = open_lab(data=data, seed="3", **dict(zip(tensor.SIZES, map(str, shape), strict=True)))
-    assert latex(at) == live(at)
+    assert beside(at) == live(at)
     assert plots(at)["cube"]["hover"]["shape"] == list(shape)
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_figures_follow_the_theme(theme):
     figure = plots(open_lab(theme=theme))["cube"]["figure"]
-    assert figure["layout"]["scene"]["xaxis"]["title"]["font"]["color"] == THEMES[theme].ink
+    (edges,) = (trace for trace in figure["data"] if trace["name"] == "edges")
+    assert edges["line"]["color"] == THEMES[theme].ink
 
 
 # --- parameters and words -----------------------------------------------------------------------------------------
@@ -128,7 +250,8 @@ def test_figures_follow_the_theme(theme):
 
 @pytest.mark.parametrize("key", OFFERED)
 def test_only_the_parameters_that_a_scheme_has_are_offered(key):
-    assert offered(open_lab(scheme=key)) == COMMON | OFFERED[key]
+    both = {"statistic"} if len(SCHEMES[key].fields) == 2 else set()
+    assert offered(open_lab(scheme=key)) == COMMON | OFFERED[key] | both
 
 
 def test_the_custom_scheme_offers_what_is_switched_on():
@@ -138,7 +261,7 @@ def test_the_custom_scheme_offers_what_is_switched_on():
     assert not {"apart", "b_n", "eps"} & offered(at)
     sound(at.toggle(key="centre").set_value(False).run())
     assert not {"a_n", "b_n", "eps"} & offered(at)
-    assert texts(at.markdown)[1].startswith("**Nothing is shared:**")
+    assert plots(at)["element shown"]["says"].startswith("<b>Nothing is shared:</b>")
 
 
 @pytest.mark.parametrize("channels", [1, 5, 12])
@@ -169,11 +292,10 @@ def test_weights_have_axes_of_their_own(key):
     at = open_lab(scheme=key, n="3", h="2", w="4", c="5")
     labels = [at.number_input(key=size).label for size in tensor.SIZES]
     assert labels == ["kh (kernel rows)", "kw (kernel columns)", "Cin (input channels)", "Cout (units)"]
-    assert [at.number_input(key=f"focus {axis}").label for axis in range(4)] == ["r", "s", "i", "o"]
+    assert plots(at)["element shown"]["axes"] == [["r", 2], ["s", 1], ["i", 3], ["o", 4]]
     cube = plots(at)["cube"]
     assert (cube["names"], cube["symbol"]) == (["r", "s", "i", "o"], "w")
-    scene = cube["figure"]["layout"]["scene"]
-    titles = " ".join(scene[f"{d}axis"]["title"]["text"] for d in "xyz")
+    titles = " ".join(cube["hover"]["labels"]["each"][0]["titles"])
     assert all(name in titles for name in ("kh", "kw", "Cin", "Cout"))
 
 
@@ -185,12 +307,26 @@ def test_weights_have_axes_of_their_own(key):
 )
 def test_groups_that_no_longer_divide_become_the_nearest_divisor(before, groups, after, became):
     at = open_lab(scheme="group", c=before, groups=groups)
-    assert texts(at.info) == [] or "Replaced" not in at.info[0].value
+    assert replaced(at) == []
     sound(at.number_input(key="c").set_value(after).run())
     assert at.session_state["groups"] == became
-    assert f"Replaced by the nearest valid value: groups = {groups} became {became}." in texts(at.info)
+    note = f"Groups G: {groups} does not divide C = {after}; {became} is used."
+    assert replaced(at) == [note]
     sound(at.run())
-    assert not any("Replaced" in text for text in texts(at.info))  # told once
+    assert replaced(at) == [note]  # until it is read
+    sound(at.button(key="replaced read").click().run())
+    assert replaced(at) == []
+
+
+def test_a_note_goes_once_its_value_is_another_or_what_was_asked_for_would_do():
+    at = open_lab(scheme="group", groups="4")
+    sound(at.selectbox(key="groups").set_value(6).run())
+    assert replaced(at) == []
+    at = open_lab(scheme="group", groups="4")
+    sound(at.number_input(key="c").set_value(9).run())
+    assert replaced(at) == ["Groups G: 4 does not divide C = 9; 3 is used."]
+    sound(at.number_input(key="c").set_value(12).run())
+    assert (replaced(at), at.session_state["groups"]) == ([], 3)
 
 
 def test_there_is_no_note_on_what_the_scheme_does_not_have():
@@ -216,7 +352,7 @@ def test_a_shape_over_the_limit_is_refused_and_a_button_makes_it_fit():
     )
     assert plots(at) == {}
     (button,) = at.button
-    assert button.label == "Use 682 × 4 × 4 × 6"
+    assert button.label == f"Use {wording.shape_words((682, 4, 4, 6))}"
     sound(button.click().run())
     assert (texts(at.error), len(at.button)) == ([], 0)
     assert view_of(at) == before | {"n": 682}
@@ -227,22 +363,21 @@ def test_a_shape_over_the_limit_is_refused_and_a_button_makes_it_fit():
 def test_the_words_and_the_formula_follow_the_focus(key):
     at = open_lab(scheme=key, eps="0.01", gain="1.5", bias="0.25", h="3", w="2")
     for focus in [(1, 0, 0, 0), (1, 2, 1, 5), (3, 1, 0, 2)]:
-        for axis, index in enumerate(focus):
-            at.number_input(key=f"focus {axis}").set_value(index)
+        at.session_state["focus"] = focus
         sound(at.run())
         scheme, x, _, _ = computed(at)
         assert at.session_state["focus"] == focus
         assert at.query_params["focus"] == ",".join(map(str, focus))
         assert plots(at)["cube"]["focus"] == list(focus)
-        assert texts(at.markdown)[1].startswith(f"**{wording.field_words(scheme.field, focus, x.shape, scheme.axes)}**")
-        assert latex(at) == live(at)
+        assert beside(at)[0] == wording.field_words(scheme.field, focus, x.shape, scheme.axes)
+        assert beside(at) == live(at)
 
 
 @pytest.mark.parametrize("key", ["none", "rms", "weight", "weight-standardization", "spectral"])
 def test_gain_and_bias_of_another_scheme_do_not_count(key):
     at = open_lab(gain="3", bias="0.5")
-    sound(at.pills(key="scheme").set_value(key).run())
-    assert latex(at) == live(at)
+    pick(at, key)
+    assert beside(at) == live(at)
 
 
 # --- links --------------------------------------------------------------------------------------------------------
@@ -257,7 +392,7 @@ def test_a_link_restores_the_view_and_stays_what_it_is():
     assert (at.query_params, texts(at.info)) == (LINK | {"other": "kept"}, [])
     view, _ = clean(lab.PARAMS, LINK)
     assert view_of(at) == view
-    assert latex(at) == live(at)
+    assert beside(at) == live(at)
     shown = [at.number_input(key=key).value for key in ("n", "h", "w", "c", "gain", "bias", "seed")]
     assert shown == [2, 3, 4, 12, -1.5, 0.5, 7]
     assert (at.pills(key="over").value, at.select_slider(key="eps").value) == (["H", "C"], 0.1)
@@ -265,10 +400,16 @@ def test_a_link_restores_the_view_and_stays_what_it_is():
 
 def test_a_bad_link_is_mended_with_a_note():
     at = open_lab(n="0", scheme="grop", groups="4", eps="-1", view="sideways", focus="9,9,9,9", colour="value")
-    (note,) = (text for text in texts(at.info) if text.startswith("Replaced by the nearest valid value: "))
-    for part in ("n = 0 became 1", "scheme = grop became group", "groups = 4 became 3", "eps = -1 became 0"):
-        assert part in note
+    assert replaced(at) == [
+        "N (examples): 0 is too small; 1 is used.",
+        "View: sideways is not one of the choices; Folded is used.",
+        "Locked element: 9,9,9,9 is not within 1 × 4 × 4 × 6; 0,3,3,5 is used.",
+        "Scheme: grop is not one of the choices; Group is used.",
+        "Groups G: 4 does not divide C = 6; 3 is used.",
+        "ε (smoothing term): −1 is too small; 0 is used.",
+    ]
     mended = {"n": "1", "scheme": "group", "groups": "3", "eps": "0", "focus": "0,3,3,5", "colour": "value"}
+    mended["view"] = "folded"  # one was asked for, so the scheme does not say it
     assert at.query_params == mended
 
 
@@ -276,8 +417,11 @@ def test_a_link_over_the_limit_opens_with_a_shape_that_fits():
     at = open_lab(n="60000", c="600000", scheme="group", groups="600000")
     n, c = at.session_state["n"], at.session_state["c"]
     assert n * 16 * c <= MAX_ELEMENTS
-    note = f"n = 60000 became {n}; c = 600000 became {c}; groups = 600000 became {c}."
-    assert texts(at.info)[0] == f"Replaced by the nearest valid value: {note}"
+    assert replaced(at) == [
+        f"N (examples): 60000 is too large; {n} is used.",
+        f"C (channels): 600000 is too large; {c} is used.",
+        f"Groups G: 600000 does not divide C = {c}; {c} is used.",
+    ]
 
 
 @settings(max_examples=15)
@@ -288,7 +432,7 @@ def test_no_link_raises(link):
     at = open_lab(**link)
     assert len(at.error) == 0
     again = open_lab(**at.query_params)
-    assert not any("Replaced" in text for text in texts(again.info))
+    assert replaced(again) == []
     assert again.query_params == at.query_params
 
 
@@ -321,3 +465,50 @@ def test_a_page_that_imports_torch_is_caught(tmp_path):
         (tmp_path / f"{name}.py").touch()
     (tmp_path / "page.py").write_text("import streamlit as st, torch, keras, sklearn\nst.title('heavy')\n")
     assert imported(tmp_path / "page.py", tmp_path) == {"torch", "keras", "sklearn"}
+
+
+# --- what is open below the cube ------------------------------------------------------------------------------------
+
+
+def open_tabs(at):
+    return [tab.label for tab in at.tabs if tab.children]
+
+
+@pytest.mark.parametrize(("name", "label"), lab.TABS.items())
+def test_a_link_opens_a_tab(name, label):
+    at = open_lab(tab=name)
+    assert open_tabs(at) == [label]
+    assert at.query_params.get("tab", "statistics") == name
+
+
+def test_a_link_holds_the_statistic_and_the_framework_where_they_are_seen():
+    at = open_lab(statistic="mean", framework="keras")
+    assert plots(at)["map"]["alt"].startswith("Heat map of the means")
+    assert (at.query_params["statistic"], "framework" in at.query_params) == ("mean", False)
+    at.session_state["tab"] = "Code"
+    sound(at.run())
+    assert "keras.layers.BatchNormalization" in at.code[0].value
+    assert ("statistic" in at.query_params, at.query_params["framework"]) == (False, "keras")
+    sound(at.button_group(key="framework").set_value("numpy").run())
+    assert "import torch" not in at.code[0].value
+    assert at.query_params["framework"] == "numpy"
+
+
+def test_a_tab_that_is_not_there_becomes_the_nearest():
+    assert open_tabs(open_lab(tab="statistic")) == ["Statistics"]
+    assert open_tabs(open_lab(tab="kode")) == ["Code"]
+    assert open_tabs(open_lab(tab="zzz", statistic="median", framework="jax")) == ["Statistics"]
+
+
+def test_one_statistic_is_not_offered_as_a_choice():
+    at = open_lab(scheme="rms", statistic="mean")
+    assert plots(at)["map"]["alt"].startswith("Heat map of the divisors")
+    assert "statistic" not in offered(at)
+
+
+def test_the_gain_of_weight_norm_is_g_as_in_its_paper():
+    for key, symbol in (("weight", "g"), ("batch", "γ")):
+        at = open_lab(scheme=key, gain="99", tab="parameters")
+        assert at.number_input(key="gain").label == f"{symbol} (gain)"
+        assert replaced(at) == [f"{symbol} (gain): 99 is too large; 10 is used."]
+        assert ("γ" in said(at)) == (symbol == "γ")

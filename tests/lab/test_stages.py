@@ -4,16 +4,12 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from standing import positions
-from strategies import shapes_with_fields, uneven_array
+from strategies import uneven_array
 
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize, spread
 from normviz.core.schemes import SCHEMES
 from normviz.cube.figure import BAND, stages_data
-from normviz.cube.layout import VIEWS, gathered, layout_of
 from normviz.lab.stages import stages
 
 SHAPE = (4, 3, 4, 6)
@@ -86,33 +82,9 @@ def test_windows_collapse_along_the_other_axes_and_where_they_hold_all():
     assert whole.says.endswith("288 numbers become 48.")
 
 
-@given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)))
-def test_a_field_that_has_collapsed_fills_one_cell_in_its_middle(shape_fields, view):
-    shape, field = shape_fields
-    field, layout = field.blocks, layout_of(view, shape)
-    offsets, size = gathered(layout, field, shape)
-    sizes = field.sizes(shape)
-    assert prod(size) * sizes.flat[0] == pytest.approx(1)
-    stands = {index: sum(offsets[axis][i] for axis, i in enumerate(index)) for index in np.ndindex(shape)}
-    before, fields = positions(layout, shape), {}
-    for index in stands:
-        fields.setdefault(field.statistic(index, shape), []).append(index)
-    corners = []
-    for members in fields.values():
-        there = np.array([stands[index] for index in members])
-        corner = there.min(axis=0)
-        assert len({tuple(place) for place in there.round(6).tolist()}) == len(members)  # slices, none on another
-        assert (there + size - corner <= 1 + 1e-9).all()
-        np.testing.assert_allclose(corner, np.mean([before[index] for index in members], axis=0), atol=1e-9)
-        corners.append(corner)
-    apart = np.abs(np.array(corners)[:, None] - np.array(corners)).max(axis=2) + 2 * np.eye(len(corners))
-    assert (apart >= 1 - 1e-9).all()  # no cell is in another
-
-
 def test_what_is_sent_of_the_stages():
     scheme, x, _, found = played("batch")
-    layout = layout_of("folded", SHAPE)
-    data = stages_data(found, layout, SHAPE)
+    data = stages_data(found, SHAPE)
     assert [stage["place"] for stage in data["list"]] == [0, 1, 0, 0, 2, 0, 0, 0]
     assert [stage["look"] for stage in data["list"]] == [0] * 6 + [1] * 2
     assert data["band"] == BAND
@@ -120,4 +92,5 @@ def test_what_is_sent_of_the_stages():
     assert data["looks"][1]["trace"]["colorbar"]["ticktext"][-1] == f"{np.abs(found[-1].values).max():.3g}"
     np.testing.assert_array_equal(data["list"][0]["values"], x.ravel().astype(np.float32))
     for place, field in ((1, scheme.summation), (2, scheme.suppression)):
-        np.testing.assert_allclose(data["places"][place]["size"], gathered(layout, field, SHAPE)[1])
+        np.testing.assert_array_equal(np.concatenate(data["places"][place]), np.concatenate(field.bounds(SHAPE)))
+    assert data["places"][0] is None

@@ -16,7 +16,7 @@ from normviz.data.samples import SAMPLES
 from normviz.lab import state as lab
 from normviz.ui import custom, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui.link import choice, clean, real, switch, whole
+from normviz.ui.link import choice, clean, real, said, switch, whole
 
 KEYS = [param.key for param in lab.PARAMS]
 RULES = st.builds("{}({})".format, st.sampled_from(["groups", "window"]), st.integers(0, 70_000))
@@ -169,8 +169,7 @@ def test_there_is_a_note_for_each_value_that_was_replaced_and_for_no_other(raw):
     for param in lab.PARAMS:
         if param.key in notes:
             assert param.key in raw
-            assert notes[param.key].startswith(f"{param.key} = {raw[param.key][:40]} became ")
-            assert notes[param.key].endswith(f" became {param.text(view[param.key])}")
+            assert notes[param.key] == (raw[param.key], view[param.key])
         elif raw.get(param.key, "") != "" and param.key not in ("over", "focus"):
             given = raw[param.key]
             assert param.text(view[param.key]) == given or float(given) == float(param.text(view[param.key]))
@@ -186,23 +185,34 @@ def test_what_is_not_in_the_link_has_its_default_and_no_note():
 @pytest.mark.parametrize(
     ("raw", "note"),
     [
-        ({"n": "0"}, "n = 0 became 1"),
-        ({"n": "7.6"}, "n = 7.6 became 8"),
-        ({"n": "many"}, "n = many became 4"),
-        ({"n": "inf"}, "n = inf became 4"),
-        ({"groups": 2, "c": 5}, "groups = 2 became 1"),  # of the session, and the default
-        ({"groups": "5"}, "groups = 5 became 6"),
-        ({"eps": "-1"}, "eps = -1 became 0"),
-        ({"eps": "nan"}, "eps = nan became 1e-05"),
-        ({"gain": "11"}, "gain = 11 became 10"),
-        ({"over": "xH"}, "over = xH became H"),
-        ({"over": []}, "over = [] became C"),
-        ({"focus": "9,1,-1,2"}, "focus = 9,1,-1,2 became 3,1,0,2"),
-        ({"view": "x" * 100}, f"view = {'x' * 40} became folded"),
+        ({"n": "0"}, "N (examples): 0 is too small; 1 is used."),
+        ({"n": "7.6"}, "N (examples): 7.6 is not a whole number; 8 is used."),
+        ({"n": "many"}, "N (examples): many is not a number; 4 is used."),
+        ({"n": "inf"}, "N (examples): inf is not a number; 4 is used."),
+        ({"groups": 2, "c": 5}, "Groups G: 2 does not divide C = 5; 1 is used."),  # of the session, and the default
+        ({"groups": "4"}, "Groups G: 4 does not divide C = 6; 3 is used."),
+        ({"groups": "0"}, "Groups G: 0 does not divide C = 6; 1 is used."),
+        ({"groups": "few"}, "Groups G: few is not a number; 2 is used."),
+        ({"eps": "-1"}, "ε (smoothing term): −1 is too small; 0 is used."),
+        ({"eps": "nan"}, "ε (smoothing term): nan is not a number; 10⁻⁵ is used."),
+        ({"gain": "11"}, "γ (gain): 11 is too large; 10 is used."),
+        ({"over": "xH"}, "Windows along: xH is not one of the choices; H is used."),
+        ({"over": []}, "Windows along: nothing was chosen; C is used."),
+        ({"scheme": "grop"}, "Scheme: grop is not one of the choices; Group is used."),
+        ({"data": "digit"}, "Data: digit is not one of the choices; Handwritten digits is used."),
+        ({"focus": "9,1,-1,2"}, "Locked element: 9,1,-1,2 is not within 4 × 4 × 4 × 6; 3,1,0,2 is used."),
+        ({"view": "x" * 100}, f"View: {'x' * 39}… is not one of the choices; Folded is used."),
+        ({"scheme": "weight", "n": "0"}, "kh (kernel rows): 0 is too small; 1 is used."),
+        (
+            {"scheme": "custom", "a_c": "groups(4)"},
+            "C: averaged over: groups(4) is not one of the choices; 3 groups is used.",
+        ),
     ],
 )
 def test_notes_say_what_became_what(raw, note):
-    assert list(clean(lab.PARAMS, raw)[1].values()) == [note]
+    view, notes = clean(lab.PARAMS, raw)
+    params = {param.name: param for param in lab.PARAMS}
+    assert [said(params[name], given, view) for name, (given, _) in notes.items()] == [note]
 
 
 @pytest.mark.parametrize(
@@ -334,7 +344,11 @@ def test_an_odd_text_becomes_a_valid_value_with_a_note(page, declared, text):
     assert clean(page.PARAMS, {param.name: param.text(view[param.name]) for param in page.PARAMS}) == (view, {})
     written = declared.text(value)
     if declared.name in notes:
-        assert notes == {declared.name: f"{declared.name} = {text[:40]} became {written}"}
+        assert notes == {declared.name: (text, value)}
+        (param,) = (param for param in page.PARAMS if param.name == declared.name)
+        told = said(param, text, view)
+        assert told.endswith(f"; {declared.words(value)} is used.")
+        assert not declared.label or told.startswith(f"{declared.title(view)}: ")
     else:
         assert notes == {}
         assert text == written or float(text) == float(written)

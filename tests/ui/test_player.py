@@ -56,13 +56,13 @@ def plays(at):
 
 def test_it_opens_where_the_session_says_and_stands_still(at):
     assert (shown(at), plays(at)) == (4, False)
-    assert [button.label for button in at.button] == ["Play", "Back", "Step", "Reset"]
+    assert [button.label for button in at.button] == ["Play", "Back", "Step", "Rewind"]
     assert at.segmented_control[0].options == [f"{each} ×" for each in SPEEDS]
 
 
 @pytest.mark.parametrize(
     ("start", "name", "end"),
-    [(4, "Step", 5), (4, "Back", 3), (4, "Reset", 0), (0, "Back", 0), (LAST, "Step", LAST), (LAST, "Back", LAST - 1)],
+    [(4, "Step", 5), (4, "Back", 3), (4, "Rewind", 0), (0, "Back", 0), (LAST, "Step", LAST), (LAST, "Back", LAST - 1)],
 )
 @pytest.mark.parametrize("playing", [False, True])
 def test_a_button_moves_within_the_ends_and_stops_what_plays(at, start, name, end, playing):
@@ -113,7 +113,7 @@ def test_what_has_played_is_dragged_from_where_it_stopped(at, place):
     at.session_state["demo at"] = 6  # after some ticks
     at = sound(at.run())
     assert (shown(at), plays(at)) == (6, True)
-    at = press(at, "Pause") if place else press(at, "Reset")
+    at = press(at, "Pause") if place else press(at, "Rewind")
     assert shown(at) == (6 if place else 0)
     assert shown(sound(at.slider[0].set_value(place).run())) == place
 

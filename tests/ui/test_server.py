@@ -1,11 +1,16 @@
 """What the server sends beside Streamlit's own pages."""
 
-import pytest
+import re
 
-from normviz.ui.server import SHIPPED, WithHistory
+import pytest
+from starlette.requests import Request
+
+from normviz.ui.components.scripts import script
+from normviz.ui.server import SHIPPED, WithOurs
+from normviz.ui.vendor import component_js, component_url
 
 PAGE = b"<html>a page</html>"
-SCRIPT = f"<script>{(SHIPPED / 'history.js').read_text()}</script>".encode()
+OURS = b"".join((SHIPPED / name).read_bytes() for name in ("style.css", "history.js", "opening.js"))
 
 
 def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str]]:
@@ -26,14 +31,15 @@ def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str
     asked = {"accept": accept, "accept-encoding": "gzip", "if-none-match": "1", "cookie": "a=1"}
     scope = {"type": "http", "method": "GET", "headers": [(k.encode(), v.encode()) for k, v in asked.items()]}
     with pytest.raises(StopIteration):  # a coroutine that waits for nothing, also where an event loop runs
-        WithHistory(app)(scope, None, send).send(None)
+        WithOurs(app)(scope, None, send).send(None)
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return headers, b"".join(message["body"] for message in sent[1:]), reached
 
 
-def test_a_page_comes_whole_and_with_the_script_at_its_end():
+def test_a_page_comes_whole_and_with_ours_at_its_end():
     headers, body, reached = answer("text/html,*/*;q=0.8", "text/html; charset=utf-8")
-    assert body == PAGE + SCRIPT
+    assert body.startswith(PAGE)
+    assert re.sub(rb"</?(style|script)>", b"", body.removeprefix(PAGE)) == OURS
     assert headers == {"content-type": "text/html; charset=utf-8", "content-length": str(len(body))}
     assert reached == {"accept": "text/html,*/*;q=0.8", "cookie": "a=1"}
 
@@ -43,3 +49,22 @@ def test_what_is_no_page_stays_as_it_is(accept, kind):
     headers, body, reached = answer(accept, kind)
     assert (headers["content-length"], headers["etag"], body) == (str(len(PAGE)), "1", PAGE)
     assert ("if-none-match" in reached) == (accept == "*/*")
+
+
+def fetched(address):
+    """What the server answers where a component's script is asked for."""
+    _, _, digest, file = address.split("/")
+    return component_js(Request({"type": "http", "path_params": {"digest": digest, "name": file.removesuffix(".js")}}))
+
+
+def test_a_components_script_is_kept_by_its_digest():
+    found = fetched(component_url("plot"))
+    assert (found.status_code, found.body.decode()) == (200, script("plot"))
+    assert "immutable" in found.headers["cache-control"]
+
+
+@pytest.mark.parametrize(
+    "address", ["/vendor/0/plot.js", "/vendor/0/no.js", component_url("plot").replace("plot", "..")]
+)
+def test_no_other_file_is_fetched_so(address):
+    assert fetched(address).status_code == 404

@@ -2,23 +2,23 @@
 
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from normviz.ui.components.scripts import style
 from normviz.ui.packed import packed
+from normviz.ui.vendor import component_url
 
 
-def component(name: str, html: str, isolate_styles: bool = True, parts: Sequence[str] = ()) -> Callable[..., Any]:
-    """What shows `html` with {name}.css and {name}.js, for a key, data and the callbacks of what it sends.
+def component(name: str, html: str, isolate_styles: bool = True) -> Callable[..., Any]:
+    """What shows `html` with its `style` and `script`, for a key, data and the callbacks of what it sends.
 
-    Before its script stand data.js and those of its `parts`.
     Its script reads the data with `latest` of data.js: behind the number of their turn, which rises with every change.
     """
-    mount = _registered(name, html, isolate_styles, tuple(parts))
+    mount = _registered(name, html, isolate_styles)
 
     def show(key: str, data: dict[str, Any], **callbacks: Callable[[], Any]) -> None:
         content = packed(data)
@@ -27,20 +27,16 @@ def component(name: str, html: str, isolate_styles: bool = True, parts: Sequence
     return show
 
 
-def script(name: str, parts: Sequence[str] = ()) -> str:
-    """The JavaScript of a component: that of its name, behind what all of them share and its parts."""
-    return "".join(_read(each, "js") for each in ("data", *parts, name))
-
-
 @cache
-def _registered(name: str, html: str, isolate_styles: bool, parts: Sequence[str]) -> Callable[..., Any]:
-    """Read and registered once, for all runs of all sessions."""
-    css, js = _read(name, "css"), script(name, parts)
+def _registered(name: str, html: str, isolate_styles: bool) -> Callable[..., Any]:
+    """Read and registered once, for all runs of all sessions.
+
+    Streamlit sends a component's script with every change of its data; this one only fetches the real one, once.
+    """
+    js = f'export const {{ default: run }} = await import(new URL("{component_url(name)}", location.origin).href);\n'
+    js += "export default run;\n"
+    css = style(name)
     return st.components.v2.component(f"normviz_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
-
-
-def _read(name: str, suffix: str) -> str:
-    return Path(__file__).with_name(f"{name}.{suffix}").read_text()
 
 
 def _turn(key: str, content: bytes) -> int:

@@ -24,3 +24,14 @@ function latest(root, bytes) {
   turns.set(root, turn);
   return unpacked(bytes.subarray(8));
 }
+
+// A number as a page writes it, to some digits: 3, −0.5, 1.5·10⁻⁷, NaN, −∞. normviz/core/text.py does the same.
+function typeset(number, digits) {
+  if (Number.isNaN(number)) return "NaN";
+  const sign = number < 0 ? "−" : "";
+  if (!Number.isFinite(number)) return `${sign}∞`;
+  const [mantissa, exponent] = Math.abs(number).toExponential(digits - 1).split("e").map(Number);
+  if (exponent >= -4 && exponent < digits) return sign + Number(Math.abs(number).toPrecision(digits));
+  const power = "10" + [...String(exponent)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
+  return sign + (mantissa === 1 ? power : `${mantissa}·${power}`);
+}

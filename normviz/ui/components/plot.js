@@ -22,6 +22,18 @@ const same = (a, b) => a && b && a.length === b.length && a.every((v, i) => v ==
 
 const axesOf = (layout) => Object.keys(layout ?? {}).filter((key) => /^[xy]axis/.test(key)).sort().join();
 
+// By how much all text is larger than in the figure, where a page is shown to a class.
+const enlarged = (root) => Number(getComputedStyle(root).getPropertyValue("--nv-enlarged")) || 1;
+
+function enlarge(part, by) {
+  if (by === 1 || !part || typeof part !== "object" || ArrayBuffer.isView(part)) return;
+  for (const [name, value] of Object.entries(part)) {
+    if (/font$/.test(name) && value?.size) value.size *= by;
+    else if (name === "margin") for (const side of ["l", "r", "t", "b"]) value[side] *= by;
+    else enlarge(value, by);
+  }
+}
+
 class Plot {
   constructor(root) {
     this.root = root;
@@ -29,20 +41,37 @@ class Plot {
     this.readout = root.querySelector(".nv-readout");
     this.live = root.querySelector(".nv-live");
     this.home = root.querySelector(".nv-home");
-    this.pending = [];                          // locks sent and not yet echoed by the server
-    this.stages = new Stages(root.querySelector(".nv-stages"), (position) => this.stage(position));
+    this.hidden = root.querySelector(".nv-hidden");
+    this.focus = new Shared();
+    this.view = { camera: new Shared(), gaps: new Shared(), cut: new Shared() };
+    this.inside = new Inside(root.querySelector(".nv-inside"), (name, value) => this.look(name, value));
+    this.labels = new Labels(root.querySelector(".nv-labels"));
+    const board = root.querySelector(".nv-board");
+    this.stages = new Stages(root.querySelector(".nv-stages"), board, (position) => this.stage(position));
     root.addEventListener("transitionend", (e) => {   // the theme changed: the server has the figure's colours
       if (e.target === root && this.hover) this.setStateValue("theme", getComputedStyle(root).color);
     });
+    hear(root, "nv-lock", ({ index }) => this.drawn && this.hover && this.fix(index, false));
+    hear(root, "nv-part", ({ part }) => this.drawn && this.hover && this.lightPart(part));
+    hear(root, "nv-element", ({ index }) => {
+      this.told = index;
+      if (this.drawn && this.graph.layout.meta?.frame) moveFrame(this.graph, index);
+    });
+    saver(this.graph, () => this.data, () => this.labels.texts);
     const shown = () => this.drawn && this.graph.isConnected && this.graph.clientWidth > 0;
-    new ResizeObserver(() => shown() && window.Plotly.Plots.resize(this.graph)).observe(this.graph);
+    new ResizeObserver(() => {
+      if (!shown()) return;
+      if (enlarged(root) === this.enlarged) this.resize(); else this.again();
+    }).observe(this.graph);
   }
 
   async update({ data, setStateValue }) {
     this.root.dataset.drawing = "";
     this.data = data;
     this.setStateValue = setStateValue;
-    this.graph.style.height = data.height ?? "";
+    this.graph.style.height = data.height ?? this.height(data.hover);
+    if (data.hover && !this.readout.textContent) this.readout.textContent = "\u00a0";   // as high as it will be
+    this.root.dataset.sized = "";
     this.graph.setAttribute("role", "img");
     this.graph.setAttribute("aria-label", data.alt);
     try { await loadPlotly(data.library); } catch (error) {
@@ -53,48 +82,126 @@ class Plot {
     if (this.data === data) await this.draw(data);  // else a newer one has come while the library loaded
   }
 
+  get lock() { return this.focus.value; }
+
+  // The same figure, drawn anew: a presentation has begun or ended.
+  async again() {
+    this.root.dataset.drawing = "";
+    this.figure = null;
+    await this.draw(this.data);
+  }
+
   async draw(data) {
-    const redraw = !same(data.figure, this.figure), { hover } = data;
+    const { hover } = data, words = JSON.stringify(hover?.labels);
+    const redraw = !same(data.figure, this.figure) || words !== this.words;
+    this.words = words;
+    if (!same(hover?.shape, this.hover?.shape)) this.preview = null;
+    const before = this.hover;
     this.hover = hover;
-    if (hover) this.adopt(data.focus);
-    this.stages.take(hover?.stages ?? null, data.still);
+    const away = hover && this.drawn && !redraw && this.stay(before);
+    const turned = hover && this.adopt(data), moved = hover && this.arrange();
+    this.stages.take(hover?.stages ?? null, data.still, { shape: hover?.shape, axes: data.axes, hues: () => this.hues });
     if (redraw || (this.staged && this.stages.position === null)) {
-      this.staged = null;
+      this.staged = this.lined = null;
+      this.shown = this.lock;
       this.figure = data.figure;
       const { data: traces, layout } = unpacked(data.figure);
-      if (hover) { this.keepView(layout.scene); this.fitText(traces, layout.scene); } else this.fitPanels(layout);
-      const lit = hover ? { ...this.highlight(this.lock), cells: this.cells(traces) } : {};
+      this.hues = traces.find(({ name }) => name === "field")?.meta;
+      this.enlarged = enlarged(this.root);
+      // Names around a cube may only grow as it does.
+      this.larger = hover ? Math.max(1, Math.min(this.enlarged, this.graph.clientHeight / 420)) : this.enlarged;
+      if (hover) this.fit(layout.scene, traces); else this.fitPanels(layout);
+      enlarge({ traces, layout }, this.larger);
+      const lit = hover ? { ...this.highlight(this.lock), ...this.body(traces) } : {};
       const config = { displayModeBar: false, scrollZoom: true, responsive: false,
         plotGlPixelRatio: window.devicePixelRatio };  // Plotly would draw twice as wide and high on any screen
       // An axis that is no longer there would leave its title behind.
       if (this.drawn && axesOf(this.graph.layout) !== axesOf(layout)) window.Plotly.purge(this.graph);
       await window.Plotly.react(this.graph, traces.map((t) => ({ ...t, ...lit[t.name] })), layout, config);
-      if (hover) this.pickCellsOnly();
+      if (hover) this.follow();
       if (hover && !this.drawn) this.listen();
       this.drawn = true;
+      if (layout.meta?.frame && this.told) moveFrame(this.graph, this.told);
     }
-    this.shown = redraw ? this.lock : null;
+    if (!redraw) {
+      if (turned) this.turnTo(this.view.camera.value);
+      if (moved || away) this.put(this.body());
+      this.shown = null;
+    }
     if (this.stages.position !== null) await this.stage(this.stages.position);
     else if (hover) this.light(this.preview ?? this.lock);
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
     delete this.root.dataset.drawing;
   }
 
-  // Camera and zoom as they are now. Plotly's uirevision would lose both when the proportions change.
-  keepView(scene) {
-    const asked = this.proportions, now = this.drawn && this.graph._fullLayout.scene;
-    this.proportions = { ...scene.aspectratio };
-    if (!now) return;
-    scene.camera = now._scene.getCamera();
-    const zoom = now.aspectratio.x / asked.x;      // scrolling an orthographic scene scales its sides
-    for (const d of ["x", "y", "z"]) scene.aspectratio[d] *= zoom;
+  // Several copies stand in rows; one has the height that the page gives it.
+  height(hover) {
+    return hover?.copies.length > 1 ? `${heightOf(hover.copies.length, this.graph.clientWidth)}px` : "";
   }
 
-  // On a narrow screen the names below a row of copies would run into each other.
-  fitText(traces, scene) {
-    const share = this.graph.clientWidth / (150 * this.hover.copies.length), scale = Math.max(0.6, Math.min(1, share));
-    const axes = ["xaxis", "yaxis", "zaxis"].flatMap((name) => [scene[name].title.font, scene[name].tickfont]);
-    for (const font of [...traces.map((t) => t.textfont), ...axes]) if (font) font.size *= scale;
+  async resize() {
+    await window.Plotly.Plots.resize(this.graph);
+    const { clientWidth: width, clientHeight: height } = this.graph;
+    if (!this.hover || same([width, height], this.size)) return;
+    this.graph.style.height = this.data.height ?? this.height(this.hover);
+    await this.again();
+  }
+
+  // The picture fills its frame, with what is written around it.
+  fit(scene, traces) {
+    const { clientWidth: width, clientHeight: height } = this.graph, { fontFamily: family } = getComputedStyle(this.graph);
+    const bar = this.hover.copies.length === 1 || traces.some(({ showscale }) => showscale) ? BAR : 0;
+    this.size = [width, height];
+    this.frame = framed(this.hover, scene, { width, height, family, bar, larger: this.larger });   // one cube stays where it is without a bar
+    this.keepView(scene);
+    this.place(scene.camera.eye);
+  }
+
+  // Where each copy stands, for an eye; whether that is elsewhere than before.
+  place(eye) {
+    const now = shifts(this.frame, eye), { copies } = this.hover;
+    if (copies.every(({ shift }, k) => shift && shift.every((v, d) => Math.abs(v - now[k][d]) < 1e-3))) return false;
+    copies.forEach((copy, k) => { copy.shift = now[k]; });
+    return true;
+  }
+
+  // Copies stand where those before them did; whether the camera has been turned away from there meanwhile.
+  stay({ copies }) {
+    this.hover.copies.forEach((copy, k) => { copy.shift = copies[k].shift; });
+    return this.place(this.graph._fullLayout.scene._scene.getCamera().eye);
+  }
+
+  // Titles and numbers around every copy, as it is seen now; copies stay beside each other however they are turned.
+  write(scene) {
+    const at = projection(scene), { width, height } = scene.container.getBoundingClientRect();
+    const { offsetLeft: left, offsetTop: top } = scene.container, { extent, each } = this.hover.labels;
+    const ticks = each[0].ticks.map((count, d) => (count ? along(this.hover, this.at, d).map((v) => v + this.at.size[d] / 2) : []));
+    this.labels.show(each.reduce((found, one, k) => {
+      const [dx, dy, dz] = this.hover.copies[k].shift;
+      const project = ([x, y, z]) => {
+        const [a, b] = at(x + dx, y + dy, z + dz);
+        return [left + (1 + a) / 2 * width, top + (1 - b) / 2 * height];
+      };
+      return [...found, ...written({ ...one, extent, ticks, swell: this.hover.swell }, project, this.frame.style, found)];
+    }, []));
+    if (this.hover.copies.length < 2 || !this.place(scene.getCamera().eye)) return;
+    requestAnimationFrame(() => this.put({ ...this.body(), ...this.highlight(this.shown ?? this.lock) }));
+  }
+
+  // Camera and zoom as they are now, or at first as the link has them. Plotly's uirevision would lose both when the
+  // proportions change.
+  keepView(scene) {
+    const now = this.drawn && this.graph._fullLayout.scene, zoom = this.zoom;
+    this.first = { camera: scene.camera, sides: { ...scene.aspectratio } };
+    this.begin = bearing(scene.camera.eye, 1);
+    const camera = this.view.camera.value ?? [];
+    scene.camera = now ? now._scene.getCamera() : lookFrom(scene.camera, camera);
+    scene.aspectratio = nearer(scene.aspectratio, now ? [0, 0, zoom] : camera);
+  }
+
+  // How near the camera is: scrolling an orthographic scene scales its sides.
+  get zoom() {
+    return this.drawn ? this.graph._fullLayout.scene._scene.glplot.getAspectratio().x / this.first.sides.x : 1;
   }
 
   // Panels beside each other keep a width at which they can be read: on a narrow screen the figure scrolls sideways.
@@ -108,29 +215,88 @@ class Plot {
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;    // and so does a finger
   }
 
-  // Lines and highlights would catch the pointer in front of the cells behind them, `hoverinfo` or not.
-  pickCellsOnly() {
-    const { _scene } = this.graph._fullLayout.scene;
-    for (const { name, uid } of this.graph._fullData) {
-      if (name === "cells") continue;
-      for (const part of Object.values(_scene.traces[uid] ?? {})) if (part?.drawPick) part.drawPick = () => {};
-    }
+  // Whatever the scene draws, the outline is drawn with it.
+  follow() {
+    this.dropPicking();
+    const scene = this.graph._fullLayout.scene._scene;
+    if (Object.hasOwn(scene, "render")) return;
+    scene.render = () => {
+      Object.getPrototypeOf(scene).render.call(scene);
+      const { color } = this.graph._fullData.find(({ name }) => name === "element");
+      this.write(scene);
+      drawOutline(scene, this.boxesOf(this.shown ?? this.lock), this.hover.swell, color);
+      this.watchCamera(scene);
+    };
   }
 
-  // The server's focus wins, unless it is the echo of a lock that a newer one has already replaced.
-  adopt(focus) {
-    const echo = this.pending.findIndex((sent) => same(sent, focus));
-    this.pending = echo < 0 ? [] : this.pending.slice(echo + 1);
-    if (this.pending.length || same(focus, this.lock)) return;
-    this.lock = focus;
-    this.preview = null;
+  // Once the camera has come to rest, the link is to have it.
+  watchCamera(scene) {
+    const now = bearing(scene.getCamera().eye, this.zoom);
+    if (same(now, this.bearing) || !this.data.view.camera) return;
+    const first = !this.bearing;
+    this.bearing = now;
+    clearTimeout(this.resting);
+    if (!first) this.resting = setTimeout(() => this.look("camera", same(now, this.begin) ? [] : now), 500);
   }
 
-  // The corners and colours of all cells, from their levels.
-  cells(traces) {
-    const { intensity } = traces.find(({ name }) => name === "cells");
-    this.surface = surface(this.hover, intensity);
-    return this.surface.mesh;
+  // Plotly would draw another picture, of numbers, to look up what is under the pointer, and the scene once more where
+  // that changes: `faceAt` says it without.
+  dropPicking() {
+    const { glplot } = this.graph._fullLayout.scene._scene, last = glplot.objects.at(-1);
+    if (glplot.objects.every((object) => object.pickSlots === 0)) return;
+    for (const object of glplot.objects) object.pickSlots = 0;
+    glplot.remove(last);
+    glplot.add(last);                             // it only counts them then
+    glplot.mouseListener.enabled = false;
+  }
+
+  // What the server says of what is set here, too; whether it has turned the camera.
+  adopt({ focus, view }) {
+    if (this.focus.take(focus)) this.preview = null;
+    return Object.entries(view).filter(([name, value]) => this.view[name].take(value)).some(([name]) => name === "camera");
+  }
+
+  // How the cube is looked at has changed here: for the link.
+  look(name, value) {
+    if (same(value, this.view[name].value)) return;
+    this.view[name].set(value);
+    if (name !== "camera") this.rearrange();
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => {
+      const told = Object.keys(this.data.view).map((each) => [each, this.view[each].value]);
+      this.setStateValue("view", { ...Object.fromEntries(told), at: Date.now() });     // news also where it was so before
+    }, name === "camera" ? 0 : 400);
+  }
+
+  // Where the cells stand, pulled apart and cut as it is said; whether that is new.
+  arrange() {
+    const { hover, data } = this, [gaps, cut] = ["gaps", "cut"].map((name) => this.view[name].value ?? []);
+    this.at = pulled(hover, gaps);
+    this.cut = hover.shape.map((n, axis) => Math.min(cut[axis] ?? 0, n - 1));
+    this.stages.places = hover.stages?.places.map((bounds) => (bounds ? gathered(this.at, hover, bounds) : this.at));
+    this.inside.take(data.view.gaps ? { hover, axes: data.axes, names: data.names, gaps, cut: this.cut } : null);
+    if (this.preview && !this.isLeft(this.preview)) this.preview = null;
+    const now = JSON.stringify([this.at.breaks, this.cut]), moved = now !== this.arranged;
+    this.arranged = now;
+    return moved;
+  }
+
+  // The same while nothing else changes.
+  rearrange() {
+    if (!this.arrange()) return;
+    const body = this.body();
+    if (this.stages.position === null) this.light(this.preview ?? this.lock, body);
+    else this.stage(this.stages.position);
+  }
+
+  // The corners and colours of all cells, from their levels, and the lines between them.
+  body(traces) {
+    const sent = traces?.find(({ name }) => name === "cells");
+    if (sent) [this.levels, this.pixels] = [sent.intensity, sent.meta];
+    this.surface = surface(this.hover, this.at, this.cut, this.levels);
+    if (sent && this.pixels) delete sent.intensity;              // Plotly would take that before the colours of pixels
+    const cells = this.pixels && !this.staged ? pictured(this.surface, this.pixels) : this.surface.mesh;
+    return { cells, grid: grid(this.hover, this.at, this.cut) };
   }
 
   // The cube at a position of the stages, null for none. Only what is moved goes to the graphics card.
@@ -139,67 +305,96 @@ class Plot {
       if (this.staged) await this.draw(this.data);
       return;
     }
-    const now = staged(this.hover.stages, position), turn = (this.turn = (this.turn ?? 0) + 1);
+    const now = staged(this.stages, position), turn = (this.turn = (this.turn ?? 0) + 1);
     const index = this.graph._fullData.findIndex(({ name }) => name === "cells");
     if (this.staged?.look !== now.look) {
       this.staged = now;
+      this.graph.data[index].intensity = this.surface.mesh.intensity;    // a picture in colour has none
       const look = Object.fromEntries(Object.entries(now.look).map(([name, value]) => [name, [value]]));
       await window.Plotly.restyle(this.graph, look, [index]);
-      this.pickCellsOnly();
+      this.dropPicking();
       if (turn !== this.turn || this.stages.position === null) return;   // moved on meanwhile
     }
     this.staged = now;
-    const { x, y, z, intensity } = this.surface.mesh;
-    stand(this.surface, placed(now.offsets), now.size, { x, y, z }, 0, 0);
-    paint(this.surface.cells, now.levels, intensity, 0);
-    this.put({ cells: { x, y, z, intensity } }, !this.stages.playing);
-    this.shown = null;
-    this.light(now.sliding === null ? this.preview ?? this.lock : unravel(now.sliding, this.hover.shape));
+    stand(this.surface, placed(now.offsets), now.size, this.surface.mesh);
+    paint(this.surface.cells, now.levels, this.surface.mesh.intensity, 0);
+    this.light(now.sliding === null ? this.preview ?? this.lock : unravel(now.sliding, this.hover.shape),
+      { cells: this.surface.mesh, ...this.ruled(now) });
   }
 
-  // Give traces, by name, other numbers; `picked`: whether the pointer is to find them where they are now.
-  put(found, picked = false) {
+  // Give traces, by name, other numbers.
+  put(found) {
     const scene = this.graph._fullLayout.scene._scene;
     this.graph._fullData.filter((full) => found[full.name]).forEach((full) => {
       Object.assign(full, found[full.name]);
       Object.assign(this.graph.data[full.index], found[full.name]);
-      const trace = scene.traces[full.uid];
-      trace.update(full);
-      // What is not in the look-up picture of what can be picked, or moves on at once, need not be drawn there.
-      if (!picked) for (const part of Object.values(trace)) if (part?.drawPick) part.dirty = false;
+      scene.traces[full.uid].update(full);
     });
+    this.dropPicking();                           // a trace may have got its first lines
     scene.glplot.redraw();
+  }
+
+  // The lines of a stage: between all cells while these stand as ever, else around the room, and what has come together.
+  ruled({ still, collapsed }) {
+    const now = JSON.stringify([still, collapsed, this.arranged]), { hover, stages: { places } } = this;
+    if (now === this.lined) return {};
+    this.lined = now;
+    const room = grid({ ...hover, fine: hover.fine && still }, this.at, this.cut);
+    if (!collapsed) return { grid: room };
+    const found = lines(united(places[collapsed], hover.stages.places[collapsed], hover.order, this.cut), 0.01);
+    return { grid: Object.fromEntries(["x", "y", "z"].map((d) => [d, [...room[d], ...found[d]]])) };
   }
 
   // The traces that show an element and its field, by name.
   highlight(index) {
-    const { order } = this.hover, at = this.staged ?? this.hover;
+    const { order } = this.hover, at = this.staged ?? this.at;
     // In every copy; without a field a point, as Plotly would drop an empty trace from the scene.
     const field = (name) => this.hover.copies.flatMap((copy) => (copy[name]
-      ? along(copy, boxes(at, order, index.map((v, axis) => copy[name][axis][v]))) : POINT));
-    const element = boxes(at, order, index.map((v) => [v, v + 1])), bounds = field("bounds");
+      ? beside(copy, boxes(at, order, index.map((v, axis) => left(copy[name][axis][v], this.cut[axis])))) : POINT));
+    const bounds = field("bounds"), { part } = this;
     const most = this.hover.framed * this.hover.copies.length;
     const frames = (found) => lines(found.length > most ? POINT : found, 0.04);
+    const role = part ?? this.staged?.role, lit = role === "mean" && this.hover.copies.every(({ dashed }) => dashed) ? field("dashed") : bounds;
     return {
-      field: mesh(this.hover.filled && !this.staged ? bounds : POINT, 0.03),
-      edges: frames(bounds),
-      summation: frames(field("dashed")),
-      element: mesh(this.hover.copies.flatMap((copy) => along(copy, element)), this.hover.swell),
+      field: { ...mesh(part || (this.hover.filled && !this.staged) ? lit : POINT, 0.03), color: this.hues[part ?? "field"] },
+      edges: frames(lit),
+      summation: frames(role ? POINT : field("dashed")),
+      element: mesh(this.boxesOf(index), this.hover.swell),
     };
   }
 
-  // Only the highlight goes to the graphics card again; Plotly.restyle would send every trace.
-  light(index) {
+  // Whether an element is not cut away.
+  isLeft(index) { return index.every((v, axis) => v >= this.cut[axis]); }
+
+  // Where an element is, in every copy.
+  boxesOf(index) {
+    const found = boxes(this.staged ?? this.at, this.hover.order, index.map((v) => [v, v + 1]));
+    return this.hover.copies.flatMap((copy) => beside(copy, found));
+  }
+
+  // Only the highlight, and what else is told to, goes to the graphics card; Plotly.restyle would send every trace.
+  light(index, more) {
     this.say(index);
-    if (same(index, this.shown)) return;
+    this.hidden.hidden = this.isLeft(this.lock);
+    this.root.dataset.by = same(index, this.lock) ? "lock" : this.preview ? "pointer" : "window";   // for the legend
+    tell("nv-element", { index, by: this.root.dataset.by });
+    if (same(index, this.shown) && !more) return;
     this.shown = index;
-    this.put(this.highlight(index));
+    this.put({ ...more, ...this.highlight(index) });
+  }
+
+  // The elements of a statistic in its colour; null: the field as it is otherwise.
+  lightPart(part) {
+    if (part === (this.part ?? null)) return;
+    const index = this.shown ?? this.lock;
+    [this.part, this.shown] = [part, null];
+    this.light(index);
   }
 
   say(index) {
     const { shape, x, copies, stages } = this.hover, { names, symbol, labels } = this.data;
     const flat = index.reduce((sum, v, axis) => sum * shape[axis] + v, 0);
-    const show = (v) => (Number.isFinite(v) ? String(Number(v.toPrecision(4))).replace("-", "−") : String(v));
+    const show = (v) => typeset(v, 4);
     if (this.staged) {                                  // its number travels with the stages
       const come = stages.list.slice(0, Math.ceil(this.stages.position) + 1);
       const last = new Map(come.map((stage) => [stage.symbol, stage.values[flat]]));
@@ -215,17 +410,16 @@ class Plot {
   listen() {
     const graph = this.graph;
     graph.tabIndex = 0;
-    graph.on("plotly_hover", ({ points: [point] }) => {
-      if (point.data.name !== "cells" || touched(graph)) return;
-      this.preview = this.cellOf(point.pointNumber >> 2);
-      this.light(this.preview);
-    });
-    graph.on("plotly_unhover", () => this.leave());
-    graph.addEventListener("pointerleave", () => this.leave());
+    const under = (x, y) => {
+      const face = faceAt(graph._fullLayout.scene._scene, this.surface.mesh, x, y);
+      return face < 0 ? null : this.cellOf(face);
+    };
     listenToPointers(graph, {
+      over: (x, y) => this.point(under(x, y)),
+      left: () => this.point(null),
       pressed: (x, y) => {
-        const face = faceAt(graph._fullLayout.scene._scene, this.surface.mesh, x, y);
-        if (face >= 0) this.fix(this.cellOf(face));
+        const index = under(x, y);
+        if (index) this.fix(index);
       },
       reset: () => this.resetView(),
     });
@@ -241,41 +435,40 @@ class Plot {
 
   // As it stood at first: where the camera is, and how near.
   resetView() {
-    const { camera } = unpacked(this.figure).layout.scene;
-    return window.Plotly.relayout(this.graph, { "scene.camera": camera, "scene.aspectratio": { ...this.proportions } });
+    this.look("camera", []);
+    return this.turnTo([]);
   }
 
-  leave() { this.preview = null; this.light(this.lock); }
+  turnTo(camera) {
+    const { camera: first, sides } = this.first;
+    return window.Plotly.relayout(this.graph,
+      { "scene.camera": lookFrom(first, camera), "scene.aspectratio": nearer(sides, camera) });
+  }
 
-  fix(index) {
+  // The pointer is at an element, or at none.
+  point(index) {
+    if (!index && !this.preview) return;
+    this.preview = index;
+    this.light(index ?? this.lock);
+  }
+
+  // Lock an element; `told`: the server by this component, else by another one.
+  fix(index, told = true) {
     clearTimeout(this.timer);
     const now = same(index, this.lock);
-    this.lock = index;
+    if (!now) this.focus.set(index);
     this.light(this.preview ?? index);
     this.live.textContent = this.readout.textContent;
     if (now) return;
-    this.pending.push(index);
-    this.setStateValue("focus", index);
+    if (told) this.setStateValue("focus", [...index, Date.now()]);   // news also where it was locked before
   }
 
-  // Arrows move along the picture's x and z, Page keys along its depth, Home and End from block to block, or to the
-  // ends of a row where there is one block.
   key(event) {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [2, -1], ArrowDown: [2, 1],
-      PageUp: [1, -1], PageDown: [1, 1], Home: [3, -1], End: [3, 1] }[event.key];
-    if (!move && event.key !== "Enter") return;
+    if (!KEYS[event.key] && event.key !== "Enter") return;
     event.preventDefault();
-    if (!move) return this.fix(this.preview ?? this.lock);
-    const index = [...(this.preview ?? this.lock)], { shape, dimensions } = this.hover;
-    if (!dimensions[move[0]].length) {                            // without blocks: to the first, or the last, along x
-      for (const axis of dimensions[0]) index[axis] = move[1] > 0 ? shape[axis] - 1 : 0;
-    }
-    for (const axis of [...dimensions[move[0]]].reverse()) {      // the last axis runs fastest and carries over
-      const to = index[axis] + move[1];
-      if (to >= 0 && to < shape[axis]) { index[axis] = to; break; }
-      if (axis === dimensions[move[0]][0]) return;
-      index[axis] = move[1] > 0 ? 0 : shape[axis] - 1;
-    }
+    if (event.key === "Enter") return this.fix(this.preview ?? this.lock);
+    const index = walked(this.preview ?? this.lock, KEYS[event.key], this.hover, this.cut);
+    if (!index) return;
     this.preview = index;
     this.light(index);
     clearTimeout(this.timer);

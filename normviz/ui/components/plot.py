@@ -1,24 +1,25 @@
 """Figures in the page: one component for all of them, which redraws in place and keeps camera and zoom."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from normviz.ui.chart import Figure
 from normviz.ui.components.component import component
-from normviz.ui.server import plotly_url
-
-PARTS = ("cells", "stages", "pointing")
-"""The scripts before that of the component: where cells stand, how they move, and what a pointer means to them."""
+from normviz.ui.vendor import plotly_url
 
 _HTML = """
 <div class="nv-plot">
   <div class="nv-readout"></div>
   <div class="nv-frame">
-    <div class="nv-graph"></div><button type="button" class="nv-home" hidden>Reset view</button>
+    <div class="nv-board" aria-hidden="true"></div>
+    <div class="nv-graph"></div><svg class="nv-labels" aria-hidden="true"></svg>
+    <button type="button" class="nv-home" hidden>Reset view</button>
   </div>
   <div class="nv-stages" hidden></div>
+  <div class="nv-inside" hidden></div>
+  <div class="nv-hidden" hidden>The locked element is cut away, but still drawn.</div>
   <div class="nv-live" aria-live="polite"></div>
 </div>
 """
@@ -36,6 +37,9 @@ def plot(
     labels: Sequence[str] = (),
     on_focus: Callable[[], Any] | None = None,
     still: str = "",
+    axes: Sequence[str] = (),
+    view: Mapping[str, Sequence[Any]] | None = None,
+    on_view: Callable[[], Any] | None = None,
 ) -> None:
     """Show a figure in an element of the class `st-key-{key}`.
 
@@ -48,13 +52,17 @@ def plot(
             and of the tensor; without them the figure has no highlight.
         labels: what the copies' results are called in the readout; x̂ where there is one copy.
         on_focus: called when a click or the keyboard locks another element.
+        axes: what the tensor's axes are called.
+        view: how a cube is looked at, `looking.Param` by name: its camera, and gaps and cut where there are such.
+        on_view: called when the browser has changed it; `st.session_state[f"{key} plot"].view` then has it.
         still: why there are no stages to be played in `hover`, where that is to be said.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
-    show = component("plot", _HTML, isolate_styles=False, parts=PARTS)
+    show = component("plot", _HTML, isolate_styles=False)
     data = {
         "figure": figure.packed(),
         "library": plotly_url(),
+        "name": key,
         "alt": alt,
         "height": height,
         "hover": hover,
@@ -63,6 +71,11 @@ def plot(
         "symbol": symbol,
         "labels": list(labels),
         "still": still,
+        "axes": list(axes),
+        "view": {name: list(value) for name, value in (view or {}).items()},
     }
     with st.container(key=key):
-        show(key=f"{key} plot", data=data, on_focus_change=on_focus or (lambda: None))
+        show(key=f"{key} plot", data=data, on_focus_change=on_focus or _nothing, on_view_change=on_view or _nothing)
+
+
+def _nothing() -> None: ...

@@ -2,16 +2,11 @@
 // and take its colours. The position is a number of stages, with what is between two of them behind the point.
 
 const MOVE = 1100, REST = 1500;                  // ms from stage to stage, and at each
-const ICONS = {
-  play: '<path d="M4 2l10 6-10 6z"/>', pause: '<path d="M3 2h4v12H3zM9 2h4v12H9z"/>',
-  back: '<path d="M2 2h2v12H2zM14 2v12L5 8z"/>', step: '<path d="M12 2h2v12h-2zM2 2v12l9-6z"/>',
-  close: '<path d="M3 2l5 4.6L13 2l1 1-4.6 5L14 13l-1 1-5-4.6L3 14l-1-1 4.6-5L2 3z"/>',
-};
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const ROLES = { centred: "mean", normalized: "divides" };      // what a formula is about
 const between = (a, b, share) => a + (b - a) * share;
 
-// Where cells are, and their levels, at a position.
-function staged({ list, places, looks, band }, position) {
+// Where cells are, and their levels, at a position; `places`: offsets and sizes by the number of the place.
+function staged({ stages: { list, looks, band }, places }, position) {
   const from = list[Math.floor(position)], to = list[Math.min(Math.floor(position) + 1, list.length - 1)];
   const part = position - Math.floor(position), share = part * part * (3 - 2 * part);
   const [a, b] = [places[from.place], places[to.place]];
@@ -24,121 +19,93 @@ function staged({ list, places, looks, band }, position) {
     levels[cell] = done === null ? between(before, after, share) : cell < done ? after : before;
   }
   const size = [0, 1, 2].map((d) => between(a.size[d], b.size[d], share));
-  return { offsets, size, levels, look: looks[(part > 0 ? to : from).look].trace, sliding: done && Math.floor(done) };
+  const still = a === b && a === places[0], collapsed = part === 0 && from.place;   // the number of the place, or 0
+  return { offsets, size, levels, look: looks[(part > 0 ? to : from).look].trace, sliding: done && Math.floor(done),
+    still, collapsed, role: ROLES[list[Math.ceil(position)].line] };
 }
 
-class Stages {
-  // `show` is called with a position, or null for the picture as it is otherwise.
-  constructor(root, show) {
+class Stages extends Player {
+  // In `board` stands in large letters what is done along each axis. `show` is called with a position, or null for the picture as it is otherwise.
+  constructor(root, board, show) {
+    super();
     this.root = root;
+    this.board = board;
     this.show = show;
-    this.position = null;
   }
 
-  build() {
-    const { root } = this;
-    root.innerHTML = `<p aria-live="polite"></p><div role="group" aria-label="Watch it happen">
-      <button type="button" class="play"></button>
-      ${["back", "step"].map((name) => `<button type="button" class="${name}"></button>`).join("")}
-      <input type="range" min="0" step="0.05" aria-label="Stage">
-      <button type="button" class="close"></button></div>`;
-    this.parts = Object.fromEntries(["p", "div", "input", ".play", ".back", ".step", ".close"]
-      .map((name) => [name.replace(".", ""), root.querySelector(name)]));
-    const { play, back, step, close, input } = this.parts;
-    play.onclick = () => (this.playing ? this.pause() : this.play());
-    back.onclick = () => this.go(Math.ceil(this.position ?? 0) - 1);
-    step.onclick = () => this.go(this.position === null ? 0 : Math.floor(this.position) + 1);
+  fill() {
+    this.root.innerHTML = '<p aria-live="polite"></p><div></div>';
+    const [p, bar] = this.root.children, close = document.createElement("button");
+    this.build(bar, "Watch it happen", "Stage", 0.05);
+    bar.append(close);
+    Object.assign(this.parts, { p, close });
+    close.type = "button";
     close.onclick = () => this.go(null);
-    input.oninput = () => this.go(Number(input.value));
-    this.label(back, "back", "Back");
-    this.label(step, "step", "Step");
-    this.label(close, "close", "Close");
+    label(close, "close", "Close", "Close");
   }
 
-  label(button, icon, name, text = "") {
-    button.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true" fill="currentColor">${ICONS[icon]}</svg>`;
-    button.append(text);
-    button.setAttribute("aria-label", text || name);
-    button.title = name;
-  }
-
-  // Other stages than before: the position stays as far as there is one.
-  take(stages, why) {
-    this.stages = stages;
+  // Other stages than before: the position stays as far as there is one. `why` there are none; `cube`: shape, axes, hues.
+  take(stages, why, cube) {
+    Object.assign(this, { stages, cube });
     this.root.hidden = !stages && !why;
     if (this.root.hidden && !this.parts) return;
-    if (!this.parts) this.build();
-    this.parts.div.hidden = !stages;
+    if (!this.parts) this.fill();
+    this.parts.bar.hidden = !stages;
     if (!stages) {
       this.pause();
       this.position = null;
       this.parts.p.textContent = why ?? "";
       this.light();
+      this.write(null);
       return;
     }
-    this.parts.input.max = stages.list.length - 1;
-    if (this.position !== null) this.position = Math.min(this.position, stages.list.length - 1);
+    if (this.position !== null) this.position = Math.min(this.position, this.last);
     this.tell();
   }
 
   get last() { return this.stages.list.length - 1; }
 
-  go(position) {
-    this.pause();
-    this.set(position === null ? null : Math.min(Math.max(position, 0), this.last));
-  }
-
-  set(position) {
-    this.position = position;
-    this.tell();
-    this.show(position);
-  }
-
   play() {
-    this.playing = true;
-    if (this.position === null || this.position >= this.last) this.set(0);
     this.rest = REST;
-    let before = performance.now();
-    const tick = (now) => {
-      if (!this.playing) return;
-      const passed = Math.min(now - before, 100);      // a page that was hidden goes on where it was
-      before = now;
-      if (this.rest > 0) this.rest -= passed;
-      else {
-        const end = Math.floor(this.position) + 1;
-        const next = still.matches ? end : Math.min(this.position + passed / MOVE, end);
-        if (next === end) this.rest = REST;
-        if (next >= this.last) this.playing = false;
-        this.set(next);
-      }
-      if (this.playing) requestAnimationFrame(tick);
-    };
-    this.tell();
-    requestAnimationFrame(tick);
+    super.play();
   }
 
-  pause() {
-    if (!this.playing) return;
-    this.playing = false;
-    this.tell();
+  next(position, passed) {
+    if (this.rest > 0) {
+      this.rest -= passed;
+      return position;
+    }
+    const end = Math.floor(position) + 1, next = still.matches ? end : Math.min(position + passed / MOVE, end);
+    if (next === end) this.rest = REST;
+    return next;
   }
 
   // The sentence of what is reached or on its way, the buttons, and the formula that says the same.
   tell() {
-    const { p, play, back, step, close, input } = this.parts, on = this.position !== null;
+    const { p, close } = this.parts, on = this.position !== null;
     const stage = on ? this.stages.list[Math.ceil(this.position)] : null;
     const text = on ? `${Math.ceil(this.position) + 1} / ${this.last + 1}  ${stage.says}`
       : "See how it is computed: the tensor collapses to its statistics, and comes back normalized.";
     if (p.textContent !== text) p.textContent = text;
-    const [icon, name] = this.playing ? ["pause", "Pause"] : ["play", on ? "Play" : "Watch it happen"];
-    if (play.title !== name) this.label(play, icon, name, on ? "" : name);
-    for (const part of [back, step, close, input]) part.hidden = !on;
-    back.disabled = on && this.position <= 0;
-    step.disabled = on && this.position >= this.last;
-    input.value = this.position ?? 0;
-    input.setAttribute("aria-valuetext", stage?.says ?? "");
+    super.tell("Watch it happen", stage?.says ?? "");
+    close.hidden = !on;
     this.root.classList.toggle("nv-on", on);
     this.light(stage?.line);
+    this.write(stage);
+  }
+
+  // The lengths of the axes, and what becomes of them: "N 4 → 1 averaged".
+  write(stage) {
+    const { shape, axes, hues } = this.cube, back = stage && !stage.place && !stage.slides;
+    const chips = stage && shape.map((n, axis) => {
+      const [count, done] = stage.axes[axis] ?? [n, ""], changes = count !== n && !stage.slides;
+      const lengths = changes ? (back ? [count, n] : [n, count]) : [n];
+      return `<span class="${["", "kept"].includes(done) ? "" : "nv-less"}"><b>${axes[axis]} ${lengths.join(" → ")}</b>${done}</span>`;
+    });
+    const html = chips ? chips.join("") : "";
+    if (html === this.written) return;
+    this.written = this.board.innerHTML = html;
+    if (stage?.axes.length) this.board.style.setProperty("--nv-role", hues()[ROLES[stage.line]]);
   }
 
   light(line) {

@@ -1,0 +1,127 @@
+"""What stands beside the lab's cube: the element that is looked at, in words, numbers and flat pictures."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from normviz.core.fields import AXIS, FULL, Field
+from normviz.core.normalize import Normalized, quiet
+from normviz.core.schemes import Scheme, same_as
+from normviz.core.text import typeset
+from normviz.describe import live, wording
+from normviz.describe.mathml import mathml
+from normviz.describe.notation import SYMBOL
+from normviz.ui.link import View
+from normviz.ui.palette import NOT_FINITE, THEMES
+
+USUAL = 3.0
+"""Up to which a normalized value is drawn in a darker colour, in root mean squares; larger ones are rare."""
+
+
+def beside_data(
+    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, float, float],
+    roles: tuple[int, int, int, int], theme: str,
+) -> dict[str, Any]:  # fmt: skip
+    """Everything that the browser says of any element: words for its boxes, formulas, and the numbers of all.
+
+    `affine`: ε, γ and β; `roles`: which axis is drawn in the place of N, H, W and C.
+    """
+    shape, colours = x.shape, THEMES[theme]
+    boxes, taken = wording.boxes(scheme, view["focus"], shape), wording.taken(scheme, shape)
+    fields = [
+        {
+            "part": None if len(boxes) == 1 else part,
+            "bounds": each.field.bounds(shape),
+            "ranges": wording.ranges(each.field, scheme.axes, shape),
+            "what": box.what,
+        }
+        for part, each, box in zip(("mean", "divides"), taken, boxes, strict=False)
+    ]
+    numbers = live.numbers(scheme, x, result, *affine)
+    pictures = _pictures(scheme, x, result)
+    return {
+        "focus": list(view["focus"]),
+        "shape": list(shape),
+        "roles": list(roles),
+        "axes": [(AXIS[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
+        "fields": fields,
+        "says": _all_words(scheme, x),
+        "words": wording.WHERE | {"cut": "Shown: {}."},
+        "ranges": wording.ranges(Field((FULL,) * 4), scheme.axes, shape),
+        "statistics": _written(live.statistics(scheme)),
+        "lines": _written(live.lines(scheme, shape)),
+        "numbers": {name: {"values": _short(each.values), "shape": list(each.shape)} for name, each in numbers.items()},
+        "pictures": pictures,
+        "caption": _caption(pictures),
+        "colours": {
+            "mean": colours.mean, "divides": colours.divides, "element": colours.element, "ink": colours.ink,
+            "low": colours.low, "middle": colours.middle, "high": colours.high, "gaps": NOT_FINITE,
+        },
+    }  # fmt: skip
+
+
+def _all_words(scheme: Scheme, x: np.ndarray) -> str:
+    if scheme.field is None:
+        return "<b>Nothing is shared:</b> every element stays as it is."
+    return f"In all: {wording.count_words(scheme, x.shape)}."
+
+
+def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
+    """Which schemes of other names do the same here; nothing where none does."""
+    twins = [wording.named(other) for other in same_as(scheme, shape)] if scheme.fields else []
+    verb = "This is" if scheme.key == "custom" else "On this shape it is the same as"
+    return f"{verb} {', '.join(twins)}." if twins else ""
+
+
+def _written(lines: list[live.Line]) -> list[dict]:
+    """Lines as MathML, each form in the sides of its equations, between which it may be broken."""
+    return [
+        {
+            "name": line.name,
+            "forms": [[mathml(side) for side in re.split(r" (?==|\\to)", form)] for form in line.forms],
+        }
+        for line in lines
+    ]
+
+
+def _short(values: np.ndarray) -> np.ndarray:
+    """In half the bytes, where that changes no digit that is shown."""
+    with np.errstate(over="ignore", under="ignore"):
+        short = values.astype(np.float32) if values.dtype == np.float64 else values
+    return (short if np.allclose(short, values, rtol=1e-6, atol=0, equal_nan=True) else values).ravel()
+
+
+@quiet
+def _pictures(scheme: Scheme, x: np.ndarray, result: Normalized) -> list[dict]:
+    """x, x̂ and y: for each its name, its title, and the value of the strongest colour.
+
+    What is divided has a scale that does not follow ε, so that ε is seen to act.
+    """
+    symbol = SYMBOL.get(scheme.acts_on, "x")
+    largest = _largest(x)
+    pictures = [{"name": "x", "title": symbol, "largest": largest}]
+    if scheme.suppression is not None:
+        after = _largest(result.xhat) if scheme.spectral else USUAL * scheme.scale(x.shape)
+        pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
+    elif scheme.summation is not None:
+        pictures.append({"name": "v", "title": "v", "largest": largest})
+    if scheme.gain is not None or scheme.bias is not None:
+        pictures.append({"name": "y", "title": "y", "largest": pictures[-1]["largest"]})
+    return pictures if len(pictures) > 1 else []
+
+
+def _largest(values: np.ndarray) -> float:
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max(initial=0)) or 1.0
+
+
+def _caption(pictures: list[dict]) -> str:
+    """What the colours mean, and which pictures share a scale."""
+    scales: dict[float, list[str]] = {}
+    for each in pictures:
+        scales.setdefault(each["largest"], []).append(each["title"])
+    if len(scales) == 1:
+        return f"Blue is below 0, orange above; one scale, to ±{typeset(next(iter(scales)), 3)}."
+    said = ", ".join(f"{' and '.join(titles)} to ±{typeset(to, 3)}" for to, titles in scales.items())
+    return f"Blue is below 0, orange above: {said}."

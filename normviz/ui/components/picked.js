@@ -1,0 +1,19 @@
+// Opens the sidebar, which covers a phone's screen, and closes it when one of several schemes has been chosen there.
+
+const NARROW = "(max-width: 768px)";   // where Streamlit starts with its sidebar closed
+const ONE = '.st-key-scheme [data-variant="pills"]';
+
+export default function ({ data: sent, parentElement }) {
+  const root = parentElement.querySelector(".nv-picked"), data = latest(root, sent);
+  if (!data) return;
+  root.firstElementChild.textContent = data.text;
+  root.setAttribute("aria-label", `Change what is picked: ${data.text}`);
+  root.onclick = () => document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
+  root.closes?.abort();
+  root.closes = new AbortController();
+  // Before Streamlit's own listeners, which keep a click to themselves; after what they do.
+  document.addEventListener("click", ({ target }) => {
+    if (!root.isConnected || !matchMedia(NARROW).matches || !target.closest?.(ONE)) return;
+    setTimeout(() => document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click(), 150);
+  }, { capture: true, signal: root.closes.signal });
+}

@@ -1,0 +1,42 @@
+"""What stands around every page: its question above, its takeaway and the ways on below."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+from streamlit.navigation.page import Page
+
+from normviz.ui.stories import STORIES, Story, following, previous
+
+
+def script(page: str) -> str:
+    """The path of a page's script, as Streamlit is told it."""
+    return f"pages/{page}.py"
+
+
+def menu() -> tuple[Page, Story]:
+    """Show the menu; gives the page that is open, to be run inside of `framed`."""
+    pages = [st.Page(script(each.page), title=each.title, default=not k) for k, each in enumerate(STORIES)]
+    page = st.navigation(pages, position="top")
+    return page, next(story for story in STORIES if story.title == page.title)
+
+
+@contextmanager
+def framed(story: Story) -> Iterator[None]:
+    """Show a page inside: between what it asks and what it answers, also where it stops early."""
+    with st.container(key="story"):
+        st.markdown(f"# {story.question}\n{story.why}\n\n**Try first:** {story.first}")
+    try:
+        with st.container():  # however much a page shows, what follows stays the same element
+            yield
+    finally:
+        with st.container(key="takeaway"):
+            st.markdown(f"**Takeaway.** {story.takeaway}")
+            after = following(story)
+            with st.container(horizontal=True, gap="small"):
+                st.page_link(script(after.page), label=f"**Next: {after.question}**", icon=":material/arrow_forward:")
+                for see in story.see:
+                    st.page_link(script(see.page), label=see.words)
+        with st.container(key="turns"):  # unseen: what the keys of a presentation press
+            for each in (previous(story), after):
+                st.page_link(script(each.page), label=each.title)

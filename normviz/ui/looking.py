@@ -1,0 +1,69 @@
+"""How a cube is looked at: where the camera stands, where there are gaps, and what is cut away.
+
+The browser does all of it by itself and tells what came of it, so that the link holds it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from normviz.ui.link import Param, View, real, whole
+from normviz.ui.tensor import SIZES, shape_of
+
+NEAREST, FARTHEST = 20.0, 0.05
+"""How near the camera comes, 1 as it stands at first."""
+
+FIELDS = "fields"
+"""Gaps where one field ends and the next begins; besides these, along an axis."""
+
+
+def _camera(value: Any, view: View) -> tuple[float, ...]:
+    """Degrees around and above, and how near; nothing where the camera stands as at first."""
+    given = value.split(",") if isinstance(value, str) else list(value)
+    if given in ([], [""], ["home"]):
+        return ()
+    around, above, near = (*given, 1)[:3]
+    turn = whole(-180, 180)(around, view), whole(-89, 89)(above, view)
+    return (*turn, round(real(FARTHEST, NEAREST)(near, view), 2))
+
+
+def _gaps(value: Any, view: View) -> tuple[str, ...]:
+    given = value.split(",") if isinstance(value, str) else list(value)
+    return tuple(name for name in (FIELDS, *SIZES) if name in given)
+
+
+def _cut(value: Any, view: View) -> tuple[int, ...]:
+    """How many indices of each axis are hidden; one is left of each."""
+    given = value.split(",") if isinstance(value, str) else list(value)
+    given = (given + [0] * 4)[:4]
+    return tuple(whole(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
+
+
+def _standing(turned: Sequence[float]) -> str:
+    return f"{turned[0]}° around, {turned[1]}° above, {turned[2]:g} × as near" if turned else "as at first"
+
+
+def camera(prefix: str = "") -> Param:
+    """Where the camera stands; `prefix`: of its key in the session, as each page has one of its own."""
+    return Param(prefix + "camera", (), _camera, lambda turned: _listed(turned) or "home", "the camera", _standing)
+
+
+GAPS = Param("gaps", (), _gaps, lambda gaps: _listed(gaps) or "none", "what is pulled apart")
+CUT = Param("cut", (0, 0, 0, 0), _cut, _listed, "what is cut away")
+
+
+def taking(key: str, params: Sequence[Param]) -> Callable[[], None]:
+    """What takes over how a component's cube is looked at; `key`: of its state in the session."""
+
+    def take() -> None:
+        sent = st.session_state[key]["view"]
+        for param in params:
+            if param.name in sent:
+                st.session_state[param.key] = tuple(sent[param.name])
+
+    return take

@@ -1,0 +1,14 @@
+// A page is shown when its first run is over and all parts of it have the size that they stay at: one that is put
+// together before one's eyes jumps.
+{
+    const PAUSE = 30; // ms
+    const LOOKS = 130; // more than that, and it is seen as it comes; a busy browser looks less often
+    const shown = () => document.documentElement.classList.add('nv-open');
+    const is = (selector) => document.querySelector(selector) !== null;
+    const UNFINISHED = '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], .nv-plot:not([data-sized])';
+    const settled = () => is('.stApp[data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]')
+        && (!is('.stSidebar') || is('.stSidebar .stElementContainer')) && !is(UNFINISHED) && document.fonts.status === 'loaded'
+        && [...document.querySelectorAll('[data-testid^="stBidiComponent"]')].every((at) => at.shadowRoot || at.firstChild);
+    const look = (left) => (left && !settled() ? setTimeout(look, PAUSE, left - 1) : requestAnimationFrame(shown));
+    look(LOOKS);
+}

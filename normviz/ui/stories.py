@@ -1,0 +1,161 @@
+"""What every page is about, in words: its question, why it matters, what to try first, and what to take away.
+
+The order is that of the menu, and the way from page to page.
+"""
+
+from dataclasses import dataclass
+
+from normviz.core.schemes import BA, SCHEMES, Reference
+
+
+@dataclass(frozen=True)
+class See:
+    """A way to where an idea goes on.
+
+    Attributes:
+        words: what is there.
+        page: the script's name of that page.
+    """
+
+    words: str
+    page: str
+
+
+@dataclass(frozen=True)
+class Story:
+    """One page. What it says holds whatever the page is set to.
+
+    Attributes:
+        page: the name of its script in `pages/`.
+        title: its name in the menu and in the browser's tab.
+        question: what it answers, its heading.
+        why: why that matters, in a sentence.
+        first: what to try first.
+        takeaway: the answer.
+        see: where its ideas go on, beside the next page.
+    """
+
+    page: str
+    title: str
+    question: str
+    why: str
+    first: str
+    takeaway: str
+    see: tuple[See, ...]
+
+
+def _source(reference: Reference) -> str:
+    return f"[{reference.text}]({reference.url})"
+
+
+STORIES = (
+    Story(
+        page="tensor_lab",
+        title="Tensor lab",
+        question="What does normalization do to a tensor?",
+        why="Batch, layer, instance and group norm are one formula: they differ in which elements share a mean and a "
+        "variance.",
+        first="Click an element: what lights up with it shares its statistics. Then pick another scheme.",
+        takeaway="Tell a scheme by its field: along an averaged axis all indices share one statistic, along a kept "
+        "axis each index has its own.",
+        see=(
+            See("What if the weights are normalized?", "weights"),
+            See("What does a scheme not notice?", "invariance"),
+        ),
+    ),
+    Story(
+        page="compare",
+        title="Compare",
+        question="Which elements share a statistic?",
+        why="That decides whether an example's result depends on the others of its batch, and whether a batch of one "
+        "works.",
+        first="Click an element: its field lights up in every cube. Then exchange a scheme for another.",
+        takeaway="Where a field spans the examples, as in batch norm, an example's result depends on the others; where "
+        "it does not, the same can be computed in training and in inference.",
+        see=(
+            See("One scheme, step by step", "tensor_lab"),
+            See("What a batch does to batch norm", "running"),
+        ),
+    ),
+    Story(
+        page="identities",
+        title="Identities",
+        question="Which normalizations are the same?",
+        why="Many names stand for few computations; where two coincide, choosing between them makes no difference.",
+        first="Ask **Why?** of a claim, or use a shape on which another one holds.",
+        takeaway="Schemes are the same where their fields are. Along an axis of length 1, averaged and kept are one "
+        "and the same.",
+        see=(
+            See("A scheme's field, in the cube", "tensor_lab"),
+            See("Batch and layer norm as the widest windows", "divisive"),
+        ),
+    ),
+    Story(
+        page="invariance",
+        title="Invariances (Table 1)",
+        question="What does normalization not notice?",
+        why="Weights or data of an unlucky scale can spoil training, unless normalization absorbs them: "
+        f"[Table 1]({BA.url}) of {BA.text}, predicted by one rule, measured on a forward pass, and shown by training "
+        "twin networks.",
+        first="Press **Predict first** and guess before you look; a click on a cell gives the reason.",
+        takeaway="At ε = 0 a scheme absorbs a factor that is the same all over each of its fields, and a shift that is "
+        "the same all over each field it centres. ε lets factors through, little by little; shifts it leaves alone.",
+        see=(
+            See("What ε does to contrast", "divisive"),
+            See("Weight norm and spectral norm at work", "weights"),
+            See("A scheme's field, in the cube", "tensor_lab"),
+        ),
+    ),
+    Story(
+        page="running",
+        title="Training and inference",
+        question="Why does batch norm behave differently at test time?",
+        why="In training a layer is normalized by the mean and variance of each mini-batch, afterwards by a **running "
+        "average** of them: where the two differ, so does the network.",
+        first="Switch to **Inference**: the same digits come out otherwise. Then press **Play**.",
+        takeaway="In training an example's result depends on the others of its batch; in inference on running "
+        "averages, and these must fit the data that come.",
+        see=(
+            See("Which schemes depend on the batch?", "compare"),
+            See("What is averaged, in the cube", "tensor_lab"),
+        ),
+    ),
+    Story(
+        page="weights",
+        title="Weights",
+        question="What do weight normalizations do to a weight matrix?",
+        why="They change the weights before any data come: the same for every batch, in training and in inference.",
+        first="Press **Play**, then choose another normalization above the picture.",
+        takeaway="Weight norm learns length and direction apart, spectral norm divides by the most that the matrix "
+        "stretches a vector, weight standardization also centres the weights of every unit.",
+        see=(
+            See("Which changes of the weights are absorbed?", "invariance"),
+            See("A weight tensor, in the cube", "tensor_lab"),
+        ),
+    ),
+    Story(
+        page="divisive",
+        title="Divisive",
+        question="What does divisive normalization do to contrast?",
+        why="Neurons in the brain divide by what their neighbours do; with wide windows that becomes batch or layer "
+        f"norm. :small[{_source(SCHEMES['divisive'].reference)}]",
+        first="Move **ε** up: contrast fades, and first where it was weak.",
+        takeaway="Where the mean square of a window is small beside ε, x̂ grows with the contrast; where it is large, "
+        "contrast is normalized away. Windows that hold whole axes are batch, layer or instance norm.",
+        see=(
+            See("Which factors does ε let through?", "invariance"),
+            See("Which schemes are the same?", "identities"),
+        ),
+    ),
+)
+"""All pages."""
+
+
+def following(story: Story) -> Story:
+    """The page after this one; after the last the first."""
+    return STORIES[(STORIES.index(story) + 1) % len(STORIES)]
+
+
+def previous(story: Story) -> Story:
+    """The page before this one; before the first the last."""
+    return STORIES[STORIES.index(story) - 1]

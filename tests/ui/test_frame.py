@@ -1,0 +1,47 @@
+"""What stands around every page: its question and its takeaway, and ways on that lead somewhere."""
+
+import pytest
+from lab_page import open_lab, texts
+from visitors import PAGES
+
+from normviz.ui.stories import STORIES, following, previous
+
+BY_PAGE = {story.page: story for story in STORIES}
+
+
+def test_every_page_has_a_story_and_the_way_leads_through_all():
+    assert sorted("" if page == "tensor_lab" else page for page in BY_PAGE) == PAGES
+    way, story = [], STORIES[0]
+    for _ in STORIES:
+        way.append(story)
+        story = following(story)
+    assert (tuple(way), story) == (STORIES, STORIES[0])
+
+
+@pytest.mark.parametrize("page", BY_PAGE)
+def test_a_story_is_whole_and_leads_elsewhere(page):
+    story = BY_PAGE[page]
+    assert story.question.endswith("?")
+    assert all(text.endswith((".", "]")) for text in (story.why, story.first, story.takeaway))
+    ways = [see.page for see in story.see]
+    assert set(ways) <= BY_PAGE.keys() - {page, following(story).page}
+    assert len(ways) == len(set(ways)) >= 1
+
+
+def test_training_shows_and_proves_nothing():
+    why = BY_PAGE["invariance"].why
+    assert "shown by" in why
+    assert "prove" not in why
+
+
+@pytest.mark.parametrize("link", [{}, {"n": "0"}, {"n": "4096", "h": "4096"}], ids=str)
+def test_a_page_stands_between_its_question_and_its_takeaway(link):
+    story, at = STORIES[0], open_lab("app.py", **link)
+    said = texts(at.markdown)
+    assert said[0].startswith(f"# {story.question}\n{story.why}\n\n")
+    assert said[-1] == f"**Takeaway.** {story.takeaway}"
+    assert not [text for text in said[1:] if text.startswith("# ")]  # one heading of the first order
+    ways = [(link.proto.page, link.proto.label) for link in at.get("page_link")]
+    assert ways[0] == (following(story).page, f"**Next: {following(story).question}**")
+    assert ways[1:-2] == [(see.page, see.words) for see in story.see]
+    assert ways[-2:] == [(each.page, each.title) for each in (previous(story), following(story))]  # of a clicker

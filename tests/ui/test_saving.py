@@ -1,0 +1,63 @@
+"""Tables as CSV."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from lab_page import open_lab
+
+from normviz.data.samples import SAMPLES
+from normviz.identities import panels as identities
+from normviz.identities.identities import IDENTITIES, residual
+from normviz.running.figures import Row
+from normviz.running.panels import accuracy
+from normviz.ui.saving import csv_text
+from normviz.weights import panels as weights
+from normviz.weights.descent import STEPS, Setting
+from normviz.weights.state import paths
+
+
+def test_numbers_keep_their_digits_and_words_their_commas():
+    text = csv_text({"c": [0, 1], "mean": [-0.1, 1 / 3], "words, all": ['a "b"', None]})
+    assert list(csv.reader(io.StringIO(text))) == [
+        ["c", "mean", "words, all"],
+        ["0", "-0.1", 'a "b"'],
+        ["1", repr(1 / 3), ""],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        ("tensor_lab", {}),
+        ("compare", {}),
+        ("identities", {}),
+        ("identities", {"panel": "belief"}),
+        ("invariance", {}),
+        ("weights", {}),
+    ],
+)
+def test_the_numbers_of_a_page_can_be_saved(page, link):
+    saved = [button.label for button in open_lab(f"pages/{page}.py", **link).get("download_button")]
+    assert "Download CSV" in saved
+
+
+def test_identities_are_saved_with_their_residuals():
+    x = SAMPLES["uneven"].make((4, 4, 4, 6), 0)
+    held = [identity for identity in IDENTITIES.values() if identity.holds]
+    found = identities.numbers(held, x, 1e-5)
+    assert found["residual"] == [residual(identity, x, 1e-5) for identity in held]
+    assert found["equal to rounding"] == [gap < 1e-9 for gap in found["residual"]]
+
+
+def test_every_step_of_weight_norm_is_saved():
+    runs = paths(Setting())
+    columns = weights.numbers(runs)
+    assert {len(column) for column in columns.values()} == {STEPS + 1}
+    assert columns["‖v‖"] == runs["weight"].lengths.tolist()
+
+
+def test_the_accuracy_of_every_network_is_saved():
+    rows = [Row("right", "population", np.array([0.9, 0.8])), Row("not yet", "batch", None)]
+    assert accuracy.numbers(rows) == {"case": ["right"], "network 0": [0.9], "network 1": [0.8]}
