@@ -3,9 +3,12 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from normviz.core.schemes import SCHEMES
 from normviz.core.settings import declarations
-from normviz.table1.state import PREFIX, Page, has, lengths
+from normviz.table1.state import ORDER, PREFIX, Page, has, lengths
 from normviz.ui import custom
+from normviz.ui.choice import choose_several
+from normviz.ui.components.picked import picked
 from normviz.ui.link import View
 from normviz.ui.settings import Controls, limits
 
@@ -14,10 +17,10 @@ DRAGGED = [name for name, declared in declarations(Page).items() if declared.con
 
 
 def controls(view: View) -> DeltaGenerator:
-    """Rows, training, and everything else in the sidebar; gives the place where `sliders` belong."""
+    """Rows, training, and everything else in the sidebar; gives the place of δ as a number."""
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
-        page.draw("schemes")
+        choose_several(PREFIX + "schemes", ORDER)
         if "custom" in view["schemes"]:
             custom.controls(view, lengths, PREFIX)
         page.draw("groups", "radius")
@@ -27,18 +30,17 @@ def controls(view: View) -> DeltaGenerator:
         page.draw("dtype")
         st.divider()
         page.draw("optimizer", "rate", "follow")
-        page.rest(*DRAGGED)
+        page.rest("schemes", *DRAGGED)
+    picked(", ".join(SCHEMES[key].label for key in view["schemes"]) or "No rows")
     return place
 
 
-def sliders(view: View, place: DeltaGenerator) -> None:
-    """δ and ε, drawn last, when the table has followed them; δ may be typed too."""
-    page = Controls(Page, PREFIX, view, has)
-    with place:
-        for name in DRAGGED:
-            page.draw(name)
-            if name == "delta":
-                _exactly(view)
+def sliders(view: View, dragged: DeltaGenerator, typed: DeltaGenerator) -> None:
+    """δ and ε, drawn last, when the table has followed them; and δ as a number, where it is typed."""
+    with dragged:
+        Controls(Page, PREFIX, view, has).draw(*DRAGGED)
+    with typed:
+        _exactly(view)
 
 
 def _exactly(view: View) -> None:
@@ -59,6 +61,4 @@ def _exactly(view: View) -> None:
             state[f"{PREFIX}delta"] = state[key]
 
     least, most = limits(declarations(Page)["delta"], view)
-    st.number_input(
-        "δ exactly", least, most, key=key, step=None, format="%g", label_visibility="collapsed", on_change=typed
-    )
+    st.number_input("δ exactly", least, most, key=key, step=None, format="%g", on_change=typed)

@@ -28,9 +28,9 @@ def training_curves(twins: Sequence[Twin], rounding: float, theme: str = "light"
     """
     colours = THEMES[theme]
     styles = [
-        {"color": colours.muted, "width": 7},
-        {"color": colours.element, "width": 3, "dash": "dash"},
-        {"color": colours.field, "width": 3, "dash": "dot"},
+        {"color": colours.original, "width": 7},
+        {"color": colours.transformed, "width": 3, "dash": "dash"},
+        {"color": colours.matched, "width": 3, "dash": "dot"},
     ]
     titles = ("Loss", "Gap to the original, relative")
     figure = make_subplots(2, 1, shared_xaxes=True, vertical_spacing=0.13, subplot_titles=titles)
@@ -47,7 +47,7 @@ def training_curves(twins: Sequence[Twin], rounding: float, theme: str = "light"
     if np.isfinite(rounding):
         figure.add_hline(rounding, line=rule(colours), row=2, col=1)
         figure.add_annotation(
-            text="rounding explains gaps up to here", x=1, xref="x2 domain", xanchor="right",
+            text="rounding, up to here", x=1, xref="x2 domain", xanchor="right",
             y=np.log10(rounding), yref="y2", yanchor="bottom", showarrow=False,
         )  # fmt: skip
     figure.update_xaxes(title={"text": "step", "standoff": 4}, row=2, col=1)

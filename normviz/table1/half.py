@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from normviz.core.schemes import Scheme
-from normviz.core.text import typeset
+from normviz.core.text import measured, typeset
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import Transformation
 from normviz.networks.setting import HALF, Setting
@@ -28,11 +28,11 @@ def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str
         found.append(f"ε = {typeset(eps)} is 0 in float16, whose smallest number is 6·10⁻⁸.")
     elif 0 < eps < usual * ROUNDING[dtype] / 2:
         found.append(
-            f"ε = {typeset(eps)} vanishes in {dtype}: half of the mean squares are over {usual:.2g}, and adding "
-            "ε to such a number leaves it as it is."
+            f"ε = {typeset(eps)} vanishes in {dtype}: half of the mean squares are over {measured(usual, 2)}, and "
+            "adding ε to such a number leaves it as it is."
         )
     if dtype == "float16" and largest**2 > MOST:
-        found.append(f"The largest |v| is {largest:.4g}: its square is beyond 65,504, where float16 ends.")
+        found.append(f"The largest |v| is {measured(largest)}: its square is beyond 65,504, where float16 ends.")
     return [f"{text} {ADVICE}" for text in found]
 
 

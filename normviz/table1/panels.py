@@ -7,6 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from normviz.core.schemes import BA, Scheme
+from normviz.core.text import typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import gap_text, sentence
@@ -17,7 +18,7 @@ from normviz.table1.figures import Twin, training_curves
 from normviz.table1.grid import ANSWERS, UNCHANGED, WORDS, key_of, word_of
 from normviz.table1.half import broken
 from normviz.table1.script import cell_script
-from normviz.table1.state import ONE_CELL, PANELS, PREFIX
+from normviz.table1.state import ONE_CELL, PANELS, PREFIX, WHY_RATE
 from normviz.table1.table import Cell, loss_gaps
 from normviz.table1.training_panels import results
 from normviz.ui.components.plot import plot
@@ -27,38 +28,32 @@ from normviz.ui.link import KEPT
 Votes = dict[str, str | None]
 """By cell: what the class said, a key of `WORDS`, or None where it was revealed without a vote."""
 
-TITLE = (
-    "# What does normalization not notice?\n"
-    f"[Table 1]({BA.url}) of {BA.text}, and beyond: predicted by one rule, measured on a forward pass, and shown by "
-    "training twin networks on digits, the original and the transformed."
+
+NUMBERS = (
+    "In a cell, from above: what the rule predicts, what a forward pass and training say. Numbers are gaps between the "
+    "original and the transformed network, relative: of their outputs x̂, and the largest of their losses; about 10⁻¹⁶ "
+    "is rounding in float64, 10⁻⁷ in float32. The paper writes γ for the shift τ."
 )
+"""How to read the grid, beside its own legend."""
 
 
-def legend() -> str:
-    """How to read the grid, and what was trained on what."""
-    device = results().device
-    return (
-        "Numbers are relative gaps between original and transformed: about 1e−16 is rounding in float64, 1e−7 in "
-        "float32. Solid frames: cells of the paper, which writes γ for the shift τ; a double frame: the answers "
-        "disagree. Click a cell. "
-        f"{f'Trained on: {device}.' if device else ''}"
-    )
+def numbers(cells: Sequence[Cell]) -> dict[str, list]:
+    """What is in the grid, and the gap at equal learning rate, as columns: a row a cell."""
+    names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
+    return {name: [getattr(cell, name) for cell in cells] for name in names}
 
 
 def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None:
-    """The open cell: what was changed, the reason, and the curves."""
+    """The open cell: what was changed, the reason, the curves, and the formulas."""
     change = TRANSFORMATIONS[cell.transformation]
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{_said(cell)}.** {_reason(cell)}")
-        question(change, scheme, setting)
-        for line in notation.essentials(scheme):
-            st.latex(line.latex)
-        _answers(cell, change, setting)
-    with right:
-        _curves(cell, scheme, change, setting, theme)
+    st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{_said(cell)}.** {_reason(cell)}")
+    question(change, scheme, setting)
+    _curves(cell, scheme, change, setting, theme)
+    _answers(cell, change, setting)
     for note in _notes(cell, scheme, setting):
         st.warning(note, icon=":material/warning:")
+    for line in notation.essentials(scheme):
+        st.latex(line.latex)
 
 
 def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
@@ -96,22 +91,18 @@ def changed_picture(cell: Cell, setting: Setting, theme: str) -> None:
     what = "weights (a column is a unit)" if change.on == "weights" else "digits of a mini-batch"
     alt = f"The {what} before and after: {change.plain}."
     plot(before_after(before, after, ("before", f"after: {change.plain}"), theme), "changed", alt, "20rem")
-    st.caption(f"{sentence(what)}; δ = {setting.delta:g}, seed {setting.seed}.")
+    st.caption(f"{sentence(what)}; δ = {typeset(setting.delta)}, seed {setting.seed}.")
 
 
-def vote_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None:
+def vote_panel(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     """A covered cell: the question, what is changed, and what the class says."""
     change = TRANSFORMATIONS[cell.transformation]
     st.markdown(f"## Is {scheme.name} invariant to {change.name}?")
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        question(change, scheme, setting)
-        with st.container(horizontal=True):
-            for vote in ("yes", "no", *(["fades"] if setting.eps else []), None):
-                text, kind = _vote_button(vote)
-                st.button(text, key=f"vote {text}", type=kind, on_click=partial(_vote, key_of(cell), vote))
-    with right:
-        changed_picture(cell, setting, theme)
+    question(change, scheme, setting)
+    with st.container(horizontal=True):
+        for vote in ("yes", "no", *(["fades"] if setting.eps else []), None):
+            text, kind = _vote_button(vote)
+            st.button(text, key=f"vote {text}", type=kind, on_click=partial(_vote, key_of(cell), vote))
 
 
 def votes() -> Votes:
@@ -119,16 +110,30 @@ def votes() -> Votes:
     return st.session_state.setdefault("votes", {})
 
 
-def score(cells: Sequence[Cell]) -> None:
+def entrance(cells: Sequence[Cell], cover: bool) -> None:
+    """The way in: to predict before one looks; and once that is done, how many votes were right."""
+    with st.container(key="entrance", horizontal=True, vertical_alignment="center"):
+        if cover:
+            _score(cells)
+        else:
+            st.markdown(f"**Would you have known?** {len(cells)} cells: do the twins stay together?", width="content")
+            st.button("Predict first", icon=":material/quiz:", type="primary", on_click=_cover, args=(True,))
+
+
+def _score(cells: Sequence[Cell]) -> None:
     """How many votes were right, and buttons to reveal or cover all."""
     said = {key_of(cell): (votes()[key_of(cell)], truth(cell)) for cell in cells if key_of(cell) in votes()}
     voted = [vote == true for vote, true in said.values() if vote is not None and true is not None]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        left = len(cells) - len(said)
-        st.markdown(f"**{sum(voted)} of {len(voted)} predicted right**, {left} still covered", width="content")
-        everything = {key_of(cell): None for cell in cells}
-        st.button("Reveal all", on_click=lambda: st.session_state.update(votes=everything | votes()))
-        st.button("Cover all again", on_click=lambda: st.session_state.update(votes={}))
+    left = len(cells) - len(said)
+    st.markdown(f"**{sum(voted)} of {len(voted)} predicted right**, {left} still covered", width="content")
+    everything = {key_of(cell): None for cell in cells}
+    st.button("Reveal all", on_click=lambda: st.session_state.update(votes=everything | votes()))
+    st.button("Cover all again", on_click=lambda: st.session_state.update(votes={}))
+    st.button("Stop predicting", on_click=_cover, args=(False,))
+
+
+def _cover(on: bool) -> None:
+    st.session_state[PREFIX + "cover"] = on
 
 
 def truth(cell: Cell) -> str | None:
@@ -138,17 +143,22 @@ def truth(cell: Cell) -> str | None:
     return "fades" if cell.fades else ANSWERS[cell.predicted]
 
 
-def verdict_on(vote: str | None, cell: Cell) -> None:
-    """Whether the class was right on the open cell."""
-    if vote is None:
-        return
-    said = WORDS[vote]
-    if truth(cell) is None:
-        st.info(f"The class said: {said}. {_said(cell)}: the vote does not count.", icon=":material/info:")
-    elif vote == truth(cell):
-        st.success(f"The class said: {said}. Right.", icon=":material/check:")
-    else:
-        st.error(f"The class said: {said}. It is {word_of(cell)}.", icon=":material/close:")
+def verdict_on(vote: str | None, cell: Cell, covered: Sequence[str]) -> None:
+    """Whether the class was right on the open cell, and the way to the next of those that are still covered."""
+    if vote is not None:
+        said = WORDS[vote]
+        if truth(cell) is None:
+            st.info(f"The class said: {said}. {_said(cell)}: the vote does not count.", icon=":material/info:")
+        elif vote == truth(cell):
+            st.success(f"The class said: {said}. Right.", icon=":material/check:")
+        else:
+            st.error(f"The class said: {said}. It is {word_of(cell)}.", icon=":material/close:")
+    if covered:
+        st.button("Next cell", icon=":material/arrow_forward:", on_click=_open, args=(covered[0],))
+
+
+def _open(key: str) -> None:
+    st.session_state[PREFIX + "cell"] = key
 
 
 def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
@@ -216,11 +226,13 @@ def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
         rows.append(("Training: losses", cell.training_gap))
     else:
         factor = change.rate_factor(setting.optimizer, setting.delta)
-        rows.append((f"Training, learning rate × {factor:g}", cell.training_gap))
+        rows.append((f"Training, learning rate × {typeset(factor)}", cell.training_gap))
         rows.append(("Training, equal learning rate", cell.training_gap_equal_lr))
     st.table(
         {"Measured": [name for name, _ in rows], "Gap": [gap_text(gap) or "…" for _, gap in rows]}, border="horizontal"
     )
+    if change.weight_factor is not None:
+        st.caption(WHY_RATE)
     if cell.paper is not None:
         st.caption(f"{BA.text}, Table 1: {WORDS['yes' if cell.paper else 'no']}.")
 
@@ -241,7 +253,7 @@ def _curves(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting
         twins.append(Twin(f"transformed{rate}", losses[:, place], found[:, place]))
     largest = gap_text(found[:, position(change)].max(initial=0.0))
     alt = f"Losses of the original and the transformed network over {len(losses)} steps; largest gap {largest}."
-    plot(training_curves(twins, cell.rounding, theme), "curves", alt, "30rem")
+    plot(training_curves(twins, cell.rounding, theme), "curves", alt, "24rem")
 
 
 def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
@@ -255,6 +267,6 @@ def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
         if failure is not None:
             notes.append(
                 f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "
-                f"A smaller learning rate than {setting.rate:g} would do."
+                f"A smaller learning rate than {typeset(setting.rate)} would do."
             )
     return notes + broken(scheme, change, setting)

@@ -10,6 +10,7 @@ from math import log2, prod
 
 from normviz.core.fields import AXIS, Field, Rule
 from normviz.core.schemes import Scheme
+from normviz.core.text import typeset
 from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import EXPLAINED, MAGNIFIED
 from normviz.core.transformations import Transformation
@@ -80,8 +81,8 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
 def _conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
     """What the cell is measured under, in words: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
     parts = [f"{setting.depth} {setting.layer} layers" if setting.depth > 1 else setting.layer]
-    parts += [f"δ = {setting.delta:g}"] if change.factor is not None else []
-    parts += [f"ε = {eps:g}"] if eps is not None else []
+    parts += [f"δ = {typeset(setting.delta)}"] if change.factor is not None else []
+    parts += [f"ε = {typeset(eps)}"] if eps is not None else []
     parts += [setting.dtype, setting.optimizer]
     parts += ["equal learning rates"] if change.weight_factor is not None and not follow else []
     return ", ".join(parts)

@@ -13,7 +13,8 @@ from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS, SIZES
 from normviz.ui.link import View, params
 
-PREFIX = "table "
+PAGE = "table"
+PREFIX = f"{PAGE} "
 """Of all keys in the session: the lab has values of the same names."""
 
 ORDER = (*PAPER, *(key for key in SCHEMES if key not in PAPER))
@@ -37,6 +38,13 @@ FOLLOW = {
 }
 """By optimizer, what keeps the twins of re-scaled weights together."""
 
+WHY_RATE = (
+    "Where a scheme absorbs δ, weights δ times as large get gradients 1/δ times as large, yet have to move δ times as "
+    "far to stay the original's twins: δ² times the learning rate does that, and δ times with Adam, whose steps do not "
+    "depend on the gradient's size."
+)
+"""What that factor is for."""
+
 
 def _cell(given: Any, view: Given) -> str:
     scheme, _, change = str(given).partition(".")
@@ -50,7 +58,7 @@ class Page(Setting):
     """What the page's link holds: a setting, the rows, and what is shown of them."""
 
     schemes: Sequence[str] = several(tuple(PAPER), {key: SCHEMES[key].label for key in ORDER}, label="Rows")
-    follow: bool = switch(True, label=By("optimizer", FOLLOW))
+    follow: bool = switch(True, label=By("optimizer", FOLLOW), help=WHY_RATE)
     groups: int = among(2, lambda given: divisors(given["width"]), label="Groups G")
     radius: int = whole(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
     cell: str = value(f"{ORDER[0]}.{next(iter(TRANSFORMATIONS))}", _cell)

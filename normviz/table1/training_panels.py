@@ -3,30 +3,24 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
 from normviz.describe.wording import duration, sentence
-from normviz.jobs.desk import Desk, Keep, Ticket
+from normviz.jobs.desk import Desk, Ticket
 from normviz.jobs.executors import threads
 from normviz.networks import cost
 from normviz.networks.problem import NETWORKS
 from normviz.networks.setting import Setting
 from normviz.table1.offers import Change, offers
 from normviz.table1.results import Results
-from normviz.table1.state import PREFIX
+from normviz.table1.state import PAGE, PREFIX
 from normviz.table1.training import Training, on_one_core
-from normviz.ui.presence import here
-
-AT_ONCE = 0.25
-"""Seconds that the page waits for a training before it shows what is there."""
-
-POLL = 0.5
-"""Seconds between two looks at a training."""
+from normviz.ui.work import POLL, handed_in
 
 LIMIT = 60.0
 """Seconds up to which a training starts by itself; before a longer one the page asks."""
@@ -121,7 +115,7 @@ def measure(looked_at: Sequence[tuple[Sequence[Scheme], Setting]]) -> Ticket | N
     found = (job for schemes, setting in looked_at for job in results().unmeasured(schemes, setting))
     jobs = list(dict.fromkeys(found))
     held: Ticket | None = st.session_state.get(FORWARD)
-    ticket = st.session_state[FORWARD] = _handed_in(held, jobs, forward_desk(), results().keep_forward)
+    ticket = st.session_state[FORWARD] = handed_in(held, jobs, forward_desk(), results().keep_forward, PAGE)
     return ticket
 
 
@@ -141,35 +135,15 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
     else:
         long = results().seconds(jobs) > LIMIT
         before = asked.ticket if held is None else held.ticket
-        asked.ticket = _handed_in(before, jobs, patient_desk() if long else desk(), results().keep)
+        asked.ticket = handed_in(before, jobs, patient_desk() if long else desk(), results().keep, PAGE)
     if held is not None:
         held.drop()
     return asked
 
 
-def _handed_in(held: Ticket | None, jobs: Sequence[Any], where: Desk, keep: Keep) -> Ticket | None:
-    """The ticket for these jobs: that which is held where they are among its own, otherwise a new one.
-
-    The old one is dropped last: a job of both goes on.
-    """
-    if held is not None and {*jobs} <= {job for _, job in held.jobs} and (held.error or (jobs and not held.over)):
-        held.renew()
-        return held
-    ticket = where.submit(jobs, keep, partial(here().on, "table")) if jobs else None
-    if held is not None:
-        held.cancel()
-    return ticket
-
-
-def under_way(*tickets: Ticket | None) -> bool:
-    """Whether anything is still at work after a moment."""
-    end = time.monotonic() + AT_ONCE
-    over = [ticket is None or ticket.wait(max(end - time.monotonic(), 0.0)) for ticket in tickets]
-    return not all(over)
-
-
-def status(asked: Asked, measured: Ticket | None, working: bool) -> None:
-    """How far the training is, with a button that ends it; or what it would take; or that it was stopped, or failed.
+def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGenerator) -> None:
+    """How far the training is, with a button that ends it, `above`; or what it would take; or that it was stopped, or
+    failed.
 
     As long as something is at work the page looks again by itself.
     """
@@ -179,11 +153,11 @@ def status(asked: Asked, measured: Ticket | None, working: bool) -> None:
         asked.stop(str(measured.error))
     missing = asked.missing()
     trains = not asked.stopped and asked.ticket is not None and (working or bool(missing))
+    with above:
+        _progress(asked, missing) if trains else _done()
     if asked.error:
         st.error(asked.error)
-    elif trains:
-        _progress(asked, missing)
-    elif asked.asks(missing):
+    elif not trains and asked.asks(missing):
         _question(asked, missing)
     elif asked.stopped and missing:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -193,7 +167,14 @@ def status(asked: Asked, measured: Ticket | None, working: bool) -> None:
     measures = measured is not None and measured.error is None
     if trains or working or measures:
         asked.looked, asked.seen = time.monotonic(), results().version
-        _watch(asked, measured)
+        with above:  # elsewhere its element would come with a gap, and move what is below
+            _watch(asked, measured)
+
+
+def _done() -> None:
+    """What was trained on what; a line also where nothing was, so that nothing below moves."""
+    device = results().device
+    st.caption(f"Trained on: {device}." if device else "Not trained yet.")
 
 
 def _progress(asked: Asked, missing: Sequence[Training]) -> None:

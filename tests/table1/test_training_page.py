@@ -17,9 +17,9 @@ from normviz.networks.setting import Setting
 from normviz.table1 import training_panels
 from normviz.table1.state import PREFIX
 from normviz.table1.training import Outcome
-from normviz.table1.training_panels import POLL
 from normviz.ui.presence import KEY as PRESENCE
 from normviz.ui.presence import Presence
+from normviz.ui.work import POLL
 
 HEAVY = {"layer": "conv", "width": "32", "batch": "64", "steps": "100"}
 HEAVY_SETTING = Setting(layer="conv", width=32, batch=64, steps=100, seed=98)
