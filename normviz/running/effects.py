@@ -11,13 +11,12 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme
+from normviz.running.averages import Averages, Moments
 from normviz.running.stream import (
     BATCH,
     BATCHES,
     PER_DIGIT,
-    Averages,
     Folded,
-    Moments,
     Setting,
     Trace,
     affine,
@@ -50,8 +49,9 @@ COMPARED = tuple(row for key, row in SCHEMES.items() if row.acts_on == "activati
 class Sampled(NamedTuple):
     """Batch statistics over many mini-batches of each of K sizes, (K, C), and of all training digits, (C,).
 
-    variance: the mean of σ². expected: what it is exactly. mean_error, deviation_error: the standard deviation of μ
-    and of σ. expected_error: of μ, exactly. elements: the m of m/(m-1), (K, 1).
+    variance: the mean of σ². expected: what it is exactly. mean_error, variance_error, deviation_error: the standard
+    deviation of μ, of σ² and of σ; those of μ and of σ² exactly: expected_error, expected_variance_error. kurtosis:
+    E[(x-μ)⁴] / σ⁴ of all training digits, (C,). elements: the m of m/(m-1), (K, 1).
     """
 
     elements: np.ndarray
@@ -59,13 +59,21 @@ class Sampled(NamedTuple):
     expected: np.ndarray
     mean_error: np.ndarray
     expected_error: np.ndarray
+    variance_error: np.ndarray
+    expected_variance_error: np.ndarray
     deviation_error: np.ndarray
+    kurtosis: np.ndarray
     population: Moments
 
     @property
     def corrected(self) -> np.ndarray:
         """m/(m-1) · E[σ²], (K, C): Ioffe & Szegedy 2015, Algorithm 2, step 10."""
         return self.variance * self.elements / (self.elements - 1)
+
+    @property
+    def limit_deviation_error(self) -> np.ndarray:
+        """The standard deviation of σ in large batches, (K, C): that of σ² over dσ²/dσ = 2σ."""
+        return self.expected_variance_error / (2 * np.sqrt(self.population.variance))
 
 
 class Shift(NamedTuple):
@@ -82,7 +90,8 @@ def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
     layer V = σ², so m/(m-1) with m = N repairs it; positions of one digit are no independent draws, so for a
     convolution, where m = N·H·W, it repairs too little or too much.
     """
-    own = moments(summed(digits()[0], setting), PER_DIGIT)
+    x = summed(digits()[0], setting)
+    own = moments(x, PER_DIGIT)
     whole = merge(np.ones(len(own.mean)), *own)
     between = np.var(own.mean, axis=0)
     rng = np.random.default_rng([setting.seed, 4])
@@ -90,8 +99,9 @@ def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
     for size in sizes:
         chosen = rng.integers(0, len(own.mean), (size, DRAWN // size))
         batch = merge(np.ones(size), own.mean[chosen], own.variance[chosen])
-        rows.append((batch.variance.mean(0), batch.mean.std(0), np.sqrt(batch.variance).std(0)))
-    variance, mean_error, deviation_error = map(np.stack, zip(*rows, strict=True))
+        each = (batch.mean, batch.variance, np.sqrt(batch.variance))
+        rows.append((batch.variance.mean(0), *(values.std(0) for values in each)))
+    variance, mean_error, variance_error, deviation_error = map(np.stack, zip(*rows, strict=True))
     n = np.array(sizes)[:, None]
     return Sampled(
         elements=n * setting.side**2,
@@ -99,9 +109,28 @@ def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
         expected=whole.variance - between / n,
         mean_error=mean_error,
         expected_error=np.sqrt(between / n),
+        variance_error=variance_error,
+        expected_variance_error=standard_error_of_variance(own, whole, n),
         deviation_error=deviation_error,
+        kurtosis=np.mean((x - whole.mean) ** 4, axis=(0, 1, 2)) / whole.variance**2,
         population=whole,
     )
+
+
+def standard_error_of_variance(own: Moments, whole: Moments, n: np.ndarray) -> np.ndarray:
+    """The standard deviation of σ² of n digits drawn independently, exactly: (K, C) for n of (K, 1).
+
+    Of a digit with mean and variance (m, s²), `own`: a = m - μ and b = s² + a², so that a batch has σ² = b̄ - ā². Then
+
+        Var[σ²] = Var[b]/n - 2 Cov[b, a²]/n² + (E[a⁴] + (2n - 3) E[a²]²)/n³,
+
+    for a dense layer, whose digits are one number each and b = a², (n-1)/n³ · ((n-1) E[a⁴] - (n-3) σ⁴).
+    """
+    squares = (own.mean - whole.mean) ** 2
+    within = own.variance + squares
+    covariance = np.mean(within * squares, 0) - within.mean(0) * squares.mean(0)
+    fourth, second = np.mean(squares**2, 0), squares.mean(0)
+    return np.sqrt(within.var(0) / n - 2 * covariance / n**2 + (fourth + (2 * n - 3) * second**2) / n**3)
 
 
 def among_others(setting: Setting, schemes: Sequence[Scheme] = COMPARED, example: int = 0) -> dict[str, np.ndarray]:

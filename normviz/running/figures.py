@@ -1,4 +1,4 @@
-"""Charts of the training and inference page: a stream with its running averages, panels of curves, and strips."""
+"""Charts of the training and inference page: panels of curves, strips, and accuracies by case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,13 @@ from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES, Theme
 from normviz.ui.style import finish, here, line, marker, rule
 
+ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
+"""By the role of a colour the marker that says the same."""
+
 MANY = 60
 """More markers than this are small."""
 LEGEND = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """At the lower edge, whatever the height."""
-
-
-@dataclass(frozen=True)
-class Followed:
-    """A statistic over a stream: of each batch and of the population, (steps,); its running average, (steps + 1,)."""
-
-    title: str
-    batch: np.ndarray
-    running: np.ndarray
-    population: np.ndarray
 
 
 Values = Sequence[float] | np.ndarray
@@ -30,64 +23,34 @@ Values = Sequence[float] | np.ndarray
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over x: a line, or markers where each point was measured."""
+    """Values over x: a line, or markers where each point was measured; `role`: the name of its colour in the theme."""
 
     name: str
     x: Values
     y: Values
     measured: bool = False
+    role: str = ""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves on one pair of axes; `level`: where they should be, a line; `log`: the axes that are, as in "xy"."""
+    """Curves on one pair of axes, whose titles are `x` and `y`.
+
+    `level`: where the curves should be, a line; `log`: the axes that are, as in "xy"; `marked`: an x, a line.
+    """
 
     title: str
     curves: Sequence[Curve]
     x: str = ""
+    y: str = ""
     level: float | None = None
     log: str = ""
     marked: float | None = None
 
 
-def stream_figure(followed: Sequence[Followed], position: int, theme: str = "light") -> Figure:
-    """Statistics over the batches seen, one above the other, up to a position: dots, the running average, dashes.
-
-    The axes are those of the whole stream, so that nothing moves but what is drawn.
-    """
-    colours = THEMES[theme]
-    figure = make_subplots(
-        len(followed), 1, shared_xaxes=True, vertical_spacing=0.09, subplot_titles=[each.title for each in followed]
-    )
-    for row, each in enumerate(followed, 1):
-        place = {"row": row, "col": 1, "showlegend": row == 1}
-        seen = np.arange(1, position + 1)
-        every = np.arange(1, len(each.batch) + 1)
-        dashes = {"color": colours.ink, "width": 2.5, "dash": "dash"}
-        dots = {"color": colours.field, "size": 7, "opacity": 0.7}
-        figure.add_scatter(x=seen, y=each.batch[:position], name="batch", mode="markers", marker=dots, **place)
-        figure.add_scatter(x=every, y=each.population, name="population", mode="lines", line=dashes, **place)
-        figure.add_scatter(
-            x=np.arange(position + 1),
-            y=each.running[: position + 1],
-            name="running average",
-            mode="lines",
-            line={"color": colours.element, "width": 4},
-            **place,
-        )
-        now = {"color": colours.element, "size": 15, "symbol": "diamond", "line": {"color": colours.ink, "width": 1.5}}
-        figure.add_scatter(
-            x=[position], y=[each.running[position]], mode="markers", marker=now, row=row, col=1, showlegend=False,
-            name="now",
-        )  # fmt: skip
-        values = np.concatenate([each.batch, each.running, each.population])
-        low, high = float(values.min()), float(values.max())
-        pad = 0.06 * (high - low or 1.0)
-        figure.update_yaxes(range=[low - pad, high + pad], nticks=5, row=row, col=1)
-    steps = len(followed[0].batch)
-    figure.add_vline(position, line=here(colours))
-    figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])
-    return finish(figure, colours, {"t": 30, "b": 95, "l": 55}, LEGEND)
+def near(text: str) -> dict:
+    """The title of an axis, close to it."""
+    return {"text": text, "standoff": 4}
 
 
 def panels_figure(panels: Sequence[Panel], columns: int = 2, theme: str = "light", one_scale: bool = False) -> Figure:
@@ -117,11 +80,12 @@ def panels_figure(panels: Sequence[Panel], columns: int = 2, theme: str = "light
         if panel.marked is not None:
             figure.add_vline(panel.marked, line=here(colours), **place)
         xs, ys = ([getattr(curve, axis) for curve in panel.curves] for axis in "xy")
-        title = {"text": panel.x, "standoff": 4}
+        title = near(panel.x)
         figure.update_xaxes(
-            title=title, tickangle=0, **(_log(xs, (1,), 2) if "x" in panel.log else _whole(xs)), **place
+            title=title, tickangle=0, **(_log(xs, *_ticks(xs)) if "x" in panel.log else _whole(xs)), **place
         )
-        figure.update_yaxes(**(_log(ys, (1, 2, 3, 5), 10) if "y" in panel.log else {"nticks": 6}), **place)
+        scale = _log(ys, (1, 2, 3, 5), 10) if "y" in panel.log else {"nticks": 6}
+        figure.update_yaxes(title=near(panel.y), **scale, **place)
     return finish(figure, colours, {"t": 34, "b": 118, "l": 55}, LEGEND)
 
 
@@ -139,16 +103,23 @@ def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> F
 
 
 def _style(number: int, curve: Curve, colours: Theme) -> dict:
+    colour = {"color": getattr(colours, curve.role)} if curve.role else {}
     if curve.measured:
         size, opacity = (9, 0.85) if len(curve.x) <= MANY else (6, 0.5)
-        return {"mode": "markers", "marker": {**marker(number, colours, size), "opacity": opacity}}
-    return {"mode": "lines", "line": line(number, colours)}
+        symbol = {"symbol": ROLE_SYMBOLS[curve.role]} if curve.role else {}
+        return {"mode": "markers", "marker": marker(number, colours, size) | colour | symbol | {"opacity": opacity}}
+    return {"mode": "lines", "line": line(number, colours) | colour}
 
 
 def _whole(values: Sequence[Sequence[float]]) -> dict:
     """A tick for each of a few whole numbers."""
     found = {float(value) for row in values for value in row}
     return {"dtick": 1} if len(found) <= 12 and all(value.is_integer() for value in found) else {}
+
+
+def _ticks(values: Sequence[Values]) -> tuple[Sequence[int], int]:
+    """Powers of 2; of 10, and three times these, where values are too far apart for that."""
+    return ((1, 3), 10) if max(map(np.max, values)) > 500 * min(map(np.min, values)) else ((1,), 2)
 
 
 def _log(values: Sequence[Sequence[float]], leads: Sequence[int], base: int) -> dict:
@@ -159,3 +130,48 @@ def _log(values: Sequence[Sequence[float]], leads: Sequence[int], base: int) -> 
     if len(ticks) > 9:
         ticks = ticks[:: -(-len(ticks) // 9)]
     return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case and its accuracy in each of several networks, as shares of 1; `role`: the name of its colour."""
+
+    name: str
+    role: str
+    accuracy: np.ndarray | None
+
+
+def accuracy_figure(rows: Sequence[Row], chance: float, theme: str = "light") -> Figure:
+    """Accuracies from 0 to 100%, a line a case: every network, their mean, and that in numbers with its spread.
+
+    A case without numbers yet has its name alone, so that nothing moves when they come.
+    """
+    colours, figure = THEMES[theme], Figure()
+    for place, row in enumerate(rows):
+        text = {"yref": "y", "xref": "paper", "y": place, "yshift": 17, "showarrow": False}
+        figure.add_annotation(text=row.name, x=0, xanchor="left", **text)
+        if row.accuracy is None:
+            continue
+        percent, colour = 100 * row.accuracy, getattr(colours, row.role)
+        symbol = ROLE_SYMBOLS[row.role]
+        figure.add_scatter(
+            x=percent, y=[place] * len(percent), mode="markers", name=row.name, showlegend=False,
+            marker={"color": colour, "size": 9, "opacity": 0.45, "symbol": symbol},
+        )  # fmt: skip
+        figure.add_scatter(
+            x=[percent.mean()], y=[place], mode="markers", name=f"{row.name}, mean", showlegend=False,
+            marker={"color": colour, "size": 16, "symbol": symbol, "line": {"color": colours.ink, "width": 1.5}},
+        )  # fmt: skip
+        figure.add_annotation(text=f"<b>{spread_words(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0})
+    figure.add_vline(100 * chance, line=here(colours))
+    ticks = [25, 50, 75, 100, 100 * chance]
+    texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
+    title = near("accuracy on unseen digits, %")
+    figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
+    figure.update_yaxes(range=[len(rows) - 0.6, -0.9], showticklabels=False, showgrid=False)
+    return finish(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})
+
+
+def spread_words(accuracy: np.ndarray) -> str:
+    """Mean and standard deviation over networks: 96.7 ± 0.8%."""
+    return f"{100 * accuracy.mean():.1f} ± {100 * accuracy.std(ddof=1):.1f}%"

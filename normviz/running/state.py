@@ -6,16 +6,9 @@ import streamlit as st
 
 from normviz.core.schemes import DEFAULT_EPS
 from normviz.core.settings import among, build, choice, real, whole
-from normviz.running.stream import (
-    BATCHES,
-    CONVENTIONS,
-    UNITS,
-    Averages,
-    Setting,
-    Trace,
-    running_averages,
-    trace,
-)
+from normviz.running.averages import CONVENTIONS, Averages, running_averages
+from normviz.running.modes import MODES
+from normviz.running.stream import BATCHES, SHOWN, UNITS, Setting, Trace, trace
 from normviz.ui.link import View, params
 from normviz.ui.player import SPEEDS
 from normviz.ui.settings import Controls
@@ -24,14 +17,15 @@ PAGE = "running"
 PREFIX = f"{PAGE} "
 
 PANELS = {
+    "wrong": "What goes wrong",
     "bias": "Bias of the variance",
     "noise": "Noise",
     "folding": "Folding",
     "companions": "Other examples",
     "shards": "Shards",
-    "wrong": "What goes wrong",
 }
 WRONG = {
+    "cost": "What it costs",
     "one": "Batch of one",
     "early": "Stopped early",
     "train": "eval() forgotten",
@@ -56,25 +50,28 @@ class Page(Setting):
         label=f"Momentum: {' / '.join(NAMES.values())}",  # one for both: with another label a slider loses its place
     )  # fmt: skip
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
+    mode: str = choice("training", MODES)
+    digit: int = whole(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed")
     unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
     step: int = whole(60, 0, BATCHES)
     pace: int = among(1, SPEEDS)
-    panel: str = choice("bias", PANELS)
+    panel: str = choice("wrong", PANELS)
     devices: int = whole(4, 1, lambda given: min(MOST_DEVICES, given["batch"]))
-    wrong: str = choice("one", WRONG)
+    wrong: str = choice("cost", WRONG)
 
 
 PARAMS = params(Page, PREFIX)
 
-TITLE = (
-    "# Why does batch norm behave differently at test time?\n"
-    "While it trains, a layer is normalized by the mean and variance of each mini-batch; afterwards by a **running "
-    "average** of them, so that an example no longer depends on the others of its batch. Here is a stream of digits."
-)
-
 CAPTION = (
     "One and the same average: PyTorch's momentum is the share of the new batch, Keras's that of the old average. "
     "PyTorch averages the variance times m/(m−1), Keras without."
+)
+
+
+DRIFT = (
+    "While a network learns its weights move, and the mean and variance of what they sum move with them (the dashes). "
+    f"Here the weights take a random step over the {BATCHES} batches: at 1 it is as large as they were at first, at 0 "
+    "they stay."
 )
 
 
@@ -111,5 +108,7 @@ def controls(view: View) -> None:
         st.caption(CAPTION)
         page.draw("eps")
         st.divider()
-        page.draw("drift", "unit")
+        page.draw("drift")
+        st.caption(DRIFT)
+        page.draw("unit", "digit")
         page.rest()

@@ -5,7 +5,7 @@ about its summed inputs, arrays (steps, N, H, W, C), with H = W = 1 for a dense 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, real, whole
 from normviz.core.transformations import LAYERS
 from normviz.data.digits import SIDE, cut_patches, load_digits
+from normviz.running.averages import Moments
 
 BATCH = SCHEMES["batch"]
 PER_UNIT = BATCH.fields[-1]
@@ -32,6 +33,9 @@ KERNEL = {"dense": SIDE, "conv": 3}
 
 SPREAD = 2.0
 """Standard deviation of the first weights, times the root of the fan-in: summed inputs then vary by about 0.6."""
+
+SHOWN = 16
+"""Digits of a mini-batch that are shown, at most."""
 
 CHUNK = 20
 """Steps that are normalized at once: what is in memory stays small."""
@@ -56,73 +60,25 @@ class Setting:
         """Elements of a mini-batch that share a statistic: N·H·W."""
         return self.batch * self.side**2
 
-
-@dataclass(frozen=True)
-class Convention:
-    """How a framework keeps its running averages: running ← (1 - share) · running + share · batch.
-
-    Attributes:
-        name: of the framework.
-        of_new: whether its momentum is the share of the new batch; else it is that of the old average.
-        unbiased: whether the variance is multiplied by m/(m-1) before it is averaged.
-        momentum: its default.
-    """
-
-    name: str
-    of_new: bool
-    unbiased: bool
-    momentum: float
-
-    def other(self, number: float) -> float:
-        """The momentum of a share, and the share of a momentum."""
-        return number if self.of_new else 1 - number
-
-    def averaged(self, variances: np.ndarray, count: int) -> np.ndarray:
-        """Batch variances as they are averaged; raises InvalidInput where m/(m-1) has no value."""
-        if not self.unbiased:
-            return variances
-        if count == 1:
-            raise InvalidInput(
-                f"{self.name} refuses to train on one value per unit, as m/(m-1) is 1/0 at m = 1; "
-                "a batch of 2 would do, or a convolution."
-            )
-        return variances * (count / (count - 1))
-
-
-CONVENTIONS = {
-    "pytorch": Convention("PyTorch", of_new=True, unbiased=True, momentum=0.1),
-    "keras": Convention("Keras", of_new=False, unbiased=False, momentum=0.99),
-}
-"""torch.nn.BatchNorm1d and 2d; keras.layers.BatchNormalization of Keras 3 (the fused one of Keras 2 was unbiased)."""
+    @property
+    def still(self) -> "Setting":
+        """Without drift: what is measured under the first weights is the same with any, and computed once."""
+        return replace(self, drift=0.0)
 
 
 class Trace(NamedTuple):
     """What batch norm saw over a stream, each (steps, C): batch mean and variance (1/m), mean and variance of the
-    output x̂, x and x̂ of the batch's first digit at the middle of its picture, and mean and variance of all training
-    digits under the weights of that step."""
+    output x̂, and mean and variance of all training digits under the weights of that step; x and x̂ of the batch's first
+    digits, `SHOWN` at most, at the middle of their pictures, are (steps, digits, C)."""
 
     mean: np.ndarray
     variance: np.ndarray
     output_mean: np.ndarray
     output_variance: np.ndarray
-    first: np.ndarray
-    first_output: np.ndarray
+    x: np.ndarray
+    xhat: np.ndarray
     population_mean: np.ndarray
     population_variance: np.ndarray
-
-
-class Averages(NamedTuple):
-    """Running mean and variance before the first step and after each: (steps + 1, C), starting from 0 and 1."""
-
-    mean: np.ndarray
-    variance: np.ndarray
-
-
-class Moments(NamedTuple):
-    """Mean and variance (1/m), each (…, C)."""
-
-    mean: np.ndarray
-    variance: np.ndarray
 
 
 class Folded(NamedTuple):
@@ -193,8 +149,8 @@ def trace(setting: Setting, eps: float | None = None) -> Trace:
     for steps in np.split(np.arange(BATCHES), BATCHES // CHUNK):
         x = stream(setting, steps)
         xhat = normalize(x, BATCH, eps).xhat
-        first, first_output = (each[:, 0, middle, middle] for each in (x, xhat))
-        parts.append((*batch_statistics(x), *batch_statistics(xhat), first, first_output))
+        shown = (each[:, :SHOWN, middle, middle] for each in (x, xhat))
+        parts.append((*batch_statistics(x), *batch_statistics(xhat), *shown))
     seen = [np.concatenate(part) for part in zip(*parts, strict=True)]
     return Trace._make([*seen, *population(setting)])
 
@@ -210,33 +166,6 @@ def population(setting: Setting) -> Moments:
     variance, covariance, drift_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
     mean = mean_u.reshape(-1) + amount * mean_v.reshape(-1)
     return Moments(mean, variance + 2 * amount * covariance + amount**2 * drift_variance)
-
-
-def running_averages(
-    means: np.ndarray, variances: np.ndarray, count: int, convention: Convention, momentum: float
-) -> Averages:
-    """Exponentially weighted averages of batch statistics (steps, C), as a framework keeps them.
-
-    running ← (1 - share) · running + share · batch, from mean 0 and variance 1; share = momentum in PyTorch,
-    1 - momentum in Keras. `count`: the m of m/(m-1).
-
-    Raises:
-        InvalidInput: a momentum outside 0..1, or an unbiased variance of one value.
-    """
-    if not 0 <= momentum <= 1:
-        raise InvalidInput(f"momentum = {momentum}; it goes from 0 to 1.")
-    share = convention.other(momentum)
-    values = np.stack([means, convention.averaged(variances, count)])
-    running = np.empty((2, len(means) + 1, *means.shape[1:]))
-    running[:, 0] = np.reshape([0.0, 1.0], (2, *[1] * (means.ndim - 1)))
-    for step in range(len(means)):
-        running[:, step + 1] = (1 - share) * running[:, step] + share * values[:, step]
-    return Averages(*running)
-
-
-def lag(share: float) -> float:
-    """How many steps an average is behind what changes steadily: (1 - share) / share."""
-    return (1 - share) / share if share else float("inf")
 
 
 def merge(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.ndarray) -> Moments:
@@ -283,7 +212,7 @@ def fold(
 def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
     """sqrt(σ² + ε) of given statistics, which have no example of their own to be 0/0 for."""
     if np.any(variance + eps <= 0):
-        raise InvalidInput("a running variance is 0 and so is ε: evaluation would divide by 0; an ε of 1e-5 would do.")
+        raise InvalidInput("a running variance is 0 and so is ε: evaluation would divide by 0; an ε of 10⁻⁵ would do.")
     return np.sqrt(variance + eps)
 
 

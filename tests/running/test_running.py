@@ -16,7 +16,8 @@ from normviz.core.normalize import normalize
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.running import effects as running_effects
 from normviz.running import stream as running
-from normviz.running.stream import BATCHES, CONVENTIONS, UNITS, Moments, Setting
+from normviz.running.averages import CONVENTIONS, Moments, lag, running_averages
+from normviz.running.stream import BATCHES, UNITS, Setting
 
 SETTINGS = [
     Setting("dense", 16, 0.0),
@@ -31,7 +32,7 @@ CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
 def frozen_of(setting, share=0.1, convention="keras"):
     seen, row = running.trace(setting), CONVENTIONS[convention]
-    averages = running.running_averages(seen.mean, seen.variance, setting.count, row, row.other(share))
+    averages = running_averages(seen.mean, seen.variance, setting.count, row, row.other(share))
     return Moments(averages.mean[-1], averages.variance[-1])
 
 
@@ -50,7 +51,7 @@ def for_torch(z):
 @pytest.mark.parametrize("momentum", [0.1, 0.003, 1.0])
 def test_running_averages_and_evaluation_are_torchs(setting, momentum):
     layer, seen = torch_layer(setting, momentum), running.trace(setting)
-    averages = running.running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], momentum)
+    averages = running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], momentum)
     for step, z in enumerate(running.stream(setting)):
         np.testing.assert_allclose(averages.mean[step], layer.running_mean, **CLOSE)
         np.testing.assert_allclose(averages.variance[step], layer.running_var, **CLOSE)
@@ -74,7 +75,7 @@ def test_running_averages_are_those_of_keras(momentum):
 
     setting = SETTINGS[1]
     layer, seen = keras.layers.BatchNormalization(momentum=momentum), running.trace(setting)
-    averages = running.running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["keras"], momentum)
+    averages = running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["keras"], momentum)
     for z in running.stream(setting, range(30)):
         layer(torch.as_tensor(z[:, 0, 0], dtype=torch.float32), training=True)
     for own, kept in ((averages.mean, layer.moving_mean), (averages.variance, layer.moving_variance)):
@@ -92,7 +93,7 @@ def test_the_defaults_are_the_frameworks(key):
 @given(st.floats(0, 1), seeds)
 def test_the_conventions_say_the_same_of_the_mean(share, seed):
     means, variances = (uneven_array((7, 1, 1, 3), seed + k)[:, 0, 0] for k in range(2))
-    kept = [running.running_averages(means, variances**2, 5, row, row.other(share)) for row in CONVENTIONS.values()]
+    kept = [running_averages(means, variances**2, 5, row, row.other(share)) for row in CONVENTIONS.values()]
     np.testing.assert_allclose(kept[0].mean, kept[1].mean, **CLOSE)
     start, step = 1 - share, np.arange(8)[:, None]
     excess = kept[0].variance - start**step, kept[1].variance - start**step  # without what is left of the first 1
@@ -104,8 +105,8 @@ def test_the_lag_of_a_steady_drift(share):
     steps = round(40 / share)
     ramp = np.arange(steps, dtype=float)[:, None]
     row = CONVENTIONS["keras"]
-    kept = running.running_averages(ramp, ramp, 2, row, row.other(share)).mean
-    assert ramp[-1] - kept[-1] == pytest.approx(running.lag(share), rel=1e-6, abs=1e-6)
+    kept = running_averages(ramp, ramp, 2, row, row.other(share)).mean
+    assert ramp[-1] - kept[-1] == pytest.approx(lag(share), rel=1e-6, abs=1e-6)
 
 
 @each_setting
@@ -197,6 +198,8 @@ def test_the_bias_of_the_variance(layer):
     np.testing.assert_allclose(found.population.variance, everything.variance, **CLOSE)
     np.testing.assert_allclose(found.variance, found.expected, rtol=0.03)
     np.testing.assert_allclose(found.mean_error, found.expected_error, rtol=0.05)
+    np.testing.assert_allclose(found.variance_error, found.expected_variance_error, rtol=0.05)
+    np.testing.assert_allclose(found.deviation_error[-1], found.limit_deviation_error[-1], rtol=0.05)
     corrected = found.corrected / found.population.variance
     if layer == "dense":
         size = np.array([[2], [8], [64]])
@@ -206,6 +209,25 @@ def test_the_bias_of_the_variance(layer):
         exact = found.expected * found.elements / (found.elements - 1) / found.population.variance
         assert exact[0].min() < 0.995 < 1.005 < exact[0].max()  # the positions of a digit are no independent draws
         np.testing.assert_allclose(corrected, exact, rtol=0.01)
+
+
+@given(st.integers(2, 4), seeds)
+def test_the_standard_error_of_the_variance_is_that_of_all_batches(size, seed):
+    """Against every batch of a few digits that there is, the digits having one position or several."""
+    for positions in (1, 3):
+        x = uneven_array((5, positions, 1, 2), seed)
+        own = running.moments(x, running.PER_DIGIT)
+        whole = running.batch_statistics(x)
+        chosen = np.stack(np.meshgrid(*[np.arange(5)] * size), -1).reshape(-1, size)
+        every = running.batch_statistics(x[chosen]).variance.std(0)
+        exact = running_effects.standard_error_of_variance(own, whole, np.array([[size]]))[0]
+        np.testing.assert_allclose(exact, every, rtol=1e-6)
+
+
+def test_a_dense_layers_standard_error_is_the_known_formula_with_the_kurtosis():
+    found, n = running_effects.sampled(Setting(seed=7), (2, 16)), np.array([[2], [16]])
+    known = (n - 1) ** 2 / n**3 * found.population.variance**2 * (found.kurtosis - (n - 3) / (n - 1))
+    np.testing.assert_allclose(found.expected_variance_error, np.sqrt(known), rtol=1e-9)
 
 
 @pytest.mark.parametrize("layer", running.LAYERS)
@@ -256,7 +278,7 @@ def test_a_batch_of_one_is_instance_norm_where_there_are_positions():
 @each_setting
 def test_stopped_early(setting):
     seen, row = running.trace(setting), CONVENTIONS["keras"]
-    averages = running.running_averages(seen.mean, seen.variance, setting.count, row, 0.9)
+    averages = running_averages(seen.mean, seen.variance, setting.count, row, 0.9)
     found = running_effects.too_early(seen, averages)
     for position in (0, 1, 50, BATCHES):
         z = running.summed(running.digits()[0], setting, max(position - 1, 0))
@@ -289,10 +311,10 @@ def test_a_shifted_test_set(layer):
 def test_what_cannot_be():
     seen = running.trace(Setting(batch=1))
     with pytest.raises(InvalidInput, match="a batch of 2"):
-        running.running_averages(seen.mean, seen.variance, 1, CONVENTIONS["pytorch"], 0.1)
+        running_averages(seen.mean, seen.variance, 1, CONVENTIONS["pytorch"], 0.1)
     with pytest.raises(InvalidInput, match="from 0 to 1"):
-        running.running_averages(seen.mean, seen.variance, 1, CONVENTIONS["keras"], 1.5)
-    with pytest.raises(InvalidInput, match="an ε of 1e-5"):
+        running_averages(seen.mean, seen.variance, 1, CONVENTIONS["keras"], 1.5)
+    with pytest.raises(InvalidInput, match="an ε of 10⁻⁵"):
         running.infer(seen.mean, seen.mean[0], np.zeros(UNITS), 0.0)
     with pytest.raises(InvalidInput, match="layer = 'round'; dense or conv would do"):
         Setting("round")

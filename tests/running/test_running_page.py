@@ -1,20 +1,29 @@
 """The training and inference page as a user meets it, run by Streamlit without a browser."""
 
+from base64 import b64decode
+from io import BytesIO
+
 import numpy as np
 import pytest
+import torch
 from checked import checked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import open_lab, plots, sound, texts, traces
+from lab_page import open_lab, plots, replaced, sound, texts, traces
+from PIL import Image
 
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
+from normviz.core.text import measured
 from normviz.describe.wording import decimals
 from normviz.running import effects as running_effects
 from normviz.running import stream as running
-from normviz.running.figures import Curve, Followed, Panel, panels_figure, stream_figure, strips
+from normviz.running.averages import CONVENTIONS, Moments, running_averages
+from normviz.running.figures import Curve, Panel, panels_figure, strips
+from normviz.running.modes import MODES
+from normviz.running.panels.stream import average_words
 from normviz.running.state import PANELS, PARAMS, PREFIX, WRONG, averages_of, setting_of
-from normviz.running.stream import BATCHES, CONVENTIONS, UNITS, Setting
-from normviz.running.stream_panel import average_words
+from normviz.running.stream import BATCHES, UNITS, Setting
+from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
 from normviz.ui.palette import THEMES
 from normviz.ui.player import SPEEDS
 
@@ -50,7 +59,7 @@ def test_the_stream_shows_the_core_up_to_the_position():
     at = open_page(layer="conv", batch="8", drift="2", unit="3", step="50", seed="4")
     setting = Setting("conv", 8, 2.0, 4)
     seen = running.trace(setting)
-    averages = running.running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
+    averages = running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
     shown = traces(at, "stream")
     for row, (batch, kept, whole) in enumerate(
         ((seen.mean, averages.mean, seen.population_mean), (seen.variance, averages.variance, seen.population_variance))
@@ -62,19 +71,126 @@ def test_the_stream_shows_the_core_up_to_the_position():
         assert now == [kept[50, 2]]
     table = at.table[0].value
     assert table.columns[0] == "Batch 50"
-    assert list(table["mean"]) == [
-        decimals(value)
-        for value in (
-            seen.mean[49, 2],
-            seen.output_mean[49, 2],
-            averages.mean[50, 2],
-            seen.population_mean[49, 2],
-            averages.mean[50, 2] - seen.population_mean[49, 2],
-        )
-    ] + [""]
-    variance = seen.variance[49, 2]
-    assert table["variance"].iloc[-1] == f"{variance / (variance + DEFAULT_EPS):.6g}"
-    assert list(at.table[1].value["x̂ in training"]) == [decimals(seen.first_output[49, 2])]
+    rows = dict(zip(table["Batch 50"], zip(table["mean"], table["variance"], strict=True), strict=True))
+    own, kept, whole = ((pair[0][k], pair[1][k]) for pair, k in (
+        ((seen.mean[:, 2], seen.variance[:, 2]), 49),
+        ((averages.mean[:, 2], averages.variance[:, 2]), 50),
+        ((seen.population_mean[:, 2], seen.population_variance[:, 2]), 49),
+    ))  # fmt: skip
+    for name, values in {
+        "**▸ batch of 8**": own,
+        "running average": kept,
+        "population": whole,
+        "running − population": (kept[0] - whole[0], kept[1] - whole[1]),
+    }.items():
+        assert rows[name] == tuple(map(decimals, values))
+    mean = measured(seen.output_mean[49, 2], 3, 1e-12)
+    assert rows["output x̂ of the batch"] == (mean, f"{own[1] / (own[1] + DEFAULT_EPS):.6f}")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("layer", running.LAYERS)
+def test_the_switch_changes_what_the_same_digits_become(layer, theme):
+    link = {"layer": layer, "batch": "8", "unit": "2", "step": "40", "digit": "3", "eps": "0.1"}
+    shown = {mode: open_lab(SCRIPT, theme, **link, mode=mode) for mode in MODES}
+    setting, unit = Setting(layer, 8), 1
+    seen = running.trace(setting, 0.1)
+    kept = running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
+    x = running.stream(setting, [39])[0][:, setting.side // 2, setting.side // 2, unit]
+    layer = torch.nn.BatchNorm1d(1, eps=0.1, affine=False, dtype=torch.float64)
+    layer.running_mean[:], layer.running_var[:] = kept.mean[40, unit], kept.variance[40, unit]
+    own = seen.mean[39, unit], seen.variance[39, unit]
+    expected = {
+        "training": (x - own[0]) / np.sqrt(own[1] + 0.1),
+        "inference": layer.eval()(torch.as_tensor(x)[:, None])[:, 0].numpy(),
+    }
+    assert np.abs(expected["training"] - expected["inference"]).max() > 0.02
+    for mode, at in shown.items():
+        drawn = {trace["name"]: trace for trace in traces(at, "batch") if "name" in trace}
+        for name, values in expected.items():
+            trace = drawn[f"x̂ in {name}"]
+            np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
+            assert trace["marker"]["color"] == getattr(THEMES[theme], name)
+            assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
+        formula, below = at.latex[0].value, {"training": "batch", "inference": "run"}[mode]
+        assert rf"\mu_\mathrm{{{below}}}" in formula
+        assert getattr(THEMES[theme], mode) in formula
+        assert f"= {float(f'{expected[mode][3]:.3g}'):g}" in formula
+        marked = [name for name in at.table[0].value.iloc[:, 0] if name.startswith("**▸")]
+        assert marked == ["**▸ batch of 8**" if mode == "training" else "**▸ running average**"]
+        assert f"Digit 3, in the frame: x̂ in training {decimals(expected['training'][3])}" in plots(at)["batch"]["alt"]
+    moments = [at.table[0].value.iloc[-1].tolist() for at in shown.values()]
+    factor = np.sqrt(kept.variance[40, unit] + 0.1)
+    mean, variance = (own[0] - kept.mean[40, unit]) / factor, own[1] / factor**2
+    assert moments[1][1:] == [measured(mean, 3), f"{variance:.6f}"]
+    assert moments[0] != moments[1]
+
+
+def test_the_switch_is_in_the_link_and_keeps_the_place():
+    at = press(open_page(step="31"), "Play")
+    before = traces(at, "stream")
+    at = sound(at.segmented_control(key=PREFIX + "mode").set_value("inference").run())
+    assert at.query_params["mode"] == "inference"
+    assert (step_of(at), plays(at)) == (31, True)
+    np.testing.assert_array_equal(traces(at, "stream")[0]["y"], before[0]["y"])
+
+
+def test_the_digits_are_those_of_the_batch():
+    at = open_page(batch="32", step="7", digit="5")
+    setting = Setting(batch=32)
+    chosen = running.order(setting)[6, : running.SHOWN]
+    pictures, classes = (values[chosen] for values in running.digits())
+    images = plots(at)["batch"]["figure"]["layout"]["images"]
+    assert len(images) == running.SHOWN
+    for image, picture in zip(images, pictures, strict=True):
+        found = np.asarray(Image.open(BytesIO(b64decode(image["source"].partition(",")[2]))))
+        np.testing.assert_array_equal(found[..., 3], np.round(255 * picture))  # a pixel for a pixel
+    labels = plots(at)["batch"]["figure"]["layout"]["xaxis"]["ticktext"]
+    assert labels == list(map(str, classes))
+    alt = plots(at)["batch"]["alt"]
+    assert alt.startswith(f"Batch 7, the first 16 of 32 digits, of the classes {', '.join(labels)}, and")
+    (frame,) = plots(at)["batch"]["figure"]["layout"]["shapes"]
+    assert (frame["x0"] + frame["x1"]) / 2 == 5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_batch_figure_has_one_place_for_everything(theme):
+    rng, shown = np.random.default_rng(0), []
+    for count in (1, 16):
+        outputs = {name: rng.standard_normal(count) for name in MODES}
+        batch = Outputs(rng.random((count, 8, 8)), np.arange(count) % 10, outputs, 16, 4.0)
+        shown += [checked(batch_figure(batch, 0, mode, theme)) for mode in MODES]
+    for axis in ("xaxis", "xaxis2", "yaxis", "yaxis2"):
+        assert len({tuple(figure.layout[axis].range) for figure in shown}) == 1
+    assert [len(figure.layout.images) for figure in shown] == [1, 1, 16, 16]
+
+
+def test_fewer_digits_than_the_one_that_is_followed():
+    at = open_page(digit="15")
+    at = sound(at.select_slider(key=PREFIX + "batch").set_value(4).run())
+    assert at.number_input(key=PREFIX + "digit").value == 3
+    assert at.number_input(key=PREFIX + "digit").max == 3
+    assert "Digit 3, in the frame" in plots(at)["batch"]["alt"]
+
+
+def test_drift_is_told_where_it_is_set_and_where_it_is_seen():
+    titles = {}
+    for drift in ("0", "2"):
+        at = open_page(drift=drift)
+        titles[drift] = [text["text"] for text in plots(at)["stream"]["figure"]["layout"]["annotations"]]
+        assert any("its weights move" in text for text in texts(at.caption))
+    whole = running.trace(Setting(drift=2.0)).population_mean[:, 0]
+    assert titles["2"][0] == f"Mean of unit 1<br>population drifts {decimals(whole[0])} → {decimals(whole[-1])}"
+    assert titles["0"][0] == f"Mean of unit 1<br>population stays at {decimals(whole[0])}"
+
+
+def test_a_panel_has_titles_on_its_axes():
+    for link in VIEWS:
+        for key, shown in plots(open_page(**link)).items():
+            layout = shown["figure"]["layout"]
+            axes = [layout[name] for name in layout if name.startswith(("xaxis", "yaxis"))]
+            titled = [axis.get("title", {}).get("text") for axis in axes if axis.get("visible", True)]
+            assert any(titled), (link, key)
 
 
 def test_no_position_has_other_words():
@@ -84,10 +200,14 @@ def test_no_position_has_other_words():
 
 
 def test_before_the_first_batch():
-    at = open_page(step="0")
-    assert list(at.table[0].value.iloc[:, 0]) == ["running average", "population", "running − population"]
-    assert at.table[0].value["variance"].iloc[0] == "1.000"
-    assert not at.latex
+    at = open_page(step="0", mode="inference")
+    table = at.table[0].value
+    assert table.columns[0] == "Batch 1, to come"
+    assert table["variance"].iloc[1] == "1.000"  # nothing is averaged yet
+    assert len(at.latex) == 1  # x̂ of the digit, and no update
+    x = running.stream(Setting(), [0])[0][0, 0, 0, 0]
+    inferred = next(trace for trace in traces(at, "batch") if trace.get("name") == "x̂ in inference")
+    np.testing.assert_allclose(inferred["y"][0], x / np.sqrt(1 + DEFAULT_EPS))
 
 
 def test_every_control_is_offered():
@@ -110,7 +230,7 @@ def test_both_conventions_keep_one_average_of_the_mean():
 
 def test_step_back_and_reset():
     at = open_page(step="199")
-    for name, expected in (("Step", 200), ("Step", 200), ("Back", 199), ("Reset", 0), ("Back", 0), ("Step", 1)):
+    for name, expected in (("Step", 200), ("Step", 200), ("Back", 199), ("Rewind", 0), ("Back", 0), ("Step", 1)):
         at = press(at, name)
         assert step_of(at) == expected
         assert at.query_params["step"] == str(expected)
@@ -141,7 +261,7 @@ def test_the_page_stands_still_when_it_is_opened_again():
 def test_the_stream_ends_where_the_core_does():
     seen = running.trace(Setting())
     end = len(seen.mean)
-    averages = running.running_averages(seen.mean, seen.variance, Setting().count, CONVENTIONS["pytorch"], 0.1)
+    averages = running_averages(seen.mean, seen.variance, Setting().count, CONVENTIONS["pytorch"], 0.1)
     for step in (end - 1, end, end + 1):
         at = press(open_page(step=str(step)), "Step")
         assert (step_of(at), at.slider[0].max) == (end, end)
@@ -188,7 +308,7 @@ def test_folding_and_shards_say_how_equal_they_are():
     at = open_page(panel="folding")
     view = view_of(at)
     averages = averages_of(view, running.trace(setting_of(view)))
-    statistics = running.Moments(averages.mean[-1], averages.variance[-1])
+    statistics = Moments(averages.mean[-1], averages.variance[-1])
     _, residual = running_effects.folding(setting_of(view), statistics, DEFAULT_EPS)
     assert any(f"unfolded: **{decimals(residual)}**" in text for text in texts(at.markdown))
     assert len(at.table[-1].value) == UNITS
@@ -205,12 +325,12 @@ def test_a_batch_of_one_is_refused_as_pytorch_does_and_nothing_else_is_lost():
     at.session_state[PREFIX + "framework"] = "keras"
     at = sound(at.run())
     assert not at.error
-    assert set(plots(at)) == {"stream", "effect"}
+    assert set(plots(at)) == {"batch", "stream", "effect"}
 
 
 def test_a_running_variance_of_zero_is_told():
     at = open_page(batch="1", framework="keras", share="1", eps="0", panel="folding")
-    assert any("an ε of 1e-5" in text for text in texts(at.info))
+    assert any("an ε of 10⁻⁵" in text for text in texts(at.info))
     assert "stream" in plots(at)
 
 
@@ -218,7 +338,7 @@ def test_a_running_variance_of_zero_is_told():
 def test_what_is_said_of_the_start_and_the_lag_is_so(share):
     words, steps = average_words(share), np.arange(BATCHES + 1.0)
     keras = CONVENTIONS["keras"]
-    left = running.running_averages(0 * steps[1:, None], 0 * steps[1:, None], 16, keras, keras.other(share))
+    left = running_averages(0 * steps[1:, None], 0 * steps[1:, None], 16, keras, keras.other(share))
     start = left.variance[-1, 0]  # of the 1 that it starts from
     if share == 0:
         assert words.endswith("the average never leaves its start, 0 and 1.")
@@ -228,7 +348,7 @@ def test_what_is_said_of_the_start_and_the_lag_is_so(share):
     assert said == (f"{start:.0%}" if start >= 0.01 or start == 0 else "less than 1%")
     assert f"after all {BATCHES} batches" in words
     if start < 1e-6:  # a mean that grows by 1 a batch: the lag is what is missing
-        drifting = running.running_averages(steps[1:, None], steps[1:, None], 16, keras, keras.other(share))
+        drifting = running_averages(steps[1:, None], steps[1:, None], 16, keras, keras.other(share))
         behind = steps[BATCHES] - drifting.mean[-1, 0]
         assert f"Once that is gone, it trails a mean that drifts steadily by {behind:.3g} batches" in words
 
@@ -273,8 +393,10 @@ def test_in_a_batch_of_one_there_are_no_others(layer):
 
 def test_a_bad_link_is_mended_with_a_note():
     at = open_page(batch="1000", layer="cnov", pace="4", devices="99", panel="shards")
-    assert "batch = 1000 became 128" in at.info[0].value
-    assert "layer = cnov became conv" in at.info[0].value
+    assert {
+        "Batch size: 1000 is too large; 128 is used.",
+        "Layer: cnov is not one of the choices; Conv is used.",
+    } <= set(replaced(at))
     assert at.session_state[PREFIX + "pace"] in SPEEDS
 
 
@@ -296,7 +418,8 @@ def test_whatever_the_link_the_page_shows_the_stream_and_a_panel(link):
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_stream_figure_moves_only_what_is_drawn(theme):
     values = np.linspace(-1, 1, 10)
-    followed = [Followed("a", values, np.linspace(0, 3, 11), values), Followed("b", values, np.zeros(11), values)]
+    kept = {"a": np.linspace(0, 3, 11), "b": np.zeros(11)}
+    followed = [Followed(title, "μ", values, running, values) for title, running in kept.items()]
     shown = [checked(stream_figure(followed, position, theme)) for position in (0, 5, 10)]
     axes = [[figure.layout[name].range for name in ("xaxis", "yaxis", "yaxis2")] for figure in shown]
     assert axes[0] == axes[1] == axes[2]

@@ -1,0 +1,96 @@
+"""Running averages of batch statistics, as PyTorch and Keras keep them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+
+
+class Moments(NamedTuple):
+    """Mean and variance (1/m), each (…, C)."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How a framework keeps its running averages: running ← (1 - share) · running + share · batch.
+
+    Attributes:
+        name: of the framework.
+        of_new: whether its momentum is the share of the new batch; else it is that of the old average.
+        unbiased: whether the variance is multiplied by m/(m-1) before it is averaged.
+        momentum: its default.
+        training, inference: how its user says in which mode a network is.
+    """
+
+    name: str
+    of_new: bool
+    unbiased: bool
+    momentum: float
+    training: str
+    inference: str
+
+    def other(self, number: float) -> float:
+        """The momentum of a share, and the share of a momentum."""
+        return number if self.of_new else 1 - number
+
+    def averaged(self, variances: np.ndarray, count: int) -> np.ndarray:
+        """Batch variances as they are averaged; raises InvalidInput where m/(m-1) has no value."""
+        if not self.unbiased:
+            return variances
+        if count == 1:
+            raise InvalidInput(
+                f"{self.name} refuses to train on one value per unit, as m/(m-1) is 1/0 at m = 1; "
+                "a batch of 2 would do, or a convolution."
+            )
+        return variances * (count / (count - 1))
+
+
+CONVENTIONS = {
+    "pytorch": Convention("PyTorch", True, True, 0.1, "train()", "eval()"),
+    "keras": Convention("Keras", False, False, 0.99, "training=True", "training=False"),
+}
+"""torch.nn.BatchNorm1d and 2d; keras.layers.BatchNormalization of Keras 3 (the fused one of Keras 2 was unbiased)."""
+
+
+class Averages(NamedTuple):
+    """Running mean and variance before the first step and after each: (steps + 1, C), starting from 0 and 1."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+    @property
+    def last(self) -> Moments:
+        """The statistics of evaluation: the averages after the whole stream."""
+        return Moments(self.mean[-1], self.variance[-1])
+
+
+def running_averages(
+    means: np.ndarray, variances: np.ndarray, count: int, convention: Convention, momentum: float
+) -> Averages:
+    """Exponentially weighted averages of batch statistics (steps, C), as a framework keeps them.
+
+    running ← (1 - share) · running + share · batch, from mean 0 and variance 1; share = momentum in PyTorch,
+    1 - momentum in Keras. `count`: the m of m/(m-1).
+
+    Raises:
+        InvalidInput: a momentum outside 0..1, or an unbiased variance of one value.
+    """
+    if not 0 <= momentum <= 1:
+        raise InvalidInput(f"momentum = {momentum}; it goes from 0 to 1.")
+    share = convention.other(momentum)
+    values = np.stack([means, convention.averaged(variances, count)])
+    running = np.empty((2, len(means) + 1, *means.shape[1:]))
+    running[:, 0] = np.reshape([0.0, 1.0], (2, *[1] * (means.ndim - 1)))
+    for step in range(len(means)):
+        running[:, step + 1] = (1 - share) * running[:, step] + share * values[:, step]
+    return Averages(*running)
+
+
+def lag(share: float) -> float:
+    """How many steps an average is behind what changes steadily: (1 - share) / share."""
+    return (1 - share) / share if share else float("inf")

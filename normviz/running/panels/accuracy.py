@@ -1,0 +1,294 @@
+"""The panel on what wrong statistics cost: networks are trained outside of the page, and their accuracies compared."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.errors import InvalidInput
+from normviz.core.text import typeset
+from normviz.data.digits import CLASSES
+from normviz.jobs.desk import Desk, Ticket
+from normviz.jobs.executors import threads
+from normviz.jobs.spec import digest
+from normviz.jobs.store import Store
+from normviz.running import cases
+from normviz.running.averages import CONVENTIONS, Convention
+from normviz.running.figures import Curve, Panel, Row, accuracy_figure, panels_figure, spread_words
+from normviz.running.network import NETWORKS, STEPS, WIDTHS, Trained, Training, inputs
+from normviz.running.state import PAGE, PREFIX
+from normviz.ui.components.plot import plot
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.ui.work import POLL, handed_in, under_way
+
+SIZES = (2, 4, 8, 16, 32, 64, 128)
+"""Batch sizes over which accuracy is shown."""
+
+SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0)
+"""Shares of the new batch over which accuracy is shown."""
+
+KEPT = 40
+"""Trainings that are kept for all sessions, of two megabytes each."""
+
+KEY = PREFIX + "training"
+"""Where the session holds what it asks for."""
+
+
+@dataclass
+class Asked:
+    """What a session's page shows: its trainings and their ticket; stopped by the user or, with a reason, by an error.
+
+    `looked`: when the page last ran, on the monotonic clock; `seen`: how many of the trainings were there then.
+    """
+
+    jobs: tuple[Training, ...]
+    ticket: Ticket | None = None
+    stopped: bool = False
+    error: str = ""
+    looked: float = 0.0
+    seen: int = 0
+
+    def missing(self) -> list[Training]:
+        """What is still to be trained."""
+        return [job for job in self.jobs if trained(job) is None]
+
+    def stop(self, error: str = "") -> None:
+        """Train no more of it, until that is asked for or something is changed."""
+        if self.ticket is not None:
+            self.ticket.cancel()
+        self.ticket, self.stopped, self.error = None, True, error
+
+    def again(self) -> None:
+        """Train the rest after all."""
+        self.stopped, self.error = False, ""
+
+
+@st.cache_resource
+def results() -> Store[str, Trained]:
+    """All networks that were trained on this server; a class that opens one link trains once."""
+    return Store(KEPT)
+
+
+@st.cache_resource
+def desk() -> Desk:
+    """Where all sessions hand in their trainings."""
+    return Desk(threads())
+
+
+def keep(job: Training, found: Trained) -> None:
+    """Keep what was trained to its end."""
+    if len(found.means) == STEPS:
+        results().put(digest(job), found)
+
+
+def trained(job: Training) -> Trained | None:
+    """The networks of a training, where it has come to its end."""
+    return results().get(digest(job))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def costs(asked: Training, framework: str, share: float, _trained: Trained) -> dict[str, np.ndarray]:
+    """The accuracy of every case, once for all sessions."""
+    return cases.costs(_trained, asked, CONVENTIONS[framework], share)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def over_shares(asked: Training, framework: str, shares: tuple[float, ...], _trained: Trained) -> np.ndarray:
+    """The accuracy by the share of a new batch, once for all sessions."""
+    return cases.over_shares(_trained, asked, CONVENTIONS[framework], shares)
+
+
+def show(view: View, theme: str) -> None:
+    """What each mistake costs, at the page's batch size, ε, momentum and seed."""
+    convention = CONVENTIONS[view["framework"]]
+    if view["batch"] == 1 and convention.unbiased:
+        raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
+    job, *others = (Training(size, view["eps"], view["seed"]) for size in dict.fromkeys((view["batch"], *SIZES)))
+    asked = start((job, *others))
+    working = under_way(asked.ticket)
+    with st.container(key="work"):
+        status(asked, working)
+    found = trained(job)
+    measured = {} if found is None else costs(job, view["framework"], view["share"], found)
+    _headline(measured, view, convention)
+    rows = [Row(*words[:2], measured.get(key)) for key, words in wording(view, convention).items()]
+    said = "; ".join(f"{row.name}: {spread_words(row.accuracy)}" for row in rows if row.accuracy is not None)
+    plot(
+        accuracy_figure(rows, 1 / CLASSES, theme), "effect",
+        f"Accuracy on unseen digits. {said or 'Training.'}", f"{3.2 * len(rows) + 3:g}rem",
+    )  # fmt: skip
+    if measured:
+        save_table(lambda: numbers(rows), "accuracy")
+    _reasons(view, convention, measured)
+    _curves(view, job, [job, *others], theme)
+
+
+def numbers(rows: list[Row]) -> dict[str, list]:
+    """The accuracy of every case that was measured, in columns: one for each network."""
+    found = {row.name: row.accuracy for row in rows if row.accuracy is not None}
+    by_network = np.transpose(list(found.values()))
+    return {"case": list(found)} | {f"network {k}": each.tolist() for k, each in enumerate(by_network)}
+
+
+def start(jobs: tuple[Training, ...]) -> Asked:
+    """See to it that these are trained: what is missing is handed in, unless it is at work already."""
+    held: Asked | None = st.session_state.get(KEY)
+    asked = held if held is not None and held.jobs == jobs else Asked(jobs)
+    st.session_state[KEY] = asked
+    ticket = None if held is None else held.ticket
+    missing = asked.missing()
+    asked.ticket = None if asked.stopped else handed_in(ticket, missing, desk(), keep, PAGE)
+    return asked
+
+
+def status(asked: Asked, working: bool) -> None:
+    """How far the training is, with a button that ends it; or what was trained, or why it was not."""
+    if asked.ticket is not None and asked.ticket.error is not None:
+        asked.stop(str(asked.ticket.error))
+    missing = len(asked.missing())
+    if asked.ticket is not None and (working or missing):
+        asked.looked, asked.seen = time.monotonic(), missing
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button("Cancel", on_click=asked.stop, key="cancel networks")
+            share = asked.ticket.progress
+            st.progress(share, f"Training networks: {share:.0%}", width="stretch")
+        watch(asked)
+    elif missing:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(asked.error or "Training was stopped.", width="content")
+            st.button("Train", on_click=asked.again, key="train networks")
+    else:
+        (pictures, _), (unseen, _) = inputs(), inputs(test=True)
+        layers = " → ".join(str(width) for width in (pictures.shape[1], *WIDTHS, CLASSES))
+        st.caption(
+            f"{NETWORKS} networks of {layers} units, batch norm and ReLU, each with a seed of its own, trained on "
+            f"{STEPS} batches of {asked.jobs[0].batch} of {len(pictures):,} digits. Accuracy on {len(unseen)} others: "
+            "mean ± standard deviation over the networks."
+        )
+
+
+@st.fragment(run_every=POLL)
+def watch(asked: Asked) -> None:
+    """Show the page anew when there is something new to show."""
+    over = asked.ticket is None or asked.ticket.over
+    if (over or len(asked.missing()) < asked.seen) and time.monotonic() - asked.looked > POLL / 2:
+        st.rerun()
+
+
+def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
+    """Of every case its name, the role of its colour, and what was done and why that matters."""
+    share, batch, few = view["share"], view["batch"], cases.FEW
+    momentum, swapped, slow = (typeset(round(convention.other(each), 9)) for each in (share, 1 - share, few))
+    other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
+    return {
+        "population": (
+            "Right: statistics of all training digits", "ink",
+            "Mean and variance of all training digits under the final weights: what running averages stand for.",
+        ),
+        "running": (
+            f"Running averages, momentum {momentum}", "inference",
+            "The averages as training left them, with the momentum and in the framework set on the left.",
+        ),
+        "fresh": (
+            "Averages never updated", "inference",
+            "Mean 0 and variance 1, where they start: a checkpoint without them, or a new layer that never trained.",
+        ),
+        "few": (
+            f"Momentum too small: {slow}" if convention.of_new else f"Momentum too large: {slow}", "inference",
+            f"A new batch has a share of {few:g}: after {STEPS} batches {(1 - few) ** STEPS:.0%} of the average is "
+            "still its start.",
+        ),
+        "mixed": (
+            f"Momentum mixed up: {swapped} for {momentum}", "inference",
+            f"PyTorch's momentum given to Keras, or Keras's to PyTorch: a new batch has a share of {other} instead of "
+            f"{typeset(share)}.",
+        ),
+        "stale": (
+            f"Averages stopped after {cases.STALE} batches", "inference",
+            f"The weights went on for {STEPS - cases.STALE} more, and what they sum drifted away from the averages.",
+        ),
+        "contrast": (
+            "Test pictures of half the contrast", "inference",
+            "Right statistics of the training digits, which do not fit the data that come.",
+        ),
+        "one": (
+            f"{on}, one digit at a time", "training",
+            "A digit by itself is its own mean: every unit gives x̂ = 0, and the answer is the same for all digits.",
+        ),
+        "class": (
+            f"{on}, one class at a time", "training",
+            "Batches that hold one class each: what its digits have in common is their mean, and is taken away.",
+        ),
+        "batches": (
+            f"{on}, mixed batches of {batch}", "training",
+            "Statistics of the test batch itself: an answer depends on the other digits that happen to come with it.",
+        ),
+    }  # fmt: skip
+
+
+def _headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
+    """The costliest mistake, in a line that is as high before there are numbers."""
+    if not measured:
+        st.markdown("### …% → …%")
+        return
+    right = measured["population"].mean()
+    worst = min(measured.keys() - set(cases.EXPECTED), key=lambda key: float(measured[key].mean()))
+    st.markdown(f"### {right:.0%} → {measured[worst].mean():.0%}: {wording(view, convention)[worst][0]}")
+
+
+def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
+    """What was done in every case and what it cost, by the mode that the network is in."""
+    words = wording(view, convention)
+    for column, role in zip(st.columns(2, gap="large"), ("inference", "training"), strict=True):
+        lines = [
+            f"- **{name}** ({_cost(key, measured)}). {why}"
+            for key, (name, mode, why) in words.items()
+            if mode == role and key not in cases.EXPECTED
+        ]
+        with column:
+            heading = convention.inference if role == "inference" else convention.training
+            st.markdown(f"In {role}, `{heading}`:\n" + "\n".join(lines))
+
+
+def _cost(key: str, measured: dict[str, np.ndarray]) -> str:
+    if not measured:
+        return "…% → …%"
+    return f"{measured['population'].mean():.0%} → {measured[key].mean():.0%}"
+
+
+def _curves(view: View, job: Training, jobs: list[Training], theme: str) -> None:
+    """Accuracy over the share of a new batch, and over the size of the mini-batches that were trained on."""
+    shares = tuple(sorted({*SHARES, *([view["share"]] if view["share"] else [])}))
+    sized = sorted((each for each in jobs if each.batch in SIZES), key=lambda each: each.batch)
+    by_share = _accuracy(job, view["framework"], shares)
+    by_size = np.concatenate([_accuracy(each, view["framework"], (view["share"],)) for each in sized])
+    marked, accuracy = view["share"] or None, "accuracy in inference, %"
+    panels = {
+        "momentum": Panel(
+            "Accuracy over momentum", _mean_and_each(shares, by_share), "share of a new batch in the average", accuracy,
+            log="x", marked=marked,
+        ),
+        "sizes": Panel(
+            "Accuracy over batch size", _mean_and_each(SIZES, by_size), "batch size N in training", accuracy,
+            log="x", marked=job.batch,
+        ),
+    }  # fmt: skip
+    for column, (key, panel) in zip(st.columns(2), panels.items(), strict=True):
+        with column:
+            plot(panels_figure([panel], 1, theme), key, f"{panel.title}: {panel.y} over the {panel.x}.", "25rem")
+
+
+def _accuracy(job: Training, framework: str, shares: tuple[float, ...]) -> np.ndarray:
+    """That with running averages, (shares, networks); not numbers where the networks are not there yet."""
+    found = trained(job)
+    return np.full((len(shares), NETWORKS), np.nan) if found is None else over_shares(job, framework, shares, found)
+
+
+def _mean_and_each(x: tuple[float, ...], accuracy: np.ndarray) -> list[Curve]:
+    """The mean over the networks, and every network."""
+    return [
+        Curve("mean", x, 100 * accuracy.mean(1), role="inference"),
+        Curve("each network", np.repeat(x, NETWORKS), 100 * accuracy.ravel(), measured=True, role="inference"),
+    ]

@@ -1,0 +1,181 @@
+"""What the stream of the training and inference page shows at a position: a batch in a mode, and what is averaged."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.text import measured
+from normviz.core.tolerances import RELATIVE
+from normviz.describe.notation import number
+from normviz.describe.wording import decimals
+from normviz.running.averages import CONVENTIONS, Averages, Convention, lag
+from normviz.running.modes import MODES, Batch, batch_at, span
+from normviz.running.state import PREFIX, setting_of
+from normviz.running.stream import BATCHES, SHOWN, Trace
+from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
+from normviz.ui.components.plot import plot
+from normviz.ui.link import KEPT, View
+from normviz.ui.palette import THEMES
+
+SYMBOLS = {"training": "batch", "inference": "run"}
+"""What stands below μ and σ² in a formula, by mode."""
+
+
+def switch(view: View, theme: str) -> None:
+    """The mode of the layer, to be switched, and what it then normalizes by."""
+    convention, mode = CONVENTIONS[view["framework"]], view["mode"]
+    with st.container(horizontal=True, vertical_alignment="center", key="mode"):
+        st.segmented_control(
+            "Mode of the layer", MODES, key=PREFIX + "mode", **KEPT, required=True, format_func=MODES.__getitem__,
+            label_visibility="collapsed",
+        )  # fmt: skip
+        code, text = {
+            "training": (convention.training, "each batch is normalized by its own mean and variance."),
+            "inference": (convention.inference, "each digit is normalized by the running averages so far."),
+        }[mode]
+        patch = f'<i style="background:{getattr(THEMES[theme], mode)}"></i>'
+        st.html(f'<div class="nv-legend"><span>{patch}<code>{code}</code>: {text}</span></div>', width="content")
+
+
+def show_stream(view: View, seen: Trace, averages: Averages, theme: str, position: int) -> None:
+    """The stream up to a position: the batch there in the page's mode, the picture of both statistics, and numbers."""
+    batch = batch_at(setting_of(view), seen, averages, position, view["eps"])
+    _digits(view, batch, float(span(seen, averages, view["eps"])[view["unit"] - 1]), theme)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _picture(view, seen, averages, position, theme)
+    with right:
+        with st.container(key="formula"):
+            _formula(view, batch, theme)
+        _numbers(view, seen, batch, position)
+        with st.container(key="update"):
+            _update(CONVENTIONS[view["framework"]], view, seen, averages, position, theme)
+        # The same words at every position: another line of them would move the page while it plays.
+        st.caption(f"In training the output's variance is σ²/(σ²+ε), before γ and β. {average_words(view['share'])}")
+
+
+def slots(batch: int) -> int:
+    """For how many digits there is room: the same for batches of nearly a size, so that little moves with it."""
+    return 8 if batch <= 8 else SHOWN
+
+
+def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
+    """The digits of the batch, and what becomes of them at the page's unit."""
+    unit, followed, mode = view["unit"] - 1, view["digit"], view["mode"]
+    outputs = {name: values[:, unit] for name, values in batch.output.items()}
+    shown = Outputs(batch.pictures, batch.classes, outputs, slots(view["batch"]), widest)
+    of = f"the first {SHOWN} of {view['batch']}" if view["batch"] > SHOWN else f"all {view['batch']}"
+    values = "; ".join(f"x̂ in {name} {decimals(float(each[followed]))}" for name, each in outputs.items())
+    alt = (
+        f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
+        f"output at unit {view['unit']}, in {mode} filled. Digit {followed}, in the frame: {values}."
+    )
+    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "21rem")
+
+
+def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: str) -> None:
+    unit = view["unit"] - 1
+    followed = [
+        Followed(f"{title}<br>{_drift(whole[:, unit])}", symbol, batch[:, unit], running[:, unit], whole[:, unit])
+        for title, symbol, batch, running, whole in (
+            (f"Mean of unit {view['unit']}", "μ", seen.mean, averages.mean, seen.population_mean),
+            (f"Variance of unit {view['unit']}", "σ²", seen.variance, averages.variance, seen.population_variance),
+        )
+    ]
+    alt = (
+        f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
+        f"{position}: dots for the batches, a line for the running average, dashes for the population."
+    )
+    plot(stream_figure(followed, position, theme), "stream", alt, "38rem")
+
+
+def _drift(population: np.ndarray) -> str:
+    """How far the population's statistic goes over the stream, as the weights drift."""
+    first, last = decimals(population[0]), decimals(population[-1])
+    return f"population drifts {first} → {last}" if first != last else f"population stays at {first}"
+
+
+def _formula(view: View, batch: Batch, theme: str) -> None:
+    """x̂ of the digit that is followed, as the mode has it, with its numbers put in."""
+    unit, mode = view["unit"] - 1, view["mode"]
+    if mode not in batch.output:
+        st.markdown("A running variance is 0 and so is ε: inference would divide by 0. An ε of 10⁻⁵ would do.")
+        return
+    below = SYMBOLS[mode]
+    x, xhat = (_three(values[view["digit"], unit]) for values in (batch.x, batch.output[mode]))
+    mean, variance = (_three(part[unit]) for part in batch.statistics[mode])
+
+    def fraction(x: str, mean: str, variance: str, eps: str) -> str:
+        return rf"\frac{{{x}-{_lit(mean, mode, theme)}}}{{\sqrt{{{_lit(variance, mode, theme)}+{eps}}}}}"
+
+    general = fraction("x", rf"\mu_\mathrm{{{below}}}", rf"\sigma^2_\mathrm{{{below}}}", r"\varepsilon")
+    put_in = fraction(x, f"({mean})" if mean.startswith("-") else mean, variance, number(view["eps"]))
+    st.latex(rf"\begin{{aligned}}\hat x &= {general} \\[0.4em] &= {put_in} = {xhat}\end{{aligned}}")
+
+
+def _three(value: float) -> str:
+    """A number in LaTeX, to three digits."""
+    return number(float(f"{value:.3g}"))
+
+
+def _lit(text: str, mode: str, theme: str) -> str:
+    """What a mode normalizes by, in LaTeX, in the mode's colour."""
+    return rf"\textcolor{{{getattr(THEMES[theme], mode)}}}{{{text}}}"
+
+
+def _numbers(view: View, seen: Trace, batch: Batch, position: int) -> None:
+    """The statistics at the position; those that the mode normalizes by are marked."""
+    unit, mode = view["unit"] - 1, view["mode"]
+    own, running = ([part[unit] for part in batch.statistics[name]] for name in MODES)
+    whole = [seen.population_mean[batch.step, unit], seen.population_variance[batch.step, unit]]
+    names = {"training": f"batch of {view['batch']}", "inference": "running average"}
+    rows = {
+        names["training"]: own,
+        names["inference"]: running,
+        "population": whole,
+        "running − population": [a - b for a, b in zip(running, whole, strict=True)],
+    }
+    if mode in batch.moments:
+        rows["output x̂ of the batch"] = [part[unit] for part in batch.moments[mode]]
+    cells = {name: [decimals(value) for value in row] for name, row in rows.items()}
+    if mode in batch.moments:
+        mean, variance = rows["output x̂ of the batch"]
+        least = RELATIVE["float64"] if mode == "training" else 0.0
+        cells["output x̂ of the batch"] = [measured(mean, 3, least), f"{variance:.6f}"]
+    marked = {f"**▸ {name}**" if name == names[mode] else name: row for name, row in cells.items()}
+    means, variances = zip(*marked.values(), strict=True)
+    heading = f"Batch {batch.step + 1}" if position else "Batch 1, to come"
+    st.table({heading: list(marked), "mean": means, "variance": variances}, border="horizontal")
+
+
+def average_words(share: float) -> str:
+    """How much of the running average is its start at the end of the stream, and how far behind it is once that is
+    gone."""
+    if not share:
+        return "With a share of 0 for each new batch, the average never leaves its start, 0 and 1."
+    start = (1 - share) ** BATCHES
+    part = f"{start:.0%}" if start >= 0.01 or not start else "less than 1%"
+    return (
+        f"With a share of {share:g} for each new batch, {part} of the average is still its start, 0 and 1, after all "
+        f"{BATCHES} batches. Once that is gone, it trails a mean that drifts steadily by {lag(share):,.3g} batches, "
+        "but for scatter."
+    )
+
+
+def _update(convention: Convention, view: View, seen: Trace, averages: Averages, position: int, theme: str) -> None:
+    """running ← (1 − share) · running + share · batch, in numbers, for the mean and the variance."""
+    if not position:
+        return
+    unit, share, count = view["unit"] - 1, view["share"], setting_of(view).count
+    unbiased = rf"\tfrac{{{count}}}{{{count - 1}}}" if convention.unbiased else ""
+    lines = []
+    for symbol, average, batch, factor in (
+        (r"\mu", averages.mean, seen.mean, ""),
+        (r"\sigma^2", averages.variance, seen.variance, unbiased),
+    ):
+        old, new = (_lit(_three(average[at, unit]), "inference", theme) for at in (position - 1, position))
+        value, kept = _lit(_three(batch[position - 1, unit]), "training", theme), rf"{symbol}_\mathrm{{run}}"
+        lines.append(
+            rf"{_lit(kept, 'inference', theme)} &= {number(1 - share)}\cdot({old}) \\ "
+            rf"&+ {number(share)}\cdot{factor}({value}) = {new}"
+        )
+    st.latex(r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}")

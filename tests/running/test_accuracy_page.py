@@ -1,0 +1,186 @@
+"""What mistakes cost, as the training and inference page shows it: trained once for all, in the background."""
+
+import time
+from threading import Event
+
+import numpy as np
+import pytest
+from checked import checked
+from lab_page import open_lab, plots, sound, texts, traces
+
+from normviz.jobs.spec import finish
+from normviz.jobs.store import Store
+from normviz.running import cases, network
+from normviz.running.averages import CONVENTIONS
+from normviz.running.figures import Row, accuracy_figure, spread_words
+from normviz.running.network import NETWORKS, Training
+from normviz.running.panels import accuracy
+from normviz.ui.palette import THEMES
+
+SCRIPT = "pages/running.py"
+SOON = 60  # seconds that a test waits at most
+
+
+def open_now(**link):
+    return open_lab(SCRIPT, **link)
+
+
+def trains(at):
+    return any(button.key == "cancel networks" for button in at.button)
+
+
+def settled(at):
+    deadline = time.monotonic() + SOON
+    while trains(at):
+        assert time.monotonic() < deadline
+        at = sound(at.run())
+    return at
+
+
+def heading(at):
+    return next(text for text in texts(at.markdown) if text.startswith("### "))
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """Trainings that wait after their third step."""
+
+    class Held:
+        waits, go_on, jobs = Event(), Event(), []
+
+    real = Training.steps
+
+    def steps(self):
+        Held.jobs.append(self)
+        for count, step in enumerate(real(self)):
+            yield step
+            if count == 3:
+                Held.waits.set()
+                assert Held.go_on.wait(SOON)
+
+    monkeypatch.setattr(Training, "steps", steps)
+    yield Held
+    Held.go_on.set()
+
+
+@pytest.mark.parametrize("framework", CONVENTIONS)
+def test_the_page_opens_on_what_mistakes_cost(framework):
+    at = settled(open_now(seed="20", batch="8", share="0.03", framework=framework))
+    job, convention = Training(8, 1e-5, 20), CONVENTIONS[framework]
+    found = finish(job)
+    cost = cases.costs(found, job, convention, 0.03)
+    alt = plots(at)["effect"]["alt"]
+    names = [words[0] for words in accuracy.wording(at.session_state["running view"], convention).values()]
+    for name, values in zip(names, cost.values(), strict=True):
+        assert f"{name}: {spread_words(values)}" in alt
+    worst = min(cost.values(), key=np.mean)
+    assert heading(at).startswith(f"### {cost['population'].mean():.0%} → {worst.mean():.0%}: ")
+    mean = traces(at, "momentum")[0]
+    at_page = np.flatnonzero(np.asarray(mean["x"]) == 0.03)
+    np.testing.assert_allclose(np.asarray(mean["y"])[at_page], 100 * cost["running"].mean())
+    by_size = dict(zip(*(np.asarray(traces(at, "sizes")[0][axis]) for axis in "xy"), strict=True))
+    np.testing.assert_allclose(by_size[8], 100 * cost["running"].mean())
+    assert np.isfinite(list(by_size.values())).all()
+    said = " ".join(texts(at.markdown))
+    fresh = f"**Averages never updated** ({cost['population'].mean():.0%} → {cost['fresh'].mean():.0%})"
+    assert fresh in said
+    assert convention.training in said
+    assert any(f"{NETWORKS} networks of 64 → 32" in text for text in texts(at.caption))
+
+
+def test_two_sessions_share_one_training(held):
+    pages = [open_now(seed="21") for _ in range(2)]
+    assert held.waits.wait(SOON)
+    asked = [at.session_state[accuracy.KEY] for at in pages]
+    assert asked[0].ticket.run is asked[1].ticket.run
+    assert all("…%" in heading(at) for at in pages)
+    held.go_on.set()
+    pages = [settled(at) for at in pages]
+    assert heading(pages[0]) == heading(pages[1])
+    assert "…%" not in heading(pages[0])
+    assert len(held.jobs) == len(set(held.jobs)) == len(accuracy.SIZES)
+    settled(open_now(seed="21", share="0.3", unit="3"))  # what is not trained on needs no training
+    assert len(held.jobs) == len(accuracy.SIZES)
+
+
+def test_it_can_be_stopped_and_taken_up_again(held):
+    at = open_now(seed="22")
+    assert held.waits.wait(SOON)
+    ticket = at.session_state[accuracy.KEY].ticket
+    at = sound(at.button(key="cancel networks").click().run())
+    held.go_on.set()
+    assert ticket.wait(SOON)
+    at = sound(at.run())
+    assert not trains(at)
+    assert any("Training was stopped" in text for text in texts(at.markdown))
+    assert "…%" in heading(at)
+    at = settled(sound(at.button(key="train networks").click().run()))
+    assert "…%" not in heading(at)
+
+
+def test_what_goes_wrong_in_training_is_said(monkeypatch):
+    def steps(self):
+        raise MemoryError("there is no room")
+        yield
+
+    monkeypatch.setattr(Training, "steps", steps)
+    at = settled(open_now(seed="23"))
+    assert any("there is no room" in text for text in texts(at.markdown))
+    assert at.button(key="train networks")
+
+
+def test_other_panels_train_nothing():
+    at = open_now(panel="bias")
+    assert accuracy.KEY not in at.session_state
+
+
+def test_it_is_as_high_before_there_are_numbers(held):
+    at = open_now(seed="24")
+    before, lines = plots(at), len(at.markdown)
+    held.go_on.set()
+    at = settled(at)
+    after = plots(at)
+    assert before.keys() == after.keys()
+    for key in ("effect", "momentum", "sizes"):
+        assert before[key]["height"] == after[key]["height"]
+    assert len(at.markdown) == lines
+    assert "Training" in before["effect"]["alt"]
+
+
+def test_pytorch_refuses_a_batch_of_one_and_keras_does_not():
+    at = open_now(batch="1", layer="conv")
+    assert any("PyTorch refuses to train this network" in text for text in texts(at.info))
+    at = settled(open_now(batch="1", framework="keras"))
+    assert heading(at).startswith("### ")
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+    store = Store(2)
+    monkeypatch.setattr(accuracy, "results", lambda: store)
+    early = next(Training(4, 1e-5, 0).steps()).result()
+    accuracy.keep(Training(4, 1e-5, 0), early)
+    assert len(store) == 0  # what was stopped is not kept as if it were whole
+    whole = finish(Training(4, 1e-5, 0))
+    for seed in range(3):
+        accuracy.keep(Training(4, 1e-5, seed), whole)
+    assert len(store) == 2
+    size = sum(array.nbytes for array in (*whole.network.each(), whole.means, whole.variances))
+    assert size < 2.5 * 2**20
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_chart_has_every_network_and_their_mean(theme):
+    values = np.linspace(0.5, 0.7, NETWORKS)
+    rows = [Row("a", "ink", values), Row("b", "training", values / 2), Row("c", "inference", None)]
+    figure = checked(accuracy_figure(rows, 0.1, theme))
+    assert [trace.name for trace in figure.data] == ["a", "a, mean", "b", "b, mean"]
+    np.testing.assert_allclose(figure.data[0].x, 100 * values)
+    np.testing.assert_allclose(figure.data[3].x, [30])
+    assert figure.data[2].marker.color == THEMES[theme].training
+    written = [text.text for text in figure.layout.annotations]
+    assert written == ["a", f"<b>{spread_words(values)}</b>", "b", f"<b>{spread_words(values / 2)}</b>", "c"]
+    assert spread_words(np.array([0.5, 0.7])) == "60.0 ± 14.1%"
+
+
+def test_the_network_is_the_one_that_is_described():
+    assert network.start([np.random.default_rng(0)]).weights[0].shape == (1, 64, 32)
