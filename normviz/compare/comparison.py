@@ -17,9 +17,16 @@ def spans(scheme: Scheme, axis: str, shape: Shape) -> bool:
 
 
 def reduction(scheme: Scheme, shape: Shape) -> str:
-    """What a statistic runs over: "N averaged, H averaged, W averaged"; "nothing"."""
-    over = [axis for axis, name in enumerate(scheme.axes) if spans(scheme, name, shape)]
-    return ", ".join(axis_words(scheme, [axis], shape) for axis in over) or "nothing"
+    """What a statistic runs over: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
+    long = tuple(max(n, 2) for n in shape)  # of a single index, what would be done with two
+    done: dict[str, list[str]] = {}
+    for axis, name in enumerate(scheme.axes):
+        if spans(scheme, name, shape):
+            words = axis_words(scheme, [axis], long).removeprefix(f"{name} ")
+            done.setdefault(words, []).append(name)
+    plain = done.pop("averaged", [])
+    parts = [", ".join(plain)] if plain else []
+    return "; ".join([*parts, *(f"{', '.join(names)} {words}" for words, names in done.items())]) or "nothing"
 
 
 def statistics(scheme: Scheme, shape: Shape) -> str:

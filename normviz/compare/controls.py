@@ -2,32 +2,31 @@
 
 import streamlit as st
 
-from normviz.compare.state import FEWEST, KEYS, MOST, PREFIX
+from normviz.compare.state import KEYS, MOST, ONE_TENSOR, PREFIX
 from normviz.core.schemes import SCHEMES
+from normviz.describe.wording import shape_words
+from normviz.ui.choice import choose_several
+from normviz.ui.components.picked import picked
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.scheme import EPS_STEPS, group_options
+from normviz.ui.tensor import shape_of
 from normviz.ui.tensor_controls import data_controls, shape_controls
 
 
 def controls(view: View) -> None:
     """Schemes, their parameters, shape and data, in the sidebar."""
     with st.sidebar:
-        st.pills(
-            f"Schemes, {FEWEST} to {MOST}",
-            KEYS,
-            selection_mode="multi",
-            key=PREFIX + "schemes",
-            **KEPT,
-            format_func=lambda key: SCHEMES[key].label,
-        )
+        choose_several(PREFIX + "schemes", KEYS, MOST)
         kinds = {kind for key in view["schemes"] if key != "custom" for kind in SCHEMES[key].parameters}
         if "groups" in kinds:
             st.selectbox("Groups G", group_options(view), key="groups", **KEPT)
         if "window" in kinds:
             st.slider("Radius R of the windows", 0, MAX_RADIUS, key="radius", **KEPT)
-        value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"], "{:.3g}".format)
+        value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
         st.divider()
-        shape_controls(view, SCHEMES["batch"])
+        shape_controls(view, SCHEMES["batch"], ONE_TENSOR)
         st.divider()
         data_controls(view)
+    names = ", ".join(SCHEMES[key].label for key in view["schemes"])
+    picked(f"{names or 'No scheme'} on {shape_words(shape_of(view))}")

@@ -4,30 +4,36 @@ import numpy as np
 import streamlit as st
 
 from normviz.compare import comparison
+from normviz.compare.state import CAMERA
 from normviz.core.fields import AXIS, OWN, Field, Index, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.text import measured
 from normviz.cube import figure as cube
 from normviz.cube.layout import layout_of
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
 from normviz.ui.components.plot import plot
 from normviz.ui.link import KEPT, View
-from normviz.ui.tensor import COLOURS
+from normviz.ui.looking import taking
+from normviz.ui.saving import save_table
+from normviz.ui.tensor import COLOURS, colours, take_focus
 
 
 def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized], theme: str) -> None:
     """All cubes in a row, in one scene; the element's field lights in each."""
     st.segmented_control(
-        "Colour by", list(COLOURS), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
+        "Colour by", colours(False), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
     )
     levels, legend = _levels(view["colour"], schemes, x, results)
     along = layout_of("folded", x.shape).dimensions
-    titles = tuple(wording.title_words(SCHEMES["none"], axes, x.shape) for axes in along[:3])
+    brief, *titles = (
+        [wording.title_words(scheme, axes, x.shape) for axes in along[:3]] for scheme in (SCHEMES["none"], *schemes)
+    )
     labels = [scheme.label for scheme in schemes]
     alt = f"The same tensor {wording.shape_words(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     plot(
-        cube.cube_figure(x.shape, "folded", levels, legend, titles, theme, copies=labels),
+        cube.cube_figure(x.shape, "folded", levels, legend, theme),
         key="cubes",
         alt=alt + "Lit in each is the field of the chosen element.",
         hover=cube.hover_data(
@@ -37,21 +43,20 @@ def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Norm
             x,
             [result.xhat for result in results],
             filled=legend["kind"] == "plain",
+            labels=cube.labels_data("folded", x.shape, titles, labels, brief=brief),
         ),
         focus=view["focus"],
         names=[AXIS[name].letter for name in SCHEMES["none"].axes],
         symbol=SYMBOL.get("activation", "x"),
         labels=labels,
-        on_focus=_take_focus,
+        on_focus=lambda: take_focus("cubes plot"),
+        view={"camera": view["camera"]},
+        on_view=taking("cubes plot", [CAMERA]),
     )
     st.caption(
         "One tensor, one camera. Hover to light an element's field in every cube, click or Enter to lock it; arrows, "
         "Page and Home/End keys walk from cell to cell. Dashed: the field of the mean, where it is another."
     )
-
-
-def _take_focus() -> None:
-    st.session_state["focus"] = tuple(map(int, st.session_state["cubes plot"]["focus"]))
 
 
 def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> tuple[np.ndarray, dict]:
@@ -70,15 +75,16 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
     """What tells the schemes apart, and the locked element's field and result."""
     focus = view["focus"]
     rows = comparison.table(schemes, x.shape, view["eps"])
-    at = ", ".join(f"{AXIS[name].letter} = {i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True))
+    at = ", ".join(f"{AXIS[name].letter}\u00a0=\u00a0{i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True))
     here = {
         f"Field of {at}": [_fields_words(scheme, focus, x.shape) for scheme in schemes],
-        f"x̂ there (x = {x[focus]:.4g})": [f"{result.xhat[focus]:.4g}" for result in results],
+        f"x̂ there (x = {measured(x[focus])})": [measured(result.xhat[focus]) for result in results],
     }
     columns = {"": [f"**{name}**" for name in (*here, *rows)]}
     for number, scheme in enumerate(schemes):
         columns[scheme.label] = [words[number] for words in (*here.values(), *rows.values())]
     st.table(columns, border="horizontal")
+    save_table(lambda: {"": [*here, *rows], **{key: words for key, words in columns.items() if key}}, "comparison")
     for scheme in schemes:
         alike = [other for other in schemes if other.canonical(x.shape) == scheme.canonical(x.shape)]
         if len(alike) > 1 and alike[0] is scheme:

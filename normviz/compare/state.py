@@ -3,7 +3,7 @@
 from typing import Any
 
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
-from normviz.ui import custom, scheme, tensor
+from normviz.ui import custom, looking, scheme, tensor
 from normviz.ui.link import Param, View, choice
 
 PAGE = "compare"
@@ -21,18 +21,32 @@ def _schemes(value: Any, view: View) -> list[str]:
     return list(dict.fromkeys(choice(KEYS)(key.strip(), view) for key in given if key.strip()))[:MOST]
 
 
-PARAMS = (
-    *tensor.PARAMS,
-    *scheme.PARAMS,
-    Param(PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join),
-)
+def _labels(keys: list[str]) -> str:
+    return ", ".join(SCHEMES[key].label for key in keys) or "none"
 
-TITLE = "# Which elements share a statistic?"
+
+def _too_many(given: Any, view: View) -> str | None:
+    asked = given.split(",") if isinstance(given, str) else given
+    return f"are {len(asked)}, where at most {MOST} stand side by side" if len(asked) > MOST else None
+
+
+CAMERA = looking.camera(PREFIX)
+
+ONE_TENSOR = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
+"""The tensor and what all schemes share; without γ and β, y is x̂."""
+
+PARAMS = (
+    *ONE_TENSOR,
+    CAMERA,
+    Param(
+        PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join, words=_labels, why=_too_many
+    ),
+)
 
 
 def has(view: View, name: str) -> bool:
     """Whether a value belongs into this page's link."""
-    return name in (*SHARED, "schemes")
+    return name in (*SHARED, "camera", "schemes")
 
 
 def schemes_of(view: View) -> list[Scheme]:

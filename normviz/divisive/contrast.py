@@ -2,14 +2,22 @@
 
 import numpy as np
 
+from normviz.core.normalize import quiet
+
 
 def in_fading_light(x: np.ndarray, light: float) -> np.ndarray:
     """Pictures (N, H, W, C) in a light that falls from 1 at the left edge to `light` at the right, by equal factors."""
     return x * (light ** np.linspace(0, 1, x.shape[2]))[:, None]
 
 
+@quiet
 def contrast_ratio(x: np.ndarray) -> float:
-    """The standard deviation of the right half of pictures (N, H, W, C) over that of the left; NaN where that is 0."""
+    """The standard deviation of the right half of pictures (N, H, W, C) over that of the left.
+
+    NaN where that is 0, or where one column has no halves.
+    """
     middle = x.shape[2] // 2
+    if not middle:
+        return float("nan")
     left, right = float(x[:, :, :middle].std()), float(x[:, :, -middle:].std())
     return right / left if left else float("nan")

@@ -3,22 +3,24 @@
 import streamlit as st
 
 from normviz.core.fields import AXES, Index
-from normviz.data.samples import SAMPLES
-from normviz.divisive.state import FOCUS, LIGHTS, PREFIX, SHAPES, has, shape_of
+from normviz.divisive.state import FOCUS, LIGHTS, NAMES, PREFIX, has, shape_of, wide
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.scheme import EPS_STEPS
-from normviz.ui.tensor_controls import window_controls
+from normviz.ui.tensor import OWN_DATA
+from normviz.ui.tensor_controls import own_file, window_controls
 
 
 def controls(view: View) -> None:
     """Everything in the sidebar."""
     with st.sidebar:
         value_slider(PREFIX + "light", "Light at the right edge", LIGHTS, view["light"])
-        value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"], "{:.3g}".format)
-        lengths = zip(AXES["activation"], shape_of(view), strict=True)
-        window_controls([axis for axis, n in lengths if n > 1], PREFIX)
+        value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+        if axes := wide(view):
+            window_controls(axes, PREFIX)
         st.divider()
-        st.selectbox("Data", list(SHAPES), key=PREFIX + "data", **KEPT, format_func=lambda key: SAMPLES[key].name)
+        st.selectbox("Data", list(NAMES), key=PREFIX + "data", **KEPT, format_func=NAMES.__getitem__)
+        if view["data"] == OWN_DATA:
+            own_file("A photograph is")
         st.number_input("Seed", 0, 9999, key=PREFIX + "seed", **KEPT)
 
 

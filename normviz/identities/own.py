@@ -8,9 +8,11 @@ from normviz.core.equality import WORK, Comparison, compare
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme, same_as
+from normviz.core.text import measured
 from normviz.describe.wording import gap_text, named, plural, sentence, shape_words
 from normviz.identities.furthest import difference_map, place, shares
 from normviz.identities.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
+from normviz.ui.choice import words
 from normviz.ui.link import KEPT, View
 
 
@@ -42,7 +44,7 @@ def _chosen(view: View, side: str, shape: Shape, column: DeltaGenerator) -> Sche
             sentence(side),
             list(KNOWN),
             key=key,
-            format_func=lambda name: KNOWN[name].label,
+            format_func=words,
             placeholder="typed below",
             on_change=_fill,
             args=(side,),
@@ -76,14 +78,15 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View, theme: str) 
     except InvalidInput as error:
         st.error(sentence(str(error)))
         return
-    measured = f"The largest residual on {plural(found.draws, 'random tensor')} is {gap_text(found.worst.residual)}."
+    found_text = f"The largest residual on {plural(found.draws, 'random tensor')} is {gap_text(found.worst.residual)}."
     if found.equal:
-        st.success(f"**They are the same on this shape.** {_why_equal(found)} {measured}", icon=":material/check:")
+        st.success(f"**They are the same on this shape.** {_why_equal(found)} {found_text}", icon=":material/check:")
     else:
         worst = found.worst
         st.info(
-            f"**They differ.** {measured}  \nA counter-example: x = {found.x[worst.index]:.4g} at "
-            f"{place(left, worst.index)} becomes {worst.left:.4g} on the left and {worst.right:.4g} on the right.",
+            f"**They differ.** {found_text}  \nA counter-example: x = {measured(found.x[worst.index])} at "
+            f"{place(left, worst.index)} becomes {measured(worst.left)} on the left and {measured(worst.right)} on the "
+            "right.",
             icon=":material/close:",
         )
         columns = st.columns(2, gap="large")

@@ -6,14 +6,16 @@ import streamlit as st
 from normviz.core.equality import difference, is_rounding
 from normviz.core.fields import AXES, Shape
 from normviz.core.schemes import Scheme
+from normviz.core.text import measured
 from normviz.describe import notation
 from normviz.describe.wording import gap_text, parameter_words, sentence
 from normviz.identities.controls import use_shape
 from normviz.identities.furthest import difference_map, place, shares
 from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, Side, both, residual
 from normviz.identities.own import own_two
-from normviz.identities.state import PANELS, PREFIX
+from normviz.identities.state import PANELS, PREFIX, RESIDUAL
 from normviz.ui.link import KEPT, View
+from normviz.ui.saving import save_table
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
@@ -56,6 +58,7 @@ def panel(view: View, x: np.ndarray, theme: str) -> None:
             own_two(view, x.shape, theme)
         else:
             rows([row for row in IDENTITIES.values() if row.holds == (view["panel"] == "same")], view, x, theme)
+    st.caption(RESIDUAL)
 
 
 def rows(identities: list[Identity], view: View, x: np.ndarray, theme: str) -> None:
@@ -63,6 +66,17 @@ def rows(identities: list[Identity], view: View, x: np.ndarray, theme: str) -> N
     with st.container(border=True):
         for identity in identities:
             _row(identity, view, x, theme)
+    save_table(lambda: numbers(identities, x, view["eps"]), "identities")
+
+
+def numbers(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
+    """Every claim with its residual on this tensor, in columns."""
+    found = [_residual(identity.key, x, eps) for identity in identities]
+    return {
+        "claim": [identity.claim for identity in identities],
+        "residual": found,
+        "equal to rounding": [is_rounding(gap, x.dtype) for gap in found],
+    }
 
 
 def _row(identity: Identity, view: View, x: np.ndarray, theme: str) -> None:
@@ -101,7 +115,9 @@ def _detail(identity: Identity, x: np.ndarray, eps: float, theme: str) -> None:
             for line in notation.formulas(scheme):
                 if line.name in side.lines:
                     st.latex(line.latex)
-            st.markdown(f"x̂ = **{value:.4g}** at {place(scheme, worst.index)}. {shares(scheme, worst.index, x.shape)}")
+            st.markdown(
+                f"x̂ = **{measured(value)}** at {place(scheme, worst.index)}. {shares(scheme, worst.index, x.shape)}"
+            )
     parameters = _parameters(*schemes)
     if parameters:
         st.caption(parameters)
@@ -127,7 +143,7 @@ def _parameters(left: Scheme, right: Scheme) -> str:
 def _learned(scheme: Scheme) -> str:
     """The parameters and the axes along which they vary: "γ and β along H, W, C"."""
     symbols: dict[tuple[str, ...], list[str]] = {}
-    for symbol, axes in (("γ", scheme.gain), ("β", scheme.bias)):
+    for symbol, axes in ((scheme.gain_symbol, scheme.gain), ("β", scheme.bias)):
         if axes is not None:
             symbols.setdefault(axes, []).append(symbol)
     return "; ".join(f"{' and '.join(names)} along {', '.join(axes)}" for axes, names in symbols.items()) or "nothing"

@@ -11,11 +11,11 @@ PAGE = "identities"
 PREFIX = PAGE + " "
 """Of the keys that are this page's own; the tensor's are those of the tensor lab, and follow from page to page."""
 
-TITLE = (
-    "# Which normalizations are the same?\n"
-    "Every claim is measured on your tensor: the largest difference of the two x̂, relative to the largest x̂. "
-    "A residual of about 1e−16 is rounding (1e−7 in float32); at 0 the two agree to the last bit."
+RESIDUAL = (
+    "Every claim is measured on your tensor. Residual: the largest difference of the two x̂, relative to the largest x̂; "
+    "about 10⁻¹⁶ is rounding (10⁻⁷ in float32), and at 0 the two agree to the last bit."
 )
+"""What the numbers on the page are."""
 PANELS = {"same": "The same", "belief": "Refuted", "own": "Two of your own"}
 SHARED = (*SIZES, "data", "seed", "eps")
 SIDES = ("left", "right")
@@ -47,10 +47,20 @@ def _typed(side: str, key: str) -> list[Param]:
     return [Param(f"{PREFIX}{side}_{name}", text, lambda value, view: str(value)[:120]) for name, text in defaults]
 
 
+def _claim(key: str) -> str:
+    return f"“{IDENTITIES[key].claim}”" if key else "none"
+
+
 PARAMS = (
     *(param for param in (*tensor.PARAMS, *scheme.PARAMS) if param.name in SHARED),
-    Param(f"{PREFIX}panel", "same", choice(list(PANELS))),
-    Param(f"{PREFIX}row", "", choice(["", *IDENTITIES])),
+    Param(f"{PREFIX}panel", "same", choice(list(PANELS)), label="Show", words=PANELS.__getitem__),
+    Param(
+        f"{PREFIX}row",
+        "",
+        choice(["", *IDENTITIES]),
+        label="Open row",
+        words=_claim,
+    ),
     *_typed("left", "layer"),
     *_typed("right", "instance"),
 )

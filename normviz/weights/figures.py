@@ -44,18 +44,22 @@ def by_place(
     return figure
 
 
-def divided_values(values: np.ndarray, estimate: float, title: str, theme: str = "light") -> Figure:
-    """Singular values (descending) as they are, and over an estimate of the largest; a line at 1."""
+def divided_values(values: np.ndarray, estimate: float, least: float, title: str, theme: str = "light") -> Figure:
+    """Singular values (descending) as they are, and over an estimate of the largest; a line at 1.
+
+    `least`: the smallest of all estimates, over which they are still in the picture.
+    """
     colours = THEMES[theme]
     place = np.arange(1, len(values) + 1)
     figure = Figure()
     before = {"color": colours.muted, "symbol": "circle-open", "size": 9, "line": {"width": 2}}
-    after = {"color": colours.field, "symbol": "diamond", "size": 9}
+    after = {"color": colours.lines[0], "symbol": "diamond", "size": 9}
     for name, shown, style in (("before", values, before), ("over the estimate", values / estimate, after)):
         figure.add_scatter(x=place, y=shown, name=name, mode="markers", marker=style)
     figure.add_hline(1, line=rule(colours))
     _finish(figure, colours, title, "place")
-    top = 1.08 * max(float(values[0]), 1.0)
+    top = 1.08 * float(values[0]) * max(1.0, 1.0 / least)
+    figure.update_xaxes(range=[0, len(values) + 1])
     figure.update_yaxes(range=[-0.04 * top, top])
     return figure
 
@@ -63,21 +67,22 @@ def divided_values(values: np.ndarray, estimate: float, title: str, theme: str =
 def falling_errors(
     errors: Mapping[str, tuple[np.ndarray, np.ndarray]], step: int, title: str, theme: str = "light"
 ) -> Figure:
-    """Errors (steps + 1,) by name, up to a step, and beside each its law, for all steps."""
+    """Errors (steps + 1,) by name, up to a step, and beside each its law, for all steps; the axis is that of all."""
     colours = THEMES[theme]
     figure = Figure()
-    last = 0
+    last, most = 0, 1.0
     for k, (name, (error, law)) in enumerate(errors.items()):
+        most = max(most, *(float(np.nan_to_num(each).max()) for each in (error, law)))
         steps, last = np.arange(len(error)), len(error) - 1
         figure.add_scatter(
             x=steps, y=law, name="tends to", legendgroup="law", showlegend=k == 0, mode="lines",
             line={"color": colours.muted, "width": 2, "dash": "dash"},
         )  # fmt: skip
         seen = np.maximum(error[: step + 1], FLOOR)
-        figure.add_scatter(x=steps[: step + 1], y=seen, name=name, mode="lines+markers", **_style(k + 2, colours))
+        figure.add_scatter(x=steps[: step + 1], y=seen, name=name, mode="lines+markers", **_style(1 + 2 * k, colours))
     _finish(figure, colours, title, "step")
     figure.update_xaxes(range=[-0.8, last + 0.8])
-    figure.update_yaxes(type="log", range=[-17.2, 1.4], dtick=4, exponentformat="power")
+    figure.update_yaxes(type="log", range=[-17.2, np.log10(most) + 1], dtick=4, exponentformat="power")
     return figure
 
 
@@ -100,7 +105,7 @@ def ratio_histograms(
     for k, (name, ratios) in enumerate(kinds.items()):
         share = np.histogram(ratios, edges)[0] / len(ratios)
         top = max(top, float(share.max()))
-        style = {"color": colours.lines[k], "pattern": {"shape": "/" if k else "", "fillmode": "overlay"}}
+        style = {"color": colours.lines[3 - 2 * k], "pattern": {"shape": "/" if k else "", "fillmode": "overlay"}}
         figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=share, name=name, marker=style, opacity=0.7)
     figure.add_scatter(
         x=values, y=np.full(len(values), -0.07 * top), mode="markers", name="singular values",

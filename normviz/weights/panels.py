@@ -10,6 +10,8 @@ import streamlit as st
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import build
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import RELATIVE
 from normviz.data.digits import SIDE
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM
@@ -18,10 +20,12 @@ from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after
 from normviz.ui.link import View
 from normviz.ui.player import Player
-from normviz.weights.descent import PAIR, PARAMETRIZATIONS, STEPS, Path, Setting, growth_gap
-from normviz.weights.descent_figures import by_step, extent, line_moved_to, plane
-from normviz.weights.figures import by_place, divided_values, falling_errors, ratio_histograms
+from normviz.ui.saving import save_table
+from normviz.weights.descent import PAIR, STEPS, Path, Setting, growth_gap
+from normviz.weights.descent_figures import by_step, extent, plane
+from normviz.weights.figures import LEAST, by_place, divided_values, falling_errors, ratio_histograms
 from normviz.weights.state import ITERATIONS, PREFIX, Sampled, gaps_to_torch, paths, plane_losses, sampled, weights_of
+from normviz.weights.things import DIRECTION, LENGTH, PLAIN, THINGS, V, W, key_html
 from normviz.weights.weights import (
     FIRST_LAYERS,
     WEIGHT_SCHEMES,
@@ -31,12 +35,11 @@ from normviz.weights.weights import (
     power_iteration,
 )
 
-TITLE = (
-    "# What do weight normalizations do to a weight matrix?\n"
-    "They change the weights before any data come: the same for every batch, in training and afterwards."
-)
 SMOOTHED = 10
 """Steps over which the angle is averaged in its curve."""
+
+LEAST_ANGLE = 1e-3
+"""In degrees: where its curve ends below."""
 
 ABOVE = 1 + 1e-9
 """A ratio beyond this is above 1, and not rounded."""
@@ -45,101 +48,147 @@ ABOVE = 1 + 1e-9
 def weight_norm_panel(view: View, theme: str) -> None:
     """w = g v/‖v‖ under SGD: the picture, the curves, and what they say."""
     runs = paths(build(Setting, view))
-    picture = _plane(runs, view["rate"], theme) if view["inputs"] == "plane" else partial(_pictures, runs, theme)
-    curves = _curves(runs, theme)
+    picture = _plane(runs, theme) if view["inputs"] == "plane" else partial(_pictures, runs, theme)
 
     def show(step: int) -> None:
+        st.html(key_html(THINGS, theme))
         left, right = st.columns([4, 5], gap="medium")
         with left:
             picture(step)
         with right:
-            curves(step)
+            _curves(runs, step, theme)
         _say(runs, view["rate"], step)
 
     Player(PREFIX, "step", "Step of SGD", STEPS).show(show)
     with st.container(horizontal=True, gap="medium"):
         for name in ("weights", "gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM[name], width="content")
+    save_table(lambda: numbers(runs), "weight-norm")
+
+
+def numbers(runs: dict[str, Path]) -> dict[str, list]:
+    """What there is at every step of the three runs, in columns."""
+    run, only, plain = runs["weight"], runs["direction"], runs["plain"]
+    columns = {
+        "‖v‖": run.lengths,
+        "g": run.g,
+        "loss": run.losses,
+        "‖v‖, only v learned": only.lengths,
+        "loss, only v learned": only.losses,
+        "loss, plain w": plain.losses,
+    }
+    return {"step": list(range(STEPS + 1))} | {name: values.tolist() for name, values in columns.items()}
 
 
 def _say(runs: dict[str, Path], rate: float, step: int) -> None:
     """What the runs say at a step."""
-    run = runs["weight"]
-    only, scheme = runs["direction"], SCHEMES["weight"]
-    now = min(step, STEPS - 1)
+    run, only, plain = runs["weight"], runs["direction"], runs["plain"]
+    scheme, gap = SCHEMES["weight"], growth_gap(run, rate)
+    if step == 0:
+        turns = f"the first step will turn it by {signed(run.turned[0], 2)}°"
+    elif step == STEPS:
+        turns = f"the first step turned it by {signed(run.turned[0], 2)}°, the last one by {signed(run.turned[-1], 2)}°"
+    else:
+        turns = (
+            f"the first step turned it by {signed(run.turned[0], 2)}°, the next will by {signed(run.turned[step], 2)}°"
+        )
     st.markdown(
-        f"**‖v‖ only grows**, from {run.lengths[0]:.4g} to {run.lengths[step]:.4g}: a step of SGD is at right angles "
-        f"to v, so ${WEIGHT_NORM['growth']}$, here to {gap_text(growth_gap(run, rate))} in every step. **That "
-        f"damps the steps**: the longer v, the less the same gradient turns it; the first step turned it by "
-        f"{run.turned[0]:.2g}°, this one by {run.turned[now]:.2g}°."
+        f"**‖v‖ never shrinks**: so far it went from {signed(run.lengths[0])} to {signed(run.lengths[step])}. Every "
+        f"step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM['growth']}$, with the learning rate η; "
+        f"over this run the two sides differ by {_rounded(gap)}. **The longer v, the less a gradient turns it**: "
+        f"{turns}."
+    )
+    before, now, alone, without = (
+        signed(loss, 3) for loss in (run.losses[0], run.losses[step], only.losses[step], plain.losses[step])
     )
     st.markdown(
-        f"**Both v and g are learned** ([{scheme.reference.text}]({scheme.reference.url}), eq. 3), not v alone: g went "
-        f"from {run.g[0]:.4g} to {signed(run.g[step])}, the loss to {run.losses[step]:.3g}. With v alone, g stays "
-        f"{only.g[step]:.4g}, and the loss is {only.losses[step]:.3g}."
+        f"**Weight norm learns both v and g** ([{scheme.reference.text}]({scheme.reference.url}), eq. 3): so far g "
+        f"went from 1 to {signed(run.g[step])}, and the loss from {before} to {now}. Where only v is learned, g stays "
+        f"1, and the loss is {alone}; that of plain w is {without}."
     )
 
 
-def _plane(runs: dict[str, Path], rate: float, theme: str) -> Callable[[int], None]:
+def _plane(runs: dict[str, Path], theme: str) -> Callable[[int], None]:
     """v and w in the plane of two principal components; what comes back shows them at a step."""
     run, plain = runs["weight"], runs["plain"]
     x, y = extent([run.v, run.w, plain.w])
     losses = plane_losses(x, y)
+    tracks = {V: run.v, W: run.w, PLAIN: plain.w}
 
     def show(step: int) -> None:
-        drawn = {"v": run.v, "w = g v/‖v‖": run.w, PARAMETRIZATIONS["plain"].name: plain.w}
-        tracks = {name: points[: step + 1] for name, points in drawn.items()}
         now = min(step, STEPS - 1)
-        along = -run.dv[now] / (np.linalg.norm(run.dv[now]) or 1.0)
-        arrows = {"−∂l/∂v": (run.v[now], run.v[now] + along * 0.16 * (x[-1] - x[0]))}
+        downhill, length = -run.dv[now], np.linalg.norm(run.dv[now])
+        end = run.v[now] + downhill / (length or 1.0) * 0.16 * (x[-1] - x[0])
+        arrows = {"−∇<sub>v</sub> l": (run.v[now], end)} if length else {}
         alt = (
-            f"The plane of the weights at step {step}: v at ({run.v[step, 0]:.3g}, {run.v[step, 1]:.3g}), w on its ray "
-            f"at length {abs(run.g[step]):.3g}; the gradient is at right angles to v."
+            f"The plane of the weights at step {step}: v at ({_pair(run.v[step])}), w on the line through it and the "
+            f"origin at length {abs(run.g[step]):.3g}, plain w at ({_pair(plain.w[step])}); the gradient is at right "
+            "angles to v."
         )
-        plot(plane(x, y, losses, tracks, arrows, abs(run.g[step]), theme), "plane", alt, "29rem")
+        plot(plane(x, y, losses, tracks, step, arrows, abs(run.g[step]), theme), "plane", alt, "min(29rem, 95vw)")
         st.caption(
             f"Logistic regression, digit {PAIR[0]} against {PAIR[1]}, on two principal components. Thin lines: equal "
-            "loss of w."
+            "loss of w. Circle: where w may be while its length is |g|. Faint: the steps to come."
         )
 
     return show
 
 
 def _pictures(runs: dict[str, Path], theme: str, step: int) -> None:
-    """Directions as pictures of 8 × 8 pixels."""
-    run, plain = runs["weight"], runs["plain"]
-    v, w = ((each[step] / np.linalg.norm(each[step])).reshape(SIDE, SIDE) for each in (run.v, plain.v))
-    alt = f"The directions v/‖v‖ and plain w/‖w‖ at step {step} as pictures of 8 × 8 pixels."
-    plot(before_after(v, w, ("v/‖v‖", "plain w/‖w‖"), theme), "pictures", alt, "20rem")
+    """Directions of w as pictures of 8 × 8 pixels, in one scale for the whole run."""
+    made = {"w/‖w‖, w = g v/‖v‖": _directions(runs["weight"]), "plain w/‖w‖": _directions(runs["plain"])}
+    largest = max(float(np.abs(each).max()) for each in made.values())
+    before, after = (each[step].reshape(SIDE, SIDE) for each in made.values())
+    alt = f"The directions of w = g v/‖v‖ and of plain w at step {step} as pictures of 8 × 8 pixels."
+    plot(before_after(before, after, list(made), theme, largest), "pictures", alt, "20rem")
     st.caption(
         f"Directions as pictures: digit {PAIR[1]} where positive, {PAIR[0]} where negative. Lengths: ‖v‖ = "
-        f"{run.lengths[step]:.4g}, g = {signed(run.g[step])}; plain ‖w‖ = {plain.lengths[step]:.4g}."
+        f"{signed(runs['weight'].lengths[step])}, g = {signed(runs['weight'].g[step])}; plain ‖w‖ = "
+        f"{signed(runs['plain'].lengths[step])}. Faint in the curves: the steps to come."
     )
 
 
-def _curves(runs: dict[str, Path], theme: str) -> Callable[[int], None]:
-    """The curves of the runs; what comes back shows them with a line at a step."""
+def _directions(run: Path) -> np.ndarray:
+    """w/‖w‖ by step: that of v, or the opposite where g is below 0."""
+    return np.copysign(1.0, run.g)[:, None] * run.v / run.lengths[:, None]
 
-    def of(values: Callable[[Path], np.ndarray]) -> dict[str, np.ndarray]:
-        return {PARAMETRIZATIONS[key].name: values(run) for key, run in runs.items()}
 
-    turn, length = "Turned in a step (°)", "g, or plain ‖w‖"
+def _curves(runs: dict[str, Path], step: int, theme: str) -> None:
+    """The curves of the runs up to a step, two beside each other where there is room."""
+    run, only, plain = (runs[key] for key in ("weight", "direction", "plain"))
+    angles = {V: run, DIRECTION: only, PLAIN: plain}
+    smoothed = {thing: _smooth(each.turned) for thing, each in angles.items()}
     panels = {
-        "‖v‖": {
-            PARAMETRIZATIONS[key].name: run.lengths for key, run in runs.items() if PARAMETRIZATIONS[key].normalized
-        },
-        turn: of(lambda run: np.maximum(_smooth(run.turned), 1e-3)),
-        length: of(lambda run: run.g),
-        "Loss": of(lambda run: run.losses),
+        "lengths": ("‖v‖", {V: run.lengths, DIRECTION: only.lengths}),
+        "turned": (
+            "Turned in a step (°)",
+            {thing: np.maximum(values, LEAST_ANGLE) for thing, values in smoothed.items()},
+        ),
+        "gains": ("g, and ‖w‖ of plain w", {LENGTH: run.g, DIRECTION: only.g, PLAIN: plain.g}),
+        "losses": ("Loss", {W: run.losses, DIRECTION: only.losses, PLAIN: plain.losses}),
     }
-    run = runs["weight"]
-    alt = (
-        f"Four curves over {STEPS} steps: ‖v‖ grows from {run.lengths[0]:.3g} to {run.lengths[-1]:.3g}, the angle of a "
-        f"step falls from {run.turned[0]:.3g} to {run.turned[-1]:.3g} degrees, g ends at {run.g[-1]:.3g}, the loss at "
-        f"{run.losses[-1]:.3g}."
+    for row in (("lengths", "turned"), ("gains", "losses")):
+        for column, key in zip(st.columns(2), row, strict=True):
+            title, curves = panels[key]
+            now = [(thing.name, values[: step + 1]) for thing, values in curves.items()]
+            ends = [f"{name} from {signed(seen[0], 3)} to {signed(seen[-1], 3)}" for name, seen in now]
+            alt = f"{title.replace(' (°)', ', in degrees')}, up to step {step} of {STEPS}: {'; '.join(ends)}."
+            with column:
+                plot(by_step(title, curves, step, STEPS, theme), key, alt, "13.5rem")
+    small = any((values < LEAST_ANGLE).any() for values in smoothed.values())
+    st.caption(
+        f"The angle is the mean of the last {SMOOTHED} steps."
+        + (f" Below {typeset(LEAST_ANGLE)}° it is drawn at that." if small else "")
     )
-    figure = by_step(panels, (turn,), 0, theme)  # to build it takes far longer than to move its line
-    return lambda step: plot(line_moved_to(figure, step), "descent", alt, "33rem")
+
+
+def _pair(point: np.ndarray) -> str:
+    return ", ".join(signed(value, 3) for value in point)
+
+
+def _rounded(number: float) -> str:
+    """A number that is 0 where nothing is rounded."""
+    return measured(number, 2, RELATIVE["float64"])
 
 
 def _smooth(values: np.ndarray) -> np.ndarray:
@@ -166,16 +215,20 @@ def _power(run: PowerIteration, theme: str, step: int) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         alt = f"Singular values, largest {first:.4g}, and divided by the estimate: {first / sigma:.4g}."
-        plot(divided_values(run.values, sigma, "Singular values", theme), "divided", alt, "24rem")
+        plot(
+            divided_values(run.values, sigma, float(run.sigma.min()), "Singular values", theme), "divided", alt, "24rem"
+        )
     with right:
         errors = {"σ": (run.error, run.error_law), "v: tan of its angle": (run.turn, run.turn_law)}
-        alt = f"Relative error up to step {step}: {run.error[step]:.1g} of σ, {run.turn[step]:.1g} of its vector."
+        gaps = (gap_text(max(float(error[step]), 0.0)) for error in (run.error, run.turn))
+        alt = "Relative error up to step {}: {} of σ, {} of its vector.".format(step, *gaps)
         plot(falling_errors(errors, step, "Relative error of the estimate", theme), "power", alt, "24rem")
     st.markdown(
-        f"Step {step}: the estimate is {sigma:.6g}, the largest singular value {first:.6g}; divided by the estimate, "
-        f"it becomes **{first / sigma:.6g}**. The ratio σ₂/σ₁ = {ratio:.4f} sets the pace: in the end a step shrinks "
-        f"the vector's error to (σ₂/σ₁)² = {ratio**2:.3f} of it, that of σ to (σ₂/σ₁)⁴ = {ratio**4:.3f}. All singular "
-        "values are divided by one number: their ratios stay as they were."
+        f"**Step {step}**: the largest singular value is estimated at σ = {sigma:.4g}; it is σ₁ = {first:.4g}. Divided "
+        f"by the estimate, it becomes **{first / sigma:.4f}**, and should become 1. How fast that comes is up to "
+        f"σ₂/σ₁ = {ratio:.3f}: in the end every step multiplies the error of the vector by (σ₂/σ₁)² = {ratio**2:.3f}, "
+        f"and that of σ by (σ₂/σ₁)⁴ = {ratio**4:.3f}. All singular values are divided by one number, so their ratios "
+        "stay as they were."
     )
 
 
@@ -208,7 +261,7 @@ def _bound(w: np.ndarray, view: View, theme: str) -> None:
     )
     st.markdown(
         f"**The division bounds nothing from below**: {weakest}, and a pair that differs along the last direction has "
-        f"the ratio {gap_text(found.along[-1])}. So this gives no bi-Lipschitz bound. Nor is ‖∇f‖ = 1: it lies between "
+        f"the ratio {_rounded(found.along[-1])}. So this gives no bi-Lipschitz bound. Nor is ‖∇f‖ = 1: it lies between "
         f"{steep.min():.2g} and {steep.max():.2g}."
     )
 
@@ -249,12 +302,13 @@ def all_panel(view: View, theme: str) -> None:
         {
             "": [names[key] for key in made],
             "Vector lengths": [_range(row.lengths) for row in made.values()],
-            "Largest mean": [gap_text(np.abs(row.means).max()) for row in made.values()],
+            "Largest mean": [_rounded(np.abs(row.means).max()) for row in made.values()],
             "Largest singular value": [f"{row.values[0]:.4g}" for row in made.values()],
-            "Smallest": [gap_text(row.values[-1]) for row in made.values()],
+            "Smallest": [_rounded(row.values[-1]) for row in made.values()],
         },
         border="horizontal",
     )
+    st.caption(f"Logarithmic axes end at {typeset(LEAST)}; of singular values below that the table has the smallest.")
     for scheme in WEIGHT_SCHEMES:
         st.markdown(f"**{scheme.label}**: {scheme.about} [{scheme.reference.text}]({scheme.reference.url})")
         with st.container(horizontal=True, gap="medium"):

@@ -16,6 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.text import measured
 from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 
 BATCH = 64
@@ -152,7 +153,9 @@ def weight_norm_gradients(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) 
 def _direction(v: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(v, axis=0)
     if not np.all((length > 0) & np.isfinite(length)):
-        raise InvalidInput(f"a vector of length {np.min(length):g} has no direction; w = g v/‖v‖ needs finite v ≠ 0.")
+        raise InvalidInput(
+            f"a vector of length {measured(np.min(length))} has no direction; w = g v/‖v‖ needs finite v ≠ 0."
+        )
     return v / length
 
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from lab_page import open_lab, plots, sound, texts, traces
+from lab_page import open_lab, plots, replaced, sound, traces
 
 from normviz.compare.comparison import table
 from normviz.compare.state import KEYS, PREFIX
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.text import measured
 from normviz.data.samples import SAMPLES
 from normviz.describe import wording
 from normviz.ui import tensor
@@ -38,7 +39,7 @@ def test_every_scheme_in_every_colour(pair, colour):
         assert rows[name] == words
     eps = [0.01 if scheme.eps is not None and scheme.suppression is not None else 0.0 for scheme in schemes]
     xhats = [normalize(x, scheme, e).xhat[1, 1, 0, 2] for scheme, e in zip(schemes, eps, strict=True)]
-    assert rows[f"x̂ there (x = {x[1, 1, 0, 2]:.4g})"] == [f"{xhat:.4g}" for xhat in xhats]
+    assert rows[f"x̂ there (x = {measured(x[1, 1, 0, 2])})"] == [measured(xhat) for xhat in xhats]
     cubes = plots(at)["cubes"]
     assert len(cubes["hover"]["copies"]) == 3
     assert cubes["labels"] == [scheme.label for scheme in schemes]
@@ -53,7 +54,7 @@ def test_the_locked_elements_field_in_words():
     words = [
         wording.field_words(get_scheme(key).field, (1, 0, 1, 3), (3, 2, 2, 4), "NHWC") for key in ("batch", "group")
     ]
-    assert shown(at)["Field of n = 1, h = 0, w = 1, c = 3"] == words
+    assert shown(at)["Field of n\u00a0=\u00a01, h\u00a0=\u00a00, w\u00a0=\u00a01, c\u00a0=\u00a03"] == words
 
 
 def test_what_is_the_same_on_this_shape_is_said():
@@ -83,13 +84,13 @@ def test_a_tensor_that_is_too_large_for_a_row_is_told():
 def test_the_tensor_follows_from_the_lab():
     at = open_compare(**SHAPE, data="digits", seed="3")
     x = SAMPLES["digits"].make((3, 2, 2, 4), 3)
-    assert f"x̂ there (x = {x[0, 0, 0, 0]:.4g})" in shown(at)
+    assert f"x̂ there (x = {measured(x[0, 0, 0, 0])})" in shown(at)
     assert {key: at.session_state[key] for key in ("n", "h", "w", "c")} == {k: int(v) for k, v in SHAPE.items()}
 
 
 def test_a_bad_link_is_mended_with_a_note():
     at = open_compare(schemes="batch,layr", n="x")
-    assert "layr" in texts(at.info)[0]
+    assert any("layr" in note for note in replaced(at))
     assert at.session_state[PREFIX + "schemes"] == ["batch", "layer"]
 
 
@@ -106,7 +107,7 @@ def test_a_shape_too_large_for_so_many_cubes_is_made_to_fit():
     at = sound(at.run())
     assert at.error[0].value.endswith("170 × 4 × 4 × 6 fits.")
     (button,) = (each for each in at.button if each.label.startswith("Use"))
-    assert button.label == "Use 170 × 4 × 4 × 6"
+    assert button.label == f"Use {wording.shape_words((170, 4, 4, 6))}"
     button.click()
     at = sound(at.run())
     assert not at.error

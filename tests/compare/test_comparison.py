@@ -49,9 +49,9 @@ def test_one_case(key):
 def test_the_facts_that_are_known():
     rows = table([SCHEMES[key] for key in ("batch", "layer", "group", "none")], SHAPE)
     assert rows["A statistic runs over"] == [
-        "N averaged, H averaged, W averaged",
-        "H averaged, W averaged, C averaged",
-        "H averaged, W averaged, C in 2 groups",
+        "N, H, W",
+        "H, W, C",
+        "H, W; C in 2 groups",
         "nothing",
     ]
     assert rows["Depends on the batch"][1:] == ["no"] * 3
@@ -118,4 +118,4 @@ def test_groups_of_examples_do_not_fit_a_single_one():
 
 def test_what_a_statistic_runs_over_where_the_fields_differ():
     scheme = SCHEMES["custom"].with_fields(Field.parse("own, full, own, own"), Field.parse("own, own, own, full"))
-    assert reduction(scheme, SHAPE) == "H averaged in A, kept in B, C kept in A, averaged in B"
+    assert reduction(scheme, SHAPE) == "H averaged in A, kept in B; C kept in A, averaged in B"

@@ -1,12 +1,14 @@
 """The divisive page as a user meets it, run by Streamlit without a browser."""
 
+import io
 import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import latex, open_lab, plots, said, sound, texts, traces
+from lab_page import latex, open_lab, plots, replaced, said, sound, texts, traces
+from PIL import Image
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
@@ -18,11 +20,11 @@ from normviz.describe import notation
 from normviz.divisive import panels as divisive_panels
 from normviz.divisive.contrast import contrast_ratio, in_fading_light
 from normviz.divisive.state import LIMIT_SCHEMES, LIMITS_SHAPE, PARAMS, PREFIX, RADII, SHAPES, has
-from normviz.ui.palette import THEMES
+from normviz.ui.palette import NOT_FINITE, THEMES
 from normviz.ui.panels import CONTRASTS
 
 SCRIPT = "pages/divisive.py"
-FIGURES = {"before", "divisor", "after", "response", "limits"}
+FIGURES = {"contrast picture", "divisor picture", "response", "limits"}
 DATA = pytest.mark.parametrize("data", SHAPES)
 
 
@@ -40,6 +42,25 @@ def windows(radius_a, radius_b, axes="HW"):
     return SCHEMES["divisive"].with_fields(*fields)
 
 
+def levels(at, name):
+    """What a picture shows, in 8 bits: by its name, or where there is one alone, under its key."""
+    sent = [(each["names"], each["images"]) for key, each in plots(at).items() if key.endswith(" picture")]
+    found = {label or "divisor": image for each in sent for label, image in zip(*each, strict=True)}
+    return np.asarray(found[name], dtype=int)
+
+
+def drawn(values, low, high):
+    """Numbers in 8 bits, written out."""
+    return np.rint(255 * np.clip((values - low) / (high - low), 0, 1)).ravel()
+
+
+def ring(at):
+    """Row and column of the pixel with the ring, which is the same in both pictures."""
+    first, second = (plots(at)[f"{key} picture"]["focus"] for key in ("contrast", "divisor"))
+    assert first == second
+    return tuple(first)
+
+
 def picture(data="photo", seed=0, light=0.03):
     return in_fading_light(SAMPLES[data].make(SHAPES[data], seed), light)
 
@@ -51,11 +72,9 @@ def picture(data="photo", seed=0, light=0.03):
 @DATA
 def test_every_picture(data, theme):
     at = open_lab(SCRIPT, theme, data=data)
-    about = SCHEMES["divisive"].about
-    assert texts(at.markdown)[0].startswith(f"# What does divisive normalization do to contrast?\n{about}")
     assert set(plots(at)) == FIGURES
     assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
-    assert plots(at)["after"]["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
+    assert plots(at)["response"]["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.query_params == ({} if data == "photo" else {"data": data})
 
@@ -81,9 +100,12 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     at = open_page(eps=eps, radius="3", radius_a="2", light="0.1", seed="1")
     x, scheme = picture(seed=1, light=0.1), windows(2, 3)
     result = normalize(x, scheme, float(eps))
-    for key, shown in (("before", x), ("divisor", result.deviation), ("after", result.xhat)):
-        np.testing.assert_allclose(np.asarray(traces(at, key)[0]["z"]), shown[0, :, :, 0], atol=1e-12)
-    even = normalize(picture(seed=1, light=1.0), scheme, float(eps)).xhat
+    bright = picture(seed=1, light=1.0)
+    np.testing.assert_array_equal(levels(at, "before: x"), drawn(x, bright.min(), bright.max()))
+    np.testing.assert_array_equal(levels(at, "after: x̂"), drawn(result.xhat, -3, 3))
+    largest = normalize(bright, scheme, 0.0).deviation.max()
+    np.testing.assert_array_equal(levels(at, "divisor"), drawn(result.deviation, 0, largest))
+    even = normalize(bright, scheme, float(eps)).xhat
     before, after, best = (f"{contrast_ratio(values):.2g}" for values in (x, result.xhat, even))
     assert f"is **{before}** of the left half's in x and **{after}** in x̂; with even light, x̂ has {best}." in said(at)
     square = normalize(x, scheme, 0.0).deviation[:, :, 64:] ** 2
@@ -106,14 +128,45 @@ def test_an_element_that_is_its_own_mean_leaves_nothing(link):
     at = open_page(**link)
     assert "v = 0, and nothing is left" in said(at)
     assert "x̂ is 0 at every contrast" in said(at)
-    assert (np.asarray(traces(at, "after")[0]["z"]) == 0).all()
+    assert set(levels(at, "after: x̂")) == {128}  # the middle, x̂ = 0
 
 
 def test_windows_across_channels():
     at = open_page(data="features", over="HC", radius="1", eps="0.01", row="2", column="5", channel="3")
     x = picture("features")
     result = normalize(x, windows(1, 1, "HC"), 0.01)
-    np.testing.assert_allclose(np.asarray(traces(at, "after")[0]["z"]), result.xhat[0, :, :, 3], atol=1e-12)
+    np.testing.assert_array_equal(levels(at, "after: x̂"), drawn(result.xhat[0, :, :, 3], -3, 3))
+
+
+def test_eps_is_seen_to_act_in_scales_that_stay():
+    weak, strong = (open_page(eps=eps) for eps in ("1e-5", "0.1"))
+    for name in ("after: x̂", "divisor"):
+        assert np.abs(levels(weak, name) - levels(strong, name)).mean() > 5
+    np.testing.assert_array_equal(levels(weak, "before: x"), levels(strong, "before: x"))
+    assert levels(strong, "after: x̂").std() < 0.5 * levels(weak, "after: x̂").std()
+    said_of_scales = [next(text for text in texts(at.caption) if "These scales stay" in text) for at in (weak, strong)]
+    assert said_of_scales[0] == said_of_scales[1]
+    assert "x̂ from −3 to 3" in said_of_scales[0]
+
+
+def test_light_is_seen_to_fall():
+    bright, dim = (levels(open_page(light=light), "before: x").reshape(96, 128) for light in ("1", "0.01"))
+    np.testing.assert_array_equal(bright[:, 0], dim[:, 0])
+    assert dim[:, -1].max() < 5 < bright[:, -1].max()
+
+
+def test_no_windows_are_answered_in_words():
+    at = open_page()
+    at = sound(at.button_group(key=PREFIX + "over").set_value([]).run())
+    assert value(at, "over") == []
+    assert at.query_params == {"over": "none"}
+    assert "**No axis has windows**, so every element is its own mean" in said(at)
+    assert set(levels(at, "after: x̂")) == {128}
+    again = open_page(over="none")
+    assert (value(again, "over"), len(again.info)) == ([], 0)
+    back = sound(again.button_group(key=PREFIX + "over").set_value(["H", "W"]).run())
+    assert back.query_params == {}
+    assert "No axis" not in said(back)
 
 
 # --- one pixel ----------------------------------------------------------------------------------------------------
@@ -124,8 +177,7 @@ def test_the_response_of_the_pixel_in_the_ring(link):
     at = open_page(**link, eps="0.001", light="0.1")
     x, scheme = picture(light=0.1), windows(4, 4)
     v = normalize(x, scheme, 0.0).v[0, :, :, 0]
-    ring = traces(at, "after")[1]
-    row, column = ring["y"][0], ring["x"][0]
+    row, column = ring(at)
     assert all(str(found) == link.get(name, str(found)) for name, found in (("row", row), ("column", column)))
     of_row = v[int(link["row"])] if "row" in link else v
     assert v[row, column] == (v[50, 30] if "column" in link else of_row.max())
@@ -137,7 +189,7 @@ def test_the_response_of_the_pixel_in_the_ring(link):
     root = normalize(x, scheme, 0.0).deviation[0, row, column, 0]
     told = said(at).replace("−", "-")
     assert f"= **{0.001**0.5 / root:.3g}**, x̂ grows" in told
-    assert f"slope v/√ε = {v[row, column] / 0.001**0.5:.3g};" in told
+    assert f"slope $v/\\sqrt{{\\varepsilon}}$ = {v[row, column] / 0.001**0.5:.3g};" in told
     assert f"= {v[row, column]:.3g} / {root:.3g} = **{v[row, column] / root:.3g}**" in told
 
 
@@ -153,10 +205,10 @@ def test_a_number_chooses_the_pixel_and_an_empty_one_the_largest():
     largest = at.number_input(key=PREFIX + "row").placeholder
     at = sound(at.number_input(key=PREFIX + "row").set_value(7).run())
     assert at.query_params == {"row": "7"}
-    assert traces(at, "before")[1]["y"] == [7]
+    assert ring(at)[0] == 7
     at = sound(at.number_input(key=PREFIX + "row").set_value(None).run())
     assert at.query_params == {}
-    assert largest == f"{traces(at, 'before')[1]['y'][0]} (the largest v)"
+    assert largest == f"{ring(at)[0]} (the largest v)"
 
 
 # --- limits -------------------------------------------------------------------------------------------------------
@@ -175,7 +227,77 @@ def test_each_curve_reaches_rounding_where_its_windows_reach(seed, eps):
         first = reach(scheme, LIMITS_SHAPE)
         assert exact[first:].max() < 1e-12 < 1e-4 < exact[:first].min()
         axes = ", ".join(a for a, rule in zip("NHWC", scheme.field.rules, strict=True) if rule == FULL)
-        assert f"**{scheme.label}** ({axes}) at R = {first}, where the gap falls from" in said(at)
+        assert f"**{scheme.label}** ({axes}) at R = {first}, where the gap, " in said(at)
+
+
+# --- one's own picture --------------------------------------------------------------------------------------------
+
+
+def upload(at, name, content):
+    at.file_uploader(key="upload").set_value((name, content, "application/octet-stream"))
+    return sound(at.run())
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def png(pixels):
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def test_a_photograph_of_ones_own_is_shown_in_colour_and_a_file_that_is_no_good_changes_nothing():
+    at = open_page(data="own", light="1", eps="0.01")
+    assert "A photograph is shown until a file is here." in texts(at.info)
+    assert any("**Your own file is not here**: this is a photograph" in text for text in texts(at.caption))
+    np.testing.assert_array_equal(levels(at, "before: x"), levels(open_page(light="1"), "before: x"))
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+    at = upload(at, "mine.png", png(pixels))
+    assert any(text.startswith("mine.png") for text in texts(at.caption))
+    x = pixels[None] / 255
+    np.testing.assert_array_equal(levels(at, "before: x"), drawn(x, x.min(), x.max()))
+    xhat = normalize(x, windows(4, 4), 0.01).xhat
+    np.testing.assert_array_equal(levels(at, "after: x̂"), drawn(xhat, -3, 3))
+    assert plots(at)["contrast picture"]["shape"] == [20, 30]
+    assert at.query_params == {"data": "own", "light": "1", "eps": "0.01"}
+    held = levels(at, "after: x̂")
+    at = upload(at, "broken.png", b"no picture")
+    assert "not a whole .png or .jpg picture" in texts(at.error)[0]
+    assert "mine.png is still shown." in texts(at.error)[0]
+    np.testing.assert_array_equal(levels(at, "after: x̂"), held)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1, 1), (1, 1, 1, 12), (3, 7, 1, 2), (2, 1, 9, 1), (2, 5, 4, 3), (1, 4096, 2, 1), (1, 64, 1024, 1)]
+)
+def test_arrays_of_any_shape(shape):
+    array = np.random.default_rng(1).standard_normal(shape)
+    at = upload(open_page(data="own"), "mine.npy", npy(array))
+    assert not at.error
+    assert plots(at)["contrast picture"]["shape"] == list(shape[1:3])
+    assert any(f"the first of the {shape[0]} examples" in text for text in texts(at.caption)) == (shape[0] > 1)
+    assert set(value(at, "over")) <= {axis for axis, n in zip("HWC", shape[1:], strict=True) if n > 1}
+    if shape[1:] == (1, 1, 1):
+        assert "The picture is one number" in said(at)
+
+
+@pytest.mark.parametrize("array", [np.full((1, 6, 8, 1), np.nan), np.zeros((1, 6, 8, 1)), None])
+def test_numbers_that_leave_nothing_to_tell(array):
+    if array is None:
+        array = np.random.default_rng(2).standard_normal((1, 6, 8, 1))
+        array[0, 2, 3, 0], array[0, 4, 4, 0] = np.inf, np.nan
+    at = upload(open_page(data="own", radius="1"), "mine.npy", npy(array))
+    assert not at.error
+    assert not re.search(r"\b(nan|inf)\b", said(at))
+    finite = np.isfinite(array).all()
+    assert ("Purple: no finite number." in " ".join(texts(at.caption))) == (not finite)
+    if not finite:
+        purple = [int(NOT_FINITE[k : k + 2], 16) for k in (1, 3, 5)]
+        assert purple in levels(at, "before: x").reshape(-1, 3).tolist()
 
 
 # --- the link -----------------------------------------------------------------------------------------------------
@@ -193,9 +315,14 @@ def test_the_link_holds_what_differs_and_no_other_pages_values():
 
 def test_a_bad_link_is_mended_with_a_note():
     at = open_page(radius="99", eps="-1", data="foo", row="500", over="C", light="0")
-    notes = ("radius = 99 became 16", "eps = -1 became 0", "data = foo became photo", "row = 500 became 95")
-    for part in (*notes, "over = C became HW", "light = 0 became 0.001"):
-        assert part in at.info[0].value
+    assert replaced(at) == [
+        "Data: foo is not one of the choices; Photographs is used.",
+        "Radius R: 99 is too large; 16 is used.",
+        "Windows along: C is not one of the choices; HW is used.",
+        "ε (smoothing term): −1 is too small; 0 is used.",
+        "Light at the right edge: 0 is too small; 0.001 is used.",
+        "Row: 500 is too large; 95 is used.",
+    ]
 
 
 def test_what_the_core_refuses_is_told_and_the_choices_stay(monkeypatch):
@@ -213,11 +340,13 @@ def test_what_the_core_refuses_is_told_and_the_choices_stay(monkeypatch):
 @given(
     st.dictionaries(
         st.sampled_from([param.name for param in PARAMS]),
-        st.sampled_from(["", "nan", "inf", "-1", "0", "1", "x", "same", "features", "digits", "HC", "1e-3"]),
+        st.sampled_from(
+            ["", "nan", "inf", "-1", "0", "1", "x", "same", "features", "digits", "own", "none", "HC", "1e-3"]
+        ),
         max_size=4,
     )
 )
 def test_whatever_the_link_the_page_shows_contrast_response_and_limits(link):
     at = open_page(**link)
     assert not at.error
-    assert plots(at).keys() == {"before", "divisor", "after", "response", "limits"}
+    assert plots(at).keys() == FIGURES

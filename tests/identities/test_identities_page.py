@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import ROOT, open_lab, plots, sound, texts
+from lab_page import ROOT, open_lab, plots, replaced, sound, texts
 from streamlit.testing.v1 import AppTest
 
 from normviz.core.equality import compare, difference, is_rounding
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES
+from normviz.core.text import measured
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import gap_text, sentence
 from normviz.identities import state
@@ -77,7 +78,7 @@ def test_every_claim_is_measured_on_the_tensor_of_the_link(panel, link):
 
 def test_the_first_view_is_the_link_without_a_word():
     at = open_page()
-    assert texts(at.markdown)[0].startswith("# Which normalizations are the same?")
+    assert state.RESIDUAL in texts(at.caption)
     assert at.query_params == {}
     assert "**equal** to rounding  \nresidual 0" in row_of(at, IDENTITIES["one-group"])
     assert "it needs C = 1" in row_of(at, IDENTITIES["one-channel"])
@@ -117,8 +118,8 @@ def test_every_row_opens_to_both_sides_and_closes(key):
     assert identity.because in said
     x = SAMPLES["uneven"].make(shape_of(at), 0)
     worst = difference(*both(identity, x))
-    assert f"x̂ = **{worst.left:.4g}**" in said
-    assert f"x̂ = **{worst.right:.4g}**" in said
+    assert f"x̂ = **{measured(worst.left)}**" in said
+    assert f"x̂ = **{measured(worst.right)}**" in said
     shown = plots(at)
     assert ("row map" in shown) == (not is_rounding(worst.residual))
     at = sound(at.button(key=f"open {key}").click().run())
@@ -225,7 +226,7 @@ def test_two_schemes_that_differ_come_with_a_counter_example():
     assert "**They differ.**" in verdict
     assert f"256 random tensors is {gap_text(found.worst.residual)}" in verdict
     for number in (found.x[found.worst.index], found.worst.left, found.worst.right):
-        assert f"{number:.4g}" in verdict
+        assert measured(number) in verdict
     assert any("**Left.** It shares a mean and a variance among 96 elements" in text for text in texts(at.markdown))
     assert plots(at)["own map"]["alt"].startswith("How far the two x̂ are apart")
     assert [box.value for box in at.selectbox if "known" in box.key] == ["layer", "instance"]
@@ -318,6 +319,9 @@ def test_whatever_the_link_the_page_shows_its_claims_or_two_schemes(link):
 
 def test_a_bad_link_is_mended_with_a_note():
     at = open_page(panel="beleif", n="-3", row="one-grup")
-    note = at.info[0].value
-    for part in ("panel = beleif became belief", "n = -3 became 1", "row = one-grup became one-group"):
-        assert part in note
+    claim = IDENTITIES["one-group"].claim
+    assert replaced(at) == [
+        "N (examples): −3 is too small; 1 is used.",
+        "Show: beleif is not one of the choices; Refuted is used.",
+        f"Open row: one-grup is not one of the choices; “{claim}” is used.",
+    ]

@@ -1,5 +1,7 @@
 """Weight norm under SGD, against torch's autograd and optimizer; and its pictures."""
 
+from urllib.parse import quote
+
 import numpy as np
 import pytest
 import torch
@@ -27,7 +29,8 @@ from normviz.weights.descent import (
     loss,
     regression,
 )
-from normviz.weights.descent_figures import by_step, extent, plane
+from normviz.weights.descent_figures import FAINT, by_step, extent, plane
+from normviz.weights.things import PLAIN, THINGS, V, W, key_html
 
 EVERY_THEME = pytest.mark.parametrize("theme", THEMES)
 
@@ -166,27 +169,52 @@ def test_a_batch_of_all_digits_is_the_whole_problem():
 
 @EVERY_THEME
 def test_the_plane(theme):
-    tracks = {name: noise(k, 4, 2) for k, name in enumerate(("v", "w", "plain"))}
+    tracks = {thing: noise(k, 4, 2) for k, thing in enumerate((V, W, PLAIN))}
     x, y = extent(list(tracks.values()))
     points = np.concatenate([*tracks.values(), [[0, 0]]])
     assert np.all((x[0] < points[:, 0]) & (points[:, 0] < x[-1]) & (y[0] < points[:, 1]) & (points[:, 1] < y[-1]))
     assert x[-1] - x[0] == pytest.approx(y[-1] - y[0])
     grid = loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
     assert grid[3, 7] == pytest.approx(loss(regression("plane"), np.array([x[7], y[3]])))
-    figure = checked(plane(x, y, grid, tracks, {"step": (tracks["v"][-1], np.zeros(2))}, 0.5, theme))
-    traces = {trace.name: trace for trace in figure.data}
+    figure = checked(plane(x, y, grid, tracks, 2, {"step": (tracks[V][2], np.zeros(2))}, 0.5, theme))
+    traces = {trace.name: trace for trace in figure.data if trace.name}
     np.testing.assert_allclose(np.hypot(traces["length g"].x, traces["length g"].y), 0.5)
-    np.testing.assert_array_equal(traces["w"].x, tracks["w"][:, 0])
-    shown = [traces[name] for name in tracks]
+    np.testing.assert_array_equal(traces[W.name].x, tracks[W][:3, 0])
+    faint = [trace for trace in figure.data if trace.opacity == FAINT]
+    np.testing.assert_array_equal(faint[1].x, tracks[W][:, 0])
+    shown = [traces[thing.name] for thing in tracks]
     assert len({trace.line.dash for trace in shown}) == len({trace.marker.symbol for trace in shown}) == 3
     assert figure.layout.yaxis.scaleanchor == "x"
 
 
 @EVERY_THEME
-def test_curves_by_step(theme):
-    panels = {"a": {"one": np.arange(5.0)}, "b": {"two": np.ones(5), "one": np.ones(4)}}
-    figure = checked(by_step(panels, ("b",), 2, theme))
-    assert [(trace.name, trace.showlegend) for trace in figure.data] == [("one", True), ("one", False), ("two", True)]
-    assert len({(trace.name, trace.line.color, trace.line.dash) for trace in figure.data}) == 2
-    assert (figure.layout.yaxis.type, figure.layout.yaxis2.type) == (None, "log")
-    assert [shape.x0 for shape in figure.layout.shapes] == [2, 2]
+def test_curves_grow_on_axes_of_the_whole_run(theme):
+    curves = {V: np.geomspace(1, 300, 5), W: np.arange(1.0, 5.0)}
+    early, late = (checked(by_step("title", curves, step, 4, theme)) for step in (1, 4))
+    assert (early.layout.xaxis, early.layout.yaxis) == (late.layout.xaxis, late.layout.yaxis)
+    assert early.layout.yaxis.type == "log"
+    for figure, v, w in ((early, 2, 1), (late, 5, 4)):
+        grown = {trace.name: trace for trace in figure.data if trace.name}
+        assert list(grown[V.name].x) == [0, 1, 2, 3, 4][:v]
+        assert list(grown[W.name].x) == [1, 2, 3, 4][:w]  # what has no number at the start begins later
+        assert [trace.marker.size[-1] > 0 for trace in grown.values()] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [([1.0, 2.0], None), ([-1.0, 1e3], None), ([0.0, 0.0], None), ([0.0, 5.0], "log")]
+)
+def test_an_axis_holds_what_is_drawn_on_it(values, kind):
+    figure = checked(by_step("title", {V: np.array(values)}, 1, 1))
+    low, high = figure.layout.yaxis.range
+    assert figure.layout.yaxis.type == kind
+    drawn = np.asarray(figure.data[1].y)
+    assert np.all((low < (shown := np.log10(drawn) if kind else drawn)) & (shown < high))
+
+
+@EVERY_THEME
+def test_each_thing_has_a_look_of_its_own(theme):
+    colours = THEMES[theme]
+    assert len({thing.colour(colours) for thing in THINGS}) == len(THINGS)
+    assert len({thing.dash for thing in THINGS}) == len({thing.symbol for thing in THINGS}) == len(THINGS)
+    html = key_html(THINGS, theme)
+    assert all(thing.name in html and quote(thing.colour(colours)) in html for thing in THINGS)

@@ -307,7 +307,7 @@ def test_numbers_by_place(theme):
 @EVERY_THEME
 def test_steps_of_power_iteration(theme):
     values = np.array([4.0, 2.0, 1.0])
-    before, after = checked(divided_values(values, 2.0, "Singular values", theme)).data
+    before, after = checked(divided_values(values, 2.0, 1.0, "Singular values", theme)).data
     np.testing.assert_array_equal(before.y, values)
     np.testing.assert_array_equal(after.y, values / 2)
     run = power_iteration(np.diag(values), 10)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import latex, open_lab, plots, said, sound, texts
+from lab_page import latex, open_lab, plots, replaced, said, sound, texts
 
 from normviz.core.schemes import SCHEMES
 from normviz.describe import notation
@@ -14,7 +14,9 @@ from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
 from normviz.ui.player import TICK
 from normviz.weights.descent import INPUTS, PARAMETRIZATIONS, STEPS, Setting, descend
+from normviz.weights.panels import LEAST_ANGLE
 from normviz.weights.state import BELONGS, ITERATIONS, PARAMS, PREFIX, SHOWN, has
+from normviz.weights.things import DIRECTION, PLAIN, THINGS, V
 from normviz.weights.weights import (
     FIRST_LAYERS,
     WEIGHT_SCHEMES,
@@ -25,8 +27,9 @@ from normviz.weights.weights import (
 )
 
 SCRIPT = "pages/weights.py"
+CURVES = {"lengths", "turned", "gains", "losses"}
 FIGURES = {
-    "norm": {"plane", "descent"},
+    "norm": {"plane"} | CURVES,
     "spectral": {"divided", "power", "ratios", "slopes"},
     "all": {"lengths", "means", "values"},
 }
@@ -69,7 +72,6 @@ def trace(at, key, name):
 @pytest.mark.parametrize("show", SHOWN)
 def test_every_view(show, layer, theme):
     at = open_lab(SCRIPT, theme, show=show, layer=layer)
-    assert texts(at.markdown)[0].startswith("# What do weight normalizations do to a weight matrix?")
     assert set(plots(at)) == FIGURES[show]
     assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
     assert next(iter(plots(at).values()))["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
@@ -112,21 +114,86 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run(inputs):
     at = open_page(inputs=inputs, step="20", rate="5", start="0.5", batch="32", seed="3")
     runs = {key: descend(form, Setting(inputs, 5.0, 32, 0.5, 3)) for key, form in PARAMETRIZATIONS.items()}
     run = runs["weight"]
-    assert f"from 0.5 to {run.lengths[20]:.4g}:" in said(at)
-    assert f"turned it by {run.turned[0]:.2g}°, this one by {run.turned[20]:.2g}°" in said(at)
-    assert re.search(r"here to \de−1[4-6] in every step", said(at))
-    g, kept = f"{run.g[20]:.4g}".replace("-", "−"), runs["direction"]
-    assert f"g went from 1 to {g}, the loss to {run.losses[20]:.3g}" in said(at)
-    assert f"With v alone, g stays 1, and the loss is {kept.losses[20]:.3g}" in said(at)
-    assert set(plots(at)) == {"descent", "plane" if inputs == "plane" else "pictures"}
-    np.testing.assert_allclose(np.asarray(trace(at, "descent", PARAMETRIZATIONS["weight"].name)["y"]), run.lengths)
+    assert f"from 0.5 to {run.lengths[20]:.4g}." in said(at)
+    assert f"the first step turned it by {run.turned[0]:.2g}°, the next will by {run.turned[20]:.2g}°" in said(at)
+    assert "the two sides differ by 0 to rounding" in said(at)
+    g, kept, plain = f"{run.g[20]:.4g}".replace("-", "−"), runs["direction"], runs["plain"]
+    assert f"g went from 1 to {g}, and the loss from {run.losses[0]:.3g} to {run.losses[20]:.3g}" in said(at)
+    assert f"only v is learned, g stays 1, and the loss is {kept.losses[20]:.3g}; that of plain w" in said(at)
+    assert f"plain w is {plain.losses[20]:.3g}." in said(at)
+    assert set(plots(at)) == CURVES | {"plane" if inputs == "plane" else "pictures"}
 
 
-def test_the_picture_shows_the_steps_so_far():
-    at = open_page(step="7")
-    run = descend(PARAMETRIZATIONS["weight"], Setting())
-    np.testing.assert_allclose(np.asarray(trace(at, "plane", "v")["x"]), run.v[:8, 0])
-    np.testing.assert_allclose(np.asarray(trace(at, "plane", "w = g v/‖v‖")["y"]), run.w[:8, 1])
+def drawn(at, key):
+    """The numbers of each curve, up to the step that is shown."""
+    found = plots(at)[key]["figure"]["data"]
+    return {each["name"]: np.asarray(each["y"]) for each in found if "name" in each and len(each["y"])}
+
+
+def axes(at):
+    layouts = {key: plot["figure"]["layout"] for key, plot in plots(at).items()}
+    return {key: (layout["xaxis"]["range"], layout["yaxis"]["range"]) for key, layout in layouts.items()}
+
+
+@pytest.mark.parametrize("step", [0, 7, STEPS])
+def test_the_pictures_show_the_steps_so_far(step):
+    at = open_page(step=str(step))
+    runs = {key: descend(form, Setting()) for key, form in PARAMETRIZATIONS.items()}
+    run, until = runs["weight"], slice(0, step + 1)
+    np.testing.assert_allclose(np.asarray(trace(at, "plane", "v")["x"]), run.v[until, 0])
+    np.testing.assert_allclose(drawn(at, "plane")["w = g v/‖v‖"], run.w[until, 1])
+    np.testing.assert_allclose(drawn(at, "lengths")["v"], run.lengths[until])
+    np.testing.assert_allclose(drawn(at, "gains")["length g"], run.g[until])
+    np.testing.assert_allclose(drawn(at, "losses")["plain w"], runs["plain"].losses[until])
+    assert {len(values) for values in drawn(at, "turned").values()} == ({step} if step else set())
+    assert axes(at) == axes(open_page(step="100"))  # nothing jumps
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_thing_looks_the_same_in_the_map_and_in_the_curves(theme):
+    at = open_lab(SCRIPT, theme)
+    looks = {}
+    for plot in plots(at).values():
+        for each in plot["figure"]["data"]:
+            if "name" in each:
+                looks.setdefault(each["name"], set()).add((each["line"]["color"], each["line"]["dash"]))
+    assert looks.keys() == {thing.name for thing in THINGS}
+    assert all(len(found) == 1 for found in looks.values())
+    assert len(set.union(*looks.values())) == len(looks)
+
+
+@pytest.mark.parametrize("batch", ["1", "128"])
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_the_largest_learning_rate(inputs, batch):
+    at = open_page(rate="1000", start="0.1", step=str(STEPS), batch=batch, inputs=inputs)
+    for key in CURVES:
+        layout = plots(at)[key]["figure"]["layout"]["yaxis"]
+        values = np.concatenate(list(drawn(at, key).values()))
+        shown = np.log10(values) if layout.get("type") == "log" else values
+        assert np.all((layout["range"][0] < shown) & (shown < layout["range"][1]))
+        assert layout["automargin"]
+    small = any(drawn(at, "turned")[thing.name].min() == LEAST_ANGLE for thing in (V, DIRECTION, PLAIN))
+    assert small == ("Below 0.001° it is drawn at that." in " ".join(texts(at.caption)))
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at))
+
+
+def test_pictures_of_directions_keep_their_scale_and_their_sign():
+    at = open_page(inputs="pixels", start="10", step=str(STEPS))
+    run = descend(PARAMETRIZATIONS["weight"], Setting("pixels", start=10.0))
+    assert run.g[-1] < 0
+    picture = plots(at)["pictures"]["figure"]
+    shown = np.asarray(picture["data"][0]["z"]).ravel()
+    np.testing.assert_allclose(shown, run.w[-1] / np.linalg.norm(run.w[-1]), atol=1e-12)
+    early = plots(open_page(inputs="pixels", start="10", step="0"))["pictures"]["figure"]["layout"]["coloraxis"]
+    assert early == picture["layout"]["coloraxis"]
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [("0", "the first step will turn it by 50°."), (str(STEPS), "the first step turned it by 50°, the last one by")],
+)
+def test_the_ends_of_a_run_are_told_as_such(step, words):
+    assert words in said(open_page(step=step))
 
 
 def test_a_g_below_zero_is_told():
@@ -142,8 +209,8 @@ def test_a_g_below_zero_is_told():
 def test_the_numbers_of_power_iteration(layer):
     at = open_page(show="spectral", layer=layer, trained="50", iteration="9", seed="2")
     run = power_iteration(matrix(trained_weights(FIRST_LAYERS[layer], 50, 2)), ITERATIONS, 2)
-    assert f"Step 9: the estimate is {run.sigma[9]:.6g}" in said(at)
-    assert f"it becomes **{run.values[0] / run.sigma[9]:.6g}**" in said(at)
+    assert f"**Step 9**: the largest singular value is estimated at σ = {run.sigma[9]:.4g}; it is" in said(at)
+    assert f"it becomes **{run.values[0] / run.sigma[9]:.4f}**" in said(at)
     np.testing.assert_allclose(np.asarray(trace(at, "divided", "over the estimate")["y"]), run.values / run.sigma[9])
     assert len(np.asarray(trace(at, "power", "σ")["y"])) == 10
 
@@ -160,6 +227,20 @@ def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(la
     low, high = map(float, re.search(r"lies between ([\d.]+) and ([\d.]+)\.", said(at)).groups())
     assert low < high < 1
     assert ("ReLU" in plots(at)["ratios"]["figure"]["layout"]["title"]["text"]) == (relu == "1")
+
+
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
+@pytest.mark.parametrize("seed", ["5", "13"])
+def test_the_steps_of_power_iteration_stay_in_axes_that_do_not_move(layer, seed):
+    at = open_page(show="spectral", layer=layer, seed=seed, iteration="0")
+    assert axes(at) == axes(open_page(show="spectral", layer=layer, seed=seed))
+    bounds = axes(at)
+    for key, logarithmic in (("divided", False), ("power", True)):
+        values = np.concatenate(list(drawn(at, key).values()))
+        shown = np.log10(values) if logarithmic else values
+        low, high = bounds[key][1]
+        assert shown.max() < high
+        assert low < shown[np.isfinite(shown)].min() or logarithmic  # a law falls below what is drawn
 
 
 # --- side by side -------------------------------------------------------------------------------------------------
@@ -184,7 +265,7 @@ def test_pytorch_is_asked_when_wanted():
     shown = said(open_page(show="all", torch="1"))
     for scheme in WEIGHT_SCHEMES:
         if scheme.torch:
-            gap = re.search(re.escape(scheme.torch.format(layer="layer")) + r"`: (0|\de−1\d)", shown)
+            gap = re.search(re.escape(scheme.torch.format(layer="layer")) + r"`: (0|(\d·)?10⁻¹.)", shown)
             assert gap, shown
 
 
@@ -207,16 +288,15 @@ def test_step_moves_by_one_and_stays_at_the_end(name):
 def test_what_is_shown_is_the_step_of_the_slider(name):
     show, _ = LAST[name]
     at = sound(open_page(show=show).slider[0].set_value(13).run())
-    for button, step in (("Back", 12), ("Reset", 0), ("Step", 1)):
+    for button, step in (("Back", 12), ("Rewind", 0), ("Step", 1)):
         at = press(at, button)
         assert (place(at, name), at.query_params[name]) == (step, str(step))
         if name == "step":
             run = descend(PARAMETRIZATIONS["weight"], Setting())
-            assert f"from 1 to {run.lengths[step]:.4g}:" in said(at)
-            shapes = plots(at)["descent"]["figure"]["layout"]["shapes"]
-            assert {shape[end] for shape in shapes for end in ("x0", "x1")} == {step}
+            assert f"from 1 to {run.lengths[step]:.4g}." in said(at)
+            assert len(drawn(at, "lengths")["v"]) == step + 1
         else:
-            assert f"Step {step}: the estimate" in said(at)
+            assert f"**Step {step}**: the largest" in said(at)
 
 
 @EVERY_PLAYER
@@ -271,8 +351,9 @@ def test_the_link_holds_what_matters_and_differs():
 
 def test_a_bad_link_is_mended_with_a_note():
     at = open_page(show="norm", rate="1e9", step="900", inputs="pixel")
-    for part in ("rate = 1e9 became 1000", "step = 900 became 200", "inputs = pixel became pixels"):
-        assert part in at.info[0].value
+    assert {"Learning rate: 1e9 is too large; 1000 is used.", "Step: 900 is too large; 200 is used."} <= set(
+        replaced(at)
+    )
 
 
 @settings(max_examples=15)
@@ -287,7 +368,7 @@ def test_whatever_the_link_the_page_shows_what_is_chosen(link):
     at = open_page(**link)
     assert not at.error
     figures = {
-        "norm": {"descent"},
+        "norm": CURVES,
         "spectral": {"divided", "power", "ratios", "slopes"},
         "all": {"lengths", "means", "values"},
     }
