@@ -17,7 +17,7 @@ test-thorough: .venv/dev.stamp
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest --ignore=tests/browser
 
 test-browser: .venv/dev.stamp chromium
-	$(BIN)/pytest tests/browser
+	$(BIN)/pytest tests/browser --numprocesses 2 --dist loadfile
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -33,6 +33,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/cube.py
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/table1_page.py
+	$(BIN)/python benchmarks/shift.py
 	$(BIN)/python benchmarks/links.py
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/search.py

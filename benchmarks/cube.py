@@ -29,6 +29,7 @@ from normviz.core.schemes import get_scheme
 from normviz.cube import figure as cube
 from normviz.cube.layout import layout_of
 from normviz.data.samples import SAMPLES
+from normviz.lab.stages import MOVED_UP_TO
 
 KINDS = {"A": "component", "B": "st.plotly_chart", "lab": "whole lab page", "echo": "text echo"}
 PARTS = ("server", "mounted", "react", "frames", "ms")
@@ -46,6 +47,8 @@ class Plan:
     moves: int = len(POINTS)
     warm: bool = True
     """Whether a page is opened again with a filled cache, and each server before the first round."""
+    seconds: float = 12
+    """For how long the cube is watched as it collapses."""
     runs: int = 9
     """Of what Python does alone."""
 
@@ -56,7 +59,7 @@ class Plan:
         return [(self.shapes[0], "echo"), *every, *((shape, "A") for shape in self.slab)]
 
 
-SMALLEST = Plan(Plan.shapes[:1], slab=(), rounds=1, presses=1, moves=1, warm=False, runs=1)
+SMALLEST = Plan(Plan.shapes[:1], slab=(), rounds=1, presses=1, moves=1, warm=False, seconds=5, runs=1)
 
 Results = dict[tuple[Shape, str], dict[str, list]]
 
@@ -74,11 +77,11 @@ def main() -> None:
         chromium = stack.enter_context(browser())
         show("Machine", facts(chromium, plan))
         for kind in ("A", "lab") if plan.warm else ():
-            _visit(chromium, _address(*servers, plan.shapes[0], kind), kind, plan, defaultdict(list))
+            _visit(chromium, _address(*servers, plan.shapes[0], kind), plan.shapes[0], kind, plan, defaultdict(list))
         for number in range(plan.rounds):
             print(f"round {number + 1} of {plan.rounds}, load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
             for shape, kind in plan.visits[:: 1 if number % 2 == 0 else -1]:
-                _visit(chromium, _address(*servers, shape, kind), kind, plan, results[shape, kind])
+                _visit(chromium, _address(*servers, shape, kind), shape, kind, plan, results[shape, kind])
     report(results, plan)
 
 
@@ -91,8 +94,8 @@ def _address(page: str, lab: str, shape: Shape, kind: str) -> str:
     return f"{page}/?mode={mode}&shape={','.join(map(str, shape))}"
 
 
-def _visit(chromium: Browser, url: str, kind: str, plan: Plan, found: dict[str, list]) -> None:
-    """Open a page with an empty cache, open it again, press keys, and move the pointer."""
+def _visit(chromium: Browser, url: str, shape: Shape, kind: str, plan: Plan, found: dict[str, list]) -> None:
+    """Open a page with an empty cache, open it again, press keys, move the pointer, and watch."""
     with Visit(chromium, url, echo=kind == "echo") as visit:
         found["cold"].append(visit.open())
         if kind != "echo":
@@ -101,6 +104,8 @@ def _visit(chromium: Browser, url: str, kind: str, plan: Plan, found: dict[str, 
         found["press"] += [visit.press() for _ in range(plan.presses)]
         if kind in ("A", "lab"):
             found["hover"] += visit.hover(plan.moves)
+        if kind == "lab" and prod(shape) <= MOVED_UP_TO:
+            found["play"].append({"frames": visit.play(plan.seconds)})
 
 
 def facts(chromium: Browser, plan: Plan) -> list[list[str]]:
@@ -123,6 +128,7 @@ def report(results: Results, plan: Plan) -> None:
     show("First cube, from the start of the navigation, ms: median (least–most)", list(_first(results, plan)))
     show("Bytes, kB: medians", list(_bytes(results, plan)))
     show("From a move of the pointer to the highlight, ms: median (least–most)", list(_hover(results, plan)))
+    show("Frames a second while the cube collapses: median (least–most)", list(_play(results, plan)))
     show(f"Python alone, ms: medians of {plan.runs}", list(_python(plan)))
 
 
@@ -208,16 +214,24 @@ def _hover(results: Results, plan: Plan) -> Iterable[list[str]]:
             yield [_size(shape)[0], KINDS[kind], *map(spread, times), str(len(times[0]))]
 
 
+def _play(results: Results, plan: Plan) -> Iterable[list[str]]:
+    yield ["elements", "frames a second"]
+    for shape in plan.shapes:
+        frames = _column(results, shape, "lab", "play", "frames")
+        if frames:
+            yield [_size(shape)[0], spread(frames)]
+
+
 def _python(plan: Plan) -> Iterable[list[str]]:
     yield ["elements", "tensor and result", "figure", "figure as bytes", "data for the highlights"]
     scheme = get_scheme("batch")
     for shape in (*plan.shapes, *plan.slab):
         x = SAMPLES["uneven"].make(shape, 0)
         result, levels = normalize(x, scheme), cube.value_levels(x)
-        figure = cube.cube_figure(shape, "folded", *levels, ("", "", ""))
+        figure = cube.cube_figure(shape, "folded", *levels)
         steps: list[Callable] = [
             lambda shape=shape: normalize(SAMPLES["uneven"].make(shape, 0), scheme),
-            lambda shape=shape, levels=levels: cube.cube_figure(shape, "folded", *levels, ("", "", "")),
+            lambda shape=shape, levels=levels: cube.cube_figure(shape, "folded", *levels),
             figure.packed,
             lambda shape=shape, x=x, result=result: cube.hover_data(
                 shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat]

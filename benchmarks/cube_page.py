@@ -7,7 +7,7 @@ nothing else.
 
 import plotly.graph_objects as go
 import streamlit as st
-from meshes import mesh
+from meshes import grid, mesh
 
 from normviz.core.normalize import normalize
 from normviz.core.schemes import get_scheme
@@ -33,8 +33,9 @@ if __name__ == "__main__":
     scheme = get_scheme("batch")
     x = SAMPLES["uneven"].make(shape, seed)
     result = normalize(x, scheme)
-    figure = cube.cube_figure(shape, "folded", *cube.value_levels(x), ("C", "N", "H·W"))
+    figure = cube.cube_figure(shape, "folded", *cube.value_levels(x))
     if mode == "chart":
+        figure.data[1] |= grid(layout_of("folded", shape))
         figure.data[0] |= mesh(layout_of("folded", shape), shape, figure.data[0]["intensity"])
         st.plotly_chart(go.Figure(figure.to_dict()), key="cube", width="stretch", height=HEIGHT)
     else:

@@ -37,3 +37,20 @@ def mesh(layout: Layout, shape: Shape, levels: np.ndarray) -> dict[str, np.ndarr
     first = 4 * np.arange(len(x) // 4)
     i, j, k = (np.stack([first + a, first + b], axis=1).ravel() for a, b in ((0, 0), (1, 2), (2, 3)))
     return {"x": x, "y": y, "z": z, "i": i, "j": j, "k": k, "intensity": levels.ravel()[np.concatenate(of)].repeat(4)}
+
+
+def grid(layout: Layout) -> dict[str, np.ndarray]:
+    """The lines between all cells on the outside of every block, with a gap after each."""
+    lines = []
+    for along in range(3):
+        for step in (d for d in range(3) if d != along):
+            normal = 3 - along - step
+            ticks = np.arange(layout.block[step] + 1)
+            for side in (0, layout.block[normal]):
+                line = np.zeros((len(ticks), 2, 3))
+                line[:, 1, along] = layout.block[along]
+                line[..., step], line[..., normal] = ticks[:, None], side
+                lines.append(line)
+    every = (layout.origins[:, None, None] + np.concatenate(lines)).reshape(-1, 2, 3)
+    points = np.concatenate([every, np.full((len(every), 1, 3), np.nan)], axis=1).reshape(-1, 3).T
+    return dict(zip("xyz", points.astype(np.float32), strict=True))

@@ -103,10 +103,24 @@
   // From a move of the pointer to the highlight of another cell, which is drawn after its values are told.
   probe.hover = () => {
     let at = null;
-    addEventListener("mousemove", (event) => { at = event.timeStamp; }, { capture: true, once: true });
+    addEventListener("pointermove", (event) => { at = event.timeStamp; }, { capture: true, once: true });
     const readout = document.querySelector(".st-key-cube .nv-readout"), before = readout.textContent;
     wait(() => at, { ready: () => at !== null && readout.textContent !== before, drawn: () => true });
   };
+
+  // Frames a second in which the scene was drawn, over some time.
+  probe.play = (seconds) => new Promise((resolve) => {
+    const start = now(), times = [];
+    wait(() => start, { drawn: () => { if (times.at(-1) !== probe.frame) times.push(probe.frame); return false; } });
+    const tick = (at) => {
+      probe.frame = at;
+      if (at - start < 1000 * seconds) return requestAnimationFrame(tick);
+      waiting = null;
+      const steps = times.slice(1).map((time, n) => time - times[n]).filter((step) => step < 1000);  // no rests
+      resolve({ frames: steps.length, ms: steps.reduce((sum, step) => sum + step, 0) });
+    };
+    requestAnimationFrame(tick);
+  });
 
   wait(() => 0, { drawn: () => true });                // from the navigation to the first cube
 })();

@@ -87,6 +87,13 @@ class Visit:
         self.page.wait_for_timeout(200)
         return found
 
+    def play(self, seconds: float) -> float:
+        """Watch the cube collapse; the frames a second while its cells move."""
+        self.page.get_by_role("button", name="Watch it happen").click()
+        found = self.page.evaluate("seconds => probe.play(seconds)", seconds)
+        self.page.get_by_role("button", name="Close").click()
+        return 1000 * found["frames"] / found["ms"]
+
     def canvas(self) -> str:
         """Size of the picture in pixels."""
         return self.page.evaluate(

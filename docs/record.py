@@ -1,11 +1,12 @@
-"""Record the README's moving picture: `.venv/bin/python docs/record.py`.
+"""Record the README's moving pictures: `.venv/bin/python docs/record.py`.
 
 The app is served, Chromium shows it, and every picture is a screenshot: the cube of batch normalization collapses to
-its statistics and comes back; docs/tensor-lab.webp.
+its statistics and comes back, docs/tensor-lab.webp; and Table 1 trains, step by step, docs/table-1.webp.
 """
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image
@@ -16,50 +17,90 @@ from browsing import browser, served  # noqa: E402  (of the tests)
 from patience import settle  # noqa: E402
 from playwright.sync_api import Page  # noqa: E402
 
-LINK = "/?colour=value"
-SIZE, CLIP = {"width": 1280, "height": 790}, {"x": 330, "y": 55, "width": 940, "height": 710}
 WIDTH, QUALITY = 800, 55
-MOVE, REST = 12, 1400
-"""Pictures from stage to stage, and how long each stage stands, in ms."""
+TICK, REST, END = 70, 1400, 3000
+"""How long a picture of a movement stands, one at a stage, and the last one, in ms."""
 
-TICK = 70
-"""How long a picture of a movement stands, in ms."""
+MOVE = 12
+"""Pictures from stage to stage."""
+
+STRIDE = 2
+"""Steps of the training from picture to picture."""
+
+Picture = tuple[Image.Image, int]
+"""What the page shows, and how long that stands, in ms."""
 
 
-def taken(page: Page) -> Image.Image:
+def taken(page: Page, clip: dict) -> Image.Image:
     """What the page shows, at the width of the recording."""
-    picture = Image.open(io.BytesIO(page.screenshot(clip=CLIP))).convert("RGB")
+    picture = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
     return picture.resize((WIDTH, round(WIDTH * picture.height / picture.width)), Image.Resampling.LANCZOS)
 
 
-def stages(page: Page) -> list[tuple[Image.Image, int]]:
-    """All stages of the computation, and the way from each to the next, with how long each picture stands."""
+def moved(page: Page, slider: str, at: float, patience: int) -> None:
+    """Set the slider of a player, and give the page so many ms to follow."""
+    page.locator(slider).evaluate(
+        "(input, at) => { input.step = 'any'; input.value = at; input.dispatchEvent(new Event('input')); }", at
+    )
+    page.wait_for_timeout(patience)
+
+
+def lab(page: Page, url: str) -> list[Picture]:
+    """All stages of the computation in the tensor lab, and the way from each to the next."""
+    page.goto(url + "/?colour=value")
+    page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+    settle(page)
     page.get_by_role("button", name="Watch it happen").click()
     page.get_by_role("button", name="Pause").click()
-    slider = page.locator(".st-key-cube .nv-stages input")
-    last, found = int(slider.get_attribute("max") or 0), []
-    for step in range(last * MOVE + 1):
-        slider.evaluate("(input, at) => { input.value = at; input.dispatchEvent(new Event('input')); }", step / MOVE)
-        page.wait_for_timeout(400 if step % MOVE in (0, 1) else 150)
-        found.append((taken(page), TICK if step % MOVE else REST))
+    settle(page)
+    whole = page.locator(".st-key-cube .nv-plot").bounding_box() or {}
+    clip = {"x": 330, "y": whole["y"] - 90, "width": 940, "height": whole["height"] + 100}
+    slider, found = ".st-key-cube .nv-stages input", []
+    for k in range(int(page.locator(slider).get_attribute("max") or 0) * MOVE + 1):
+        moved(page, slider, k / MOVE, 400 if k % MOVE in (0, 1) else 150)
+        found.append((taken(page, clip), TICK if k % MOVE else REST))
     return found
 
 
+def table(page: Page, url: str) -> list[Picture]:
+    """The training of the paper's table, from before its first step."""
+    page.goto(url + "/invariance")
+    page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
+    settle(page)
+    page.locator(".nv-grid .wait").first.wait_for(state="detached")
+    page.locator(".nv-grid .curves").first.wait_for()
+    page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollTo(0, 160)")
+    page.wait_for_timeout(1000)  # the height of the table is that of its own font
+    grid, dragged = (page.locator(part).bounding_box() or {} for part in (".nv-grid", ".st-key-dragged"))
+    margin, top = 12, dragged["y"] - 8
+    clip = {"x": grid["x"] - margin, "y": top, "width": grid["width"] + 2 * margin}
+    clip["height"] = grid["y"] + grid["height"] + margin - top
+    slider, found = ".nv-grid .nv-bar input", []
+    for k in range(0, int(page.locator(slider).get_attribute("max") or 0) + 1, STRIDE):
+        moved(page, slider, k, 60)
+        found.append((taken(page, clip), TICK))
+    return [(found[0][0], REST), *found[1:-1], (found[-1][0], END)]
+
+
+RECORDED: dict[str, tuple[Callable[[Page, str], list[Picture]], dict]] = {
+    "tensor-lab": (lab, {"width": 1280, "height": 1000}),
+    "table-1": (table, {"width": 1600, "height": 1250}),
+}
+"""By file: what is recorded, and the size of the window."""
+
+
 def main() -> None:
-    """Write the picture beside this script."""
+    """Write the pictures beside this script; those that are named, or all."""
     with served(str(ROOT / "app.py")) as url, browser() as chromium:
-        page = chromium.new_page(viewport=SIZE)
-        page.goto(url + LINK)
-        page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
-        settle(page)
-        page.locator(".st-key-cube .nv-stages input").evaluate("input => { input.step = 'any'; }")
-        found = stages(page)
-    first, *others = (picture for picture, _ in found)
-    path = Path(__file__).with_name("tensor-lab.webp")
-    first.save(
-        path, save_all=True, append_images=others, duration=[stands for _, stands in found], loop=0, quality=QUALITY
-    )
-    print(f"{path.name}: {len(found)} pictures, {path.stat().st_size / 2**20:.1f} MB")
+        for name in sys.argv[1:] or RECORDED:
+            record, size = RECORDED[name]
+            page = chromium.new_page(viewport=size)
+            found = record(page, url)
+            page.close()
+            (first, *others), stand = [picture for picture, _ in found], [stands for _, stands in found]
+            path = Path(__file__).with_name(f"{name}.webp")
+            first.save(path, save_all=True, append_images=others, duration=stand, loop=0, quality=QUALITY)
+            print(f"{path.name}: {len(found)} pictures, {path.stat().st_size / 2**20:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def modules(*folders, named="*"):
     return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in sorted(paths)]
 
 
-TOPICS = sorted(path.parent.name for path in Path(ROOT, "normviz").glob("*/panels.py"))
+TOPICS = sorted(path.parent.name for path in Path(ROOT, "normviz").glob("*/state.py"))
 
 
 def imported(names, libraries, path=ROOT):
@@ -37,7 +37,7 @@ def imported(names, libraries, path=ROOT):
         pytest.param(["normviz", "normviz.__main__"], HEAVY, id="the library and its command"),
         pytest.param(modules("networks"), ("plotly", "streamlit", "keras", "sklearn"), id="what trains"),
         pytest.param(
-            modules("cube", *TOPICS, named="*figures"), ("torch", "streamlit", "keras", "sklearn"), id="figures"
+            modules("cube", "ui", *TOPICS, named="*figures"), ("torch", "streamlit", "keras", "sklearn"), id="figures"
         ),
         pytest.param(modules("ui", *TOPICS), ("torch", "keras", "sklearn"), id="what pages import first"),
     ],

@@ -44,7 +44,7 @@ FIGURES = {
     "compare": {"cubes"},
     "invariance": {"grid table"},
     "running": {"stream"},
-    "weights": {"descent", "divided", "values"},
+    "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
 }
 """What a page is for: one of these figures is there."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from browsing import browser, served
 from patience import CONNECTED, settle, soon
+from pills import named
 from playwright.sync_api import BrowserContext, Page
 from watching import watched
 
@@ -72,11 +73,11 @@ class Lab:
 
     def pick(self, label: str) -> None:
         """Choose an option of the pills and segmented controls by its label."""
-        self.do(lambda page: page.get_by_text(label, exact=True).first.click())
+        self.do(lambda page: named(page, label).click())
 
     def choose(self, key: str, label: str) -> None:
         """Choose an option of one control, by the control's key and the option's label."""
-        self.do(lambda page: page.locator(f".st-key-{key}").get_by_text(label, exact=True).click())
+        self.do(lambda page: named(page.locator(f".st-key-{key}"), label).click())
 
     def number(self, label: str, value: str) -> None:
         def fill(page: Page) -> None:

@@ -7,16 +7,21 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from normviz.ui.components import component, plot
+from normviz.ui.components import element, grid, picked, picture, toolbar
+from normviz.ui.components.scripts import script
 from normviz.ui.packed import packed
 
 MARKUP = {
     "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
-    "grid": '<div class="nv-grid"></div>',
+    "grid": grid.HTML,
+    "element": element.HTML,
+    "picture": picture.HTML,
     "plot": '<div class="nv-plot"><i class="nv-readout"></i><i class="nv-graph"></i><i class="nv-live"></i>'
-    '<i class="nv-stages"></i><i class="nv-home"></i></div>',
+    '<svg class="nv-labels"></svg><i class="nv-stages"></i><i class="nv-inside"></i><i class="nv-home"></i>'
+    '<i class="nv-hidden"></i><i class="nv-board"></i></div>',
+    "picked": picked.HTML,
+    "toolbar": toolbar.HTML,
 }
-PARTS = {"plot": plot.PARTS}
 CALLED = """async ([script, markup, messages, expression]) => {
   const module = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
   document.body.innerHTML = markup;
@@ -24,7 +29,8 @@ CALLED = """async ([script, markup, messages, expression]) => {
   for (const message of messages) {
     const data = Uint8Array.from(atob(message), (c) => c.charCodeAt(0));
     module.default({data, parentElement: document.body, setStateValue: () => {}});
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    do await new Promise((resolve) => setTimeout(resolve, 100));
+    while (document.querySelector("[data-drawing]"));
     found.push(eval(expression));
   }
   return found;
@@ -34,4 +40,4 @@ CALLED = """async ([script, markup, messages, expression]) => {
 def called(page: Page, name: str, turns: Sequence[tuple[int, dict[str, Any]]], expression: str) -> list[Any]:
     """What an expression is after each of these data, which are sent with the number of their turn."""
     sent = [base64.b64encode(struct.pack("<d", turn) + packed(data)).decode() for turn, data in turns]
-    return page.evaluate(CALLED, [component.script(name, PARTS.get(name, ())), MARKUP[name], sent, expression])
+    return page.evaluate(CALLED, [script(name), MARKUP[name], sent, expression])

@@ -21,8 +21,9 @@ def soon(page: Page, check: Callable[[], bool]) -> None:
 
 
 def settle(page: Page) -> None:
-    """Until the script has run, every figure has been drawn for it, and the fonts are there."""
+    """Until the script has run, every figure has been drawn for it, the page is shown, and the fonts are there."""
     page.wait_for_timeout(200)  # until what was done has reached the server
     page.wait_for_selector(RUN_OVER)
     page.wait_for_function("() => !document.querySelector('.nv-plot[data-drawing]')")
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.stMain')).visibility === 'visible'")
     page.evaluate("() => document.fonts.ready.then(() => null)")  # a formula is another pixel high with its own font

@@ -25,9 +25,11 @@ TITLES = {
         "First cube, from the start of the navigation, ms: median (least–most)",
         "Bytes, kB: medians",
         "From a move of the pointer to the highlight, ms: median (least–most)",
+        "Frames a second while the cube collapses: median (least–most)",
         "Python alone, ms: medians of 1",
     ],
     "links.py": ["7 links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
+    "shift.py": ["Layout shift of a visit", "Where it comes from"],
     "table1.py": ["the smallest", "where the engine's time goes"],
     "table1_page.py": [""],
 }

@@ -1,23 +1,26 @@
 """The mesh that the browser makes of a cube's levels: the faces that can be seen, and the cell behind each."""
 
 from collections import Counter
-from itertools import product
+from itertools import combinations, product
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from mounted import called
-from standing import visible
+from standing import positions, visible
 
-from normviz.core.fields import Shape
+from normviz.core.fields import Field, Shape
 from normviz.cube import figure as cube
-from normviz.cube.layout import VIEWS, layout_of, pitch
+from normviz.cube.layout import VIEWS, layout_of
+from normviz.ui.components import component
 
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
 SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), (2, 3, 1, 1))
-PLOTLY = """window.Plotly = {react(graph, traces) {
-  Object.assign(graph, {on() {}, _fullData: [], _fullLayout: {scene: {_scene: {traces: {}}}}});
+PLOTLY = """window.Plotly = {react(graph, traces, layout) {
+  const scene = {render() {}, glplot: {objects: []}};
+  Object.assign(graph, {on() {}, layout, _fullData: [{name: "element"}], _fullLayout: {scene: {_scene: scene}}});
   window.drawn = traces.find(({name}) => name === "cells");
 }}"""
 """Instead of plotly.js: it keeps what it is to draw."""
@@ -28,14 +31,13 @@ SIZES = """Object.fromEntries("x,i,intensity".split(",").map((name) => [name, dr
 
 def drawn(page, shape: Shape, view: str, roles=PLAIN, copies=1, expression=MESH) -> Any:
     """The mesh of a cube whose cells have their number as their level."""
-    names = [f"copy {k}" for k in range(copies)] if copies > 1 else []
     levels = np.arange(copies * prod(shape)).reshape(-1, *shape)
-    figure = cube.cube_figure(shape, view, levels, {"kind": "plain"}, ("x", "y", "z"), "light", roles, copies=names)
+    figure = cube.cube_figure(shape, view, levels, {"kind": "plain"}, "light", roles)
     x = np.zeros(shape)
     data = {
         "alt": "a cube", "figure": figure.packed(), "library": f"data:text/javascript,{PLOTLY}", "focus": [0, 0, 0, 0],
         "hover": cube.hover_data(shape, view, [(None, None)] * copies, x, [x] * copies, roles), "names": list("nhwc"),
-        "symbol": "x", "labels": names,
+        "symbol": "x", "labels": [], "view": {}, "axes": list("NHWC"),
     }  # fmt: skip
     return called(page, "plot", [(1, data)], expression)[0]
 
@@ -65,12 +67,151 @@ def test_the_faces_are_those_without_a_neighbour(page, view, shape, roles):
 
 def test_copies_are_the_same_further_on_with_levels_of_their_own(page):
     shape = (2, 3, 2, 4)
-    step = pitch(layout_of("folded", shape))
     one, _ = faces(drawn(page, shape, "folded"))
     three, levels = faces(drawn(page, shape, "folded", copies=3))
+    shifts: list[np.ndarray] = []
     for k, part in enumerate(np.split(three, 3)):
-        np.testing.assert_array_equal(part, np.add(one, [k * step, 0, 0]))
+        shift = (np.subtract(part, one)).reshape(-1, 3)
+        np.testing.assert_allclose(shift, shift[:1].repeat(len(shift), axis=0), atol=1e-4)
+        shifts.append(shift[0])
         assert set(np.split(levels, 3)[k].ravel()) == set(range(k * prod(shape), (k + 1) * prod(shape)))
+    assert all(np.linalg.norm(a - b) > 1 for a, b in combinations(shifts, 2))
+
+
+# --- pulled apart, cut, and gathered: what the script computes, against brute force ---------------------------------
+
+CELLS = Path(component.__file__).with_name("cells.js").read_text()
+CUT = ((0, 0, 0, 0), (1, 0, 0, 2), (0, 1, 1, 0))
+FIELDS = [Field.parse(text) for text in ("full,full,full,own", "own,full,full,groups(2)", "own,own,full,full")]
+EVERY_WAY = pytest.mark.parametrize(("view", "roles"), [("folded", PLAIN), ("unfolded", PLAIN), ("folded", WEIGHTS)])
+SHAPE = (2, 3, 2, 4)
+
+
+def computed(page, view, roles, expression, field=None, gaps=(), cut=CUT[0], fine=True):
+    """What an expression in the terms of cells.js is, for a cube that is pulled apart and cut."""
+    layout = layout_of(view, SHAPE, roles)
+    hover = {
+        "shape": SHAPE,
+        "dimensions": layout.dimensions,
+        "offsets": [offsets.tolist() for offsets in layout.offsets],
+        "copies": [{"bounds": field and [bounds.tolist() for bounds in field.bounds(SHAPE)]}],
+        "fine": fine,
+        "framed": 1000,
+    }
+    script = f"([hover, gaps, cut]) => {{ {CELLS}; const at = pulled(hover, gaps); return {expression}; }}"
+    return page.evaluate(script, [hover, gaps, cut])
+
+
+def standing(offsets):
+    """Where every cell is, by its index."""
+    return {index: sum(np.array(offsets[axis][i]) for axis, i in enumerate(index)) for index in np.ndindex(SHAPE)}
+
+
+@EVERY_WAY
+@pytest.mark.parametrize(("gaps", "field"), [(("n",), None), (("h", "c"), None), *((("fields",), f) for f in FIELDS)])
+def test_cells_touch_as_they_did_unless_they_are_pulled_apart(page, view, roles, gaps, field):
+    layout = layout_of(view, SHAPE, roles)
+    before = positions(layout, SHAPE)
+    at = computed(page, view, roles, "at", field, gaps)
+    now, size = standing(at["offsets"]), np.array(at["size"])
+    for one, other in combinations(before, 2):
+        step = before[other] - before[one]
+        if np.abs(step).sum() != 1:
+            continue
+        apart = field.box(one, SHAPE) != field.box(other, SHAPE) if field else any(
+            one["nhwc".index(axis)] != other["nhwc".index(axis)] for axis in gaps
+        )  # fmt: skip
+        touch = np.allclose(now[other] - now[one], step * size)
+        assert touch != apart, (one, other)
+        assert ((now[other] - now[one]) * step).sum() >= (np.abs(step) * size).sum() - 1e-9  # none in another
+    ends = np.array(list(now.values()))
+    np.testing.assert_allclose(ends.min(axis=0), 0)
+    np.testing.assert_allclose((ends + size).max(axis=0), layout.extent)  # in the same room
+
+
+@EVERY_WAY
+@pytest.mark.parametrize("cut", CUT)
+@pytest.mark.parametrize("gaps", [(), ("h",), ("n", "h", "w", "c")])
+def test_the_faces_of_what_is_left(page, view, roles, cut, gaps):
+    cells, at = computed(
+        page, view, roles, "[surface(hover, at, cut, new Float32Array(48)).cells, at]", FIELDS[0], gaps, cut
+    )
+    now, size = standing(at["offsets"]), at["size"]
+    left = {i: p for i, p in now.items() if all(a >= b for a, b in zip(i, cut, strict=True))}
+    places = {tuple(np.round(place, 4)) for place in left.values()}
+    expected = Counter(
+        int(np.ravel_multi_index(index, SHAPE))
+        for index, place in left.items()
+        for step in np.concatenate([np.eye(3), -np.eye(3)])
+        if tuple(np.round(place + step * size, 4)) not in places
+    )
+    assert Counter(cells) == expected
+
+
+def lines_of(block, steps):
+    """By brute force, the lines along one dimension on a block's outside, at these steps of the other two."""
+    ends = set()
+    for along in range(3):
+        first, second = (d for d in range(3) if d != along)
+        for a, b in product(steps(block[first]), steps(block[second])):
+            if a in (0, block[first]) or b in (0, block[second]):
+                start = [0, 0, 0]
+                start[first], start[second] = a, b
+                ends.add((tuple(start), tuple(start[d] + block[d] * (d == along) for d in range(3))))
+    return ends
+
+
+def segments(found):
+    ends = np.stack([found[d] for d in "xyz"], axis=1).reshape(-1, 3, 3)[:, :2].astype(float)
+    return {tuple(map(tuple, np.round(line, 4).tolist())) for line in ends}
+
+
+@EVERY_WAY
+@pytest.mark.parametrize("fine", [True, False])
+def test_the_grid_lies_on_the_outside_of_the_blocks(page, view, roles, fine):
+    layout = layout_of(view, SHAPE, roles)
+    expected = set()
+    for origin in layout.origins:
+        for ends in lines_of(layout.block, lambda n: range(n + 1) if fine else (0, n)):
+            expected.add(tuple(tuple((origin + end).tolist()) for end in ends))
+    assert segments(computed(page, view, roles, "grid(hover, at, cut)", fine=fine)) == expected
+
+
+@EVERY_WAY
+def test_the_grid_follows_the_gaps_and_the_cut(page, view, roles):
+    cut = CUT[1]
+    found, at = computed(page, view, roles, "[grid(hover, at, cut), at]", None, ("n", "h", "w", "c"), cut)
+    expected, size = set(), np.array(at["size"])
+    blocks = "nhwc"[roles[0]] if view == "unfolded" else ""
+    assert blocks == "" or len(layout_of(view, SHAPE, roles).origins) == SHAPE[roles[0]]
+    for index, place in standing(at["offsets"]).items():  # every cell a block of its own
+        if all(a >= b for a, b in zip(index, cut, strict=True)):
+            for ends in lines_of((1, 1, 1), lambda n: (0, n)):
+                expected.add(tuple(tuple(np.round(place + np.array(end) * size, 4).tolist()) for end in ends))
+    assert segments(found) == expected
+
+
+@EVERY_WAY
+@pytest.mark.parametrize("gaps", [(), ("fields",), ("n", "c")])
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_that_has_collapsed_fills_one_cell_in_its_middle(page, view, roles, field, gaps):
+    bounds = "hover.copies[0].bounds"
+    at, found = computed(page, view, roles, f"[at, gathered(at, hover, {bounds})]", field, gaps)
+    size = np.array(found["size"])
+    assert prod(size) * field.sizes(SHAPE).flat[0] == pytest.approx(prod(at["size"]))
+    before, now, fields = standing(at["offsets"]), standing(found["offsets"]), {}
+    for index in now:
+        fields.setdefault(field.statistic(index, SHAPE), []).append(index)
+    corners = []
+    for members in fields.values():
+        there = np.array([now[index] for index in members])
+        corner = there.min(axis=0)
+        assert len({tuple(place) for place in there.round(6).tolist()}) == len(members)  # slices, none on another
+        assert (there + size - corner <= np.array(at["size"]) + 1e-9).all()
+        np.testing.assert_allclose(corner, np.mean([before[index] for index in members], axis=0), atol=1e-9)
+        corners.append(corner)
+    apart = (np.abs(np.array(corners)[:, None] - np.array(corners)) / at["size"]).max(axis=2) + 2 * np.eye(len(corners))
+    assert (apart >= 1 - 1e-9).all()  # no cell is in another
 
 
 LARGE = [(16, 16, 16, 16), (65_536, 1, 1, 1), (1, 1, 1, 65_536), (1, 256, 256, 1), (4, 128, 128, 1)]

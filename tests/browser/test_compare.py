@@ -3,11 +3,11 @@
 import pytest
 from looks import barriers, change_theme
 from patience import settle, soon
+from pills import named
 from playwright.sync_api import expect
 
 from normviz.core.schemes import SCHEMES
-from normviz.cube.figure import ROW_RATIO
-from normviz.cube.layout import layout_of, pitch
+from normviz.cube.layout import layout_of, parts
 from normviz.ui.palette import THEMES
 
 SIX = "batch,layer,layer-channels,instance,group,rms"
@@ -34,9 +34,9 @@ def test_six_cubes_are_one_scene_and_the_field_lights_in_each(page, server):
     expect(page.locator(".st-key-cubes canvas")).to_have_count(1)
     layout = layout_of("folded", SHAPE)
     corners = lit(page, "field")
-    for k, key in enumerate(SIX.split(",")):
-        lo, hi = k * pitch(layout) - 0.5, k * pitch(layout) + layout.extent[0] + 0.5
-        here = [point for point in corners if lo <= point[0] <= hi]
+    for key in SIX.split(","):
+        count = 24 * parts(layout, SCHEMES[key].field.box((1, 2, 1, 4), SHAPE))  # of a part, the corners of its faces
+        here, corners = corners[:count], corners[count:]
         sizes = [round(max(p[d] for p in here) - min(p[d] for p in here) - 0.06) for d in range(3)]
         box = SCHEMES[key].field.box((1, 2, 1, 4), SHAPE)
         n, h, w, c = (stop - start for start, stop in box)
@@ -48,14 +48,12 @@ def test_six_cubes_are_one_scene_and_the_field_lights_in_each(page, server):
 def test_hover_and_a_click_in_any_cube(page, server):
     open_page(page, server, f"?schemes={SIX}")
     readout = page.locator(".st-key-cubes .nv-readout")
-    first = readout.inner_text()
-    box = page.locator(".st-key-cubes .nv-graph").bounding_box()
-    seen = set()
-    for across in (0.32, 0.42, 0.52, 0.62, 0.72):
-        page.mouse.move(box["x"] + across * box["width"], box["y"] + 0.55 * box["height"])
-        page.wait_for_timeout(400)
+    seen, before = set(), readout.inner_text()
+    for left, right, top, bottom in ends(page, 6):
+        page.mouse.move((left + right) / 2, top + 0.6 * (bottom - top))
+        soon(page, lambda: readout.inner_text() != before)
         seen.add(readout.inner_text())
-    assert len(seen - {first}) >= 2
+    assert len(seen) == 1  # alike places of alike cubes
     assert all(text.count("=") == 4 + 1 + 6 for text in seen)
     page.mouse.down()
     page.mouse.up()
@@ -79,7 +77,7 @@ def test_the_camera_stays_when_a_scheme_or_a_colour_changes(page, server):
     page.get_by_text("Statistic", exact=True).click()
     page.wait_for_url("**colour=statistic**")
     settle(page)
-    page.get_by_text("RMS", exact=True).click()
+    named(page, "RMS").click()
     page.wait_for_url("**rms**")
     settle(page)
     kept = page.evaluate(camera)
@@ -97,21 +95,68 @@ def test_a_link_restores_the_page_and_the_tensor_follows_to_the_lab(page, server
 
 def test_both_themes_and_no_barriers(page, server):
     open_page(page, server)
-    find = "_fullData.find((t) => t.name === 'blocks')"
-    font = f"() => document.querySelector('.st-key-cubes .js-plotly-plot').{find}.textfont.color"
+    colour = "() => getComputedStyle(document.querySelector('.nv-heading')).fill.match(/\\d+/g).slice(0, 3).map(Number)"
     for theme in THEMES:
         change_theme(page, theme)
-        soon(page, lambda ink=THEMES[theme].ink: page.evaluate(font).lower() == ink.lower())
+        soon(page, lambda theme=theme: (sum(page.evaluate(colour)) < 3 * 128) == (theme == "light"))
         assert barriers(page) == []
 
 
-def test_on_a_phone_the_whole_row_is_in_the_picture(page, server):
-    page.set_viewport_size({"width": 390, "height": 844})
+PLACES = """() => {
+  const { _fullData, _fullLayout } = document.querySelector('.st-key-cubes .js-plotly-plot');
+  const { container, glplot, dataScale } = _fullLayout.scene._scene, box = container.getBoundingClientRect();
+  const times = (m, v) => [0, 1, 2, 3].map((row) => v.reduce((sum, part, k) => sum + m[4 * k + row] * part, 0));
+  const { projection, view, model } = glplot.cameraParams, { x, y, z } = _fullData.find((t) => t.name === "cells");
+  return [...x].map((v, i) => {
+    const here = [v, y[i], z[i]].map((p, d) => p * dataScale[d]).concat(1);
+    const [a, b, , w] = times(projection, times(view, times(model, here)));
+    return [box.left + (1 + a / w) / 2 * box.width, box.top + (1 - b / w) / 2 * box.height];
+  });
+}"""
+TURN = "eye => Plotly.relayout(document.querySelector('.st-key-cubes .js-plotly-plot'), {'scene.camera.eye': eye})"
+
+
+def ends(page, copies):
+    """Where each cube ends on the screen: left, right, top and bottom."""
+    places = page.evaluate(PLACES)
+    size = len(places) // copies
+    found = []
+    for k in range(copies):
+        across, down = zip(*places[k * size : (k + 1) * size], strict=True)
+        found.append((min(across), max(across), min(down), max(down)))
+    return found
+
+
+def in_a_row(cubes):
+    left, right, top, bottom = zip(*cubes, strict=True)
+    level = max(top) - min(top) < 1 and max(bottom) - min(bottom) < 1
+    return level and all(b < a for b, a in zip(right, left[1:], strict=False))
+
+
+def test_cubes_stand_on_one_baseline_over_the_width_however_they_are_turned(page, server):
     open_page(page, server)
+    frame = page.locator(".st-key-cubes .nv-graph").bounding_box()
+    cubes = ends(page, 4)
+    assert in_a_row(cubes)
+    assert cubes[-1][1] - cubes[0][0] > 0.75 * frame["width"]
+    for eye in ({"x": -1.4, "y": -1.2, "z": 0.4}, {"x": 0.4, "y": 1.9, "z": -0.5}):
+        page.evaluate(TURN, eye)
+        soon(page, lambda: in_a_row(ends(page, 4)))
+    names = page.locator(".st-key-cubes .nv-heading").all_text_contents()
+    assert names == ["Batch", "Layer", "Instance", "Group"]
+    titles = page.locator(".st-key-cubes .nv-title").all_text_contents()
+    assert sum(title.startswith("H·W") for title in titles) == 4
+
+
+def test_on_a_phone_all_cubes_are_in_the_picture_in_rows(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, server, f"?schemes={SIX}")
     box = page.locator(".st-key-cubes .nv-graph").bounding_box()
-    assert box["width"] / box["height"] >= ROW_RATIO - 0.01  # the camera fits the row into such a frame
-    size = (
-        "() => document.querySelector('.st-key-cubes .js-plotly-plot').data.find((t) => t.name === 'blocks').textfont"
-    )
-    assert page.evaluate(size)["size"] < 11  # names of 17 pixels would lie over each other
+    cubes = ends(page, 6)
+    for left, right, top, bottom in cubes:
+        assert box["x"] < left < right < box["x"] + box["width"]
+        assert box["y"] < top < bottom < box["y"] + box["height"]
+        assert right - left > 60
+    assert all(in_a_row(cubes[k : k + 2]) for k in (0, 2, 4))
+    assert min(text.bounding_box()["height"] for text in page.locator(".st-key-cubes .nv-labels text").all()) > 11
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390

@@ -1,28 +1,50 @@
 """The scripts of the components in a browser, without a page around them."""
 
-from pathlib import Path
-
 import pytest
 from mounted import MARKUP, called
 
-from normviz.ui.components import component, plot
+from normviz.table1.playback import playback
+from normviz.ui.components.scripts import NAMES, PARTS
 from normviz.ui.packed import packed
 
 LABEL = "what is shown"
 DATA = {
     "drag": {"label": LABEL, "texts": ["1", "2"], "index": 0},
-    "grid": {"label": LABEL, "corner": "", "colours": {"yes": "#000", "no": "#000"}, "columns": [], "rows": []},
+    "element": {
+        "says": LABEL,
+        "focus": [0] * 4,
+        "shape": [1] * 4,
+        "axes": [["n", 0], ["h", 0], ["w", 0], ["c", 0]],
+        "fields": [],
+        "statistics": [],
+        "lines": [],
+        "numbers": {},
+        "pictures": [],
+        "colours": {},
+    },
+    "grid": {"label": LABEL, "corner": "", "colours": {}, "legend": [], "columns": [], "rows": []}
+    | {"played": playback([], 1, {})},
+    "picture": {
+        "alt": LABEL,
+        "names": ["a", "b"],
+        "images": [[0], [255]],
+        "shape": [1, 1],
+        "focus": [0, 0],
+        "colour": "#000",
+    },
     "plot": {
         "alt": LABEL,
         "figure": packed({"data": [], "layout": {}}),
         "library": "data:text/javascript,window.Plotly = {react() {}}",
     },
+    "picked": {"text": LABEL},
+    "toolbar": {"label": LABEL, "presenting": False},
 }
 
 
 def test_every_component_is_tried():
-    scripts = {path.stem for path in Path(component.__file__).parent.glob("*.js")}
-    assert scripts - {"data", *plot.PARTS} == DATA.keys() == MARKUP.keys()
+    parts = {part for of_one in PARTS.values() for part in of_one}
+    assert NAMES - {"data", *parts} == DATA.keys() == MARKUP.keys()
 
 
 @pytest.mark.parametrize("name", DATA)

@@ -11,7 +11,7 @@ from normviz.core.schemes import SCHEMES
 from normviz.cube.figure import cells_in
 from normviz.cube.layout import layout_of
 from normviz.describe.wording import sentence
-from normviz.lab.controls import VIEW_NAMES
+from normviz.ui.tensor import VIEWS
 
 SHAPE: Shape = (4, 4, 4, 6)
 
@@ -63,7 +63,7 @@ CONTROLS = {
     "cases": lambda lab: lab.number("N (examples)", "3"),
     "data": lambda lab: lab.open_select("Data", "Normal noise"),
     "seed": lambda lab: lab.number("Seed", "3"),
-    "colour": lambda lab: lab.pick("Value x"),
+    "colour": lambda lab: lab.choose("colour", "x"),
     "view": lambda lab: lab.pick("Unfolded"),
     "focus": lambda lab: lab.number("c", "2"),
     "tab": lambda lab: lab.do(lambda page: page.get_by_role("tab", name="Code").click()),
@@ -97,18 +97,18 @@ def test_camera_stays_through_every_control(lab):
             lab.pick("Group")
 
 
-@pytest.mark.parametrize("view", VIEW_NAMES)
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("key", ["batch", "layer", "group", "divisive", "layer-channels", "custom"])
 def test_hover_lights_exactly_the_field_and_asks_nobody(standing_lab, key, view):
     lab, scheme = standing_lab, SCHEMES[key]
-    lab.choose("view", VIEW_NAMES[view])
+    lab.choose("view-shown", VIEWS[view])
     lab.choose("scheme", scheme.label)
-    expect(lab.page.locator("h1")).to_have_text(sentence(scheme.name))
+    lab.page.get_by_role("heading", name=sentence(scheme.name), exact=True).wait_for()
     lab.settle()
     layout = layout_of(view, SHAPE)
     lab.page.wait_for_timeout(300)
     sent, seen = len(lab.sent), set()
-    for across, down in ((0.42, 0.45), (0.5, 0.55), (0.6, 0.5), (0.45, 0.7), (0.66, 0.62)):
+    for across, down in ((0.42, 0.45), (0.5, 0.55), (0.6, 0.5), (0.45, 0.7), (0.62, 0.6)):
         lab.point(across, down)
         index = element_of(lab.readout)
         seen.add(index)
@@ -116,8 +116,13 @@ def test_hover_lights_exactly_the_field_and_asks_nobody(standing_lab, key, view)
         assert lit_cells(lab, "element") == cells_in(layout, tuple((i, i + 1) for i in index))
     assert len(seen) >= 3  # the pointer was over different cells
     assert len(lab.sent) == sent
+    legend = lab.page.locator(".nv-legend")
+    expect(legend.get_by_text("the element under the pointer")).to_be_visible()
+    expect(legend.get_by_text("the locked element")).to_be_hidden()
     lab.page.mouse.move(5, 5)
     lab.soon(lambda: element_of(lab.readout) == (0, 0, 0, 0))  # back to the lock
+    expect(legend.get_by_text("the locked element")).to_be_visible()
+    expect(legend.get_by_text("the element under the pointer")).to_be_hidden()
 
 
 def test_click_locks_and_a_drag_does_not(lab):

@@ -9,7 +9,7 @@ NAMES = {"": "Tensor lab", "invariance": "Invariances (Table 1)", "running": "Tr
 """The pages in the navigation, where these are not called as their address is."""
 
 SET = {
-    "running": ("panel=noise", "Noise", "Bias of the variance"),
+    "running": ("panel=noise", "Noise", "What goes wrong"),
     "weights": ("show=spectral", "Spectral norm", "Weight norm"),
 }
 """What is chosen on a page: as the link has it, its name, and that of what was chosen before."""

@@ -12,7 +12,7 @@ PAGES = {
     "identities": ("Which normalizations are the same?", []),
     "running": ("Why does batch norm behave differently at test time?", ["stream"]),
     "weights": ("What do weight normalizations do to a weight matrix?", []),
-    "divisive": ("What does divisive normalization do to contrast?", ["after", "response", "limits"]),
+    "divisive": ("What does divisive normalization do to contrast?", ["response", "limits"]),
 }
 
 

@@ -36,12 +36,12 @@ class Played:
 
 PLAYED = {
     "stream": Played(
-        "running?step=20", "step", "Batches seen", running.Page().step, 20, ("stream",), "gd.data[3].x[0]", ("effect",),
-        ("Noise", "text=The scatter of μ falls"),
+        "running?panel=bias&step=20", "step", "Batches seen", running.Page().step, 20, ("stream",), "gd.data[3].x[0]",
+        ("effect",), ("Noise", "text=The scatter of μ falls"),
     ),
     "descent": Played(
         "weights?step=20&pace=1", "step", "Step of SGD", weights.Page().step, 20,
-        ("plane", "descent"), "gd.layout.shapes[0].x0", (),
+        ("plane", "turned", "losses"), "gd._fullData.at(-1).x.length - 1", (),
         ("64 pixels", ".st-key-pictures .nv-plot[data-drawn]"),
     ),
     "power": Played(
@@ -137,7 +137,7 @@ def on_a_phone_all_buttons_stand_in_one_row(shown):
     shown.page.set_viewport_size({"width": 390, "height": 844})
     soon(shown.page, lambda: shown.button("Play").bounding_box()["width"] < 200)
     for first in ("Play", "Pause"):
-        boxes = [shown.button(label).bounding_box() for label in (first, "Back", "Step", "Reset")]
+        boxes = [shown.button(label).bounding_box() for label in (first, "Back", "Step", "Rewind")]
         assert len({box["y"] for box in boxes}) == 1
         assert boxes[-1]["x"] + boxes[-1]["width"] <= 390
         if first == "Play":
@@ -189,7 +189,7 @@ def test_a_control_keeps_the_place_while_it_plays_and_a_press_in_a_busy_browser_
     shown.page.get_by_text(control, exact=True).click()
     shown.page.wait_for_selector(proof)
     if name == "descent":  # the pictures have taken the place of the plane
-        shown.page.wait_for_selector(".st-key-descent .nv-plot[data-drawn]")
+        shown.page.wait_for_selector(".st-key-losses .nv-plot[data-drawn]")
     shown.watch()
     shown.wait_beyond(shown.place())
     shown.button("Pause").evaluate(BUSY)

@@ -47,6 +47,12 @@ def test_the_cells_of_a_field_come_together_and_go_back(stages):
     lab.soon(lambda: stages.extent() == pytest.approx([6, 1, 1], abs=1e-4))  # N, H and W averaged, C kept
     assert "384 numbers become 6" in stages.says
     lab.soon(lambda: "μ = " in lab.readout)
+    board = lab.page.locator(".st-key-cube .nv-board span")  # in large letters, over the cube
+    assert [each.split() for each in board.all_inner_texts()] == [
+        *([axis, "4", "→", "1", "averaged"] for axis in "NHW"),
+        ["C", "6", "kept"],
+    ]
+    assert len(lab.graph("gd => gd.data.find(t => t.name === 'grid').x.filter(x => x !== null)")) == 24 * (1 + 6)
     assert "nv-lit" in lab.page.locator(".st-key-line-centred").get_attribute("class")
     stages.scrub(1.5)
     lab.soon(lambda: 1 < stages.extent()[2] < 16)
@@ -56,6 +62,7 @@ def test_the_cells_of_a_field_come_together_and_go_back(stages):
     lab.soon(lambda: "y = " in lab.readout)
     expect(stages.root.get_by_role("button", name="Step")).to_be_disabled()
     stages.press("Close")
+    expect(board).to_have_count(0)
     lab.soon(lambda: lab.graph(LEVELS) == levels)
     assert stages.extent() == before
     assert lab.page.locator(".nv-lit").count() == 0
@@ -109,7 +116,7 @@ def test_steps_without_a_movement_where_motion_is_reduced(stages):
 
 
 def test_a_window_slides_and_nothing_collapses(lab):
-    lab.open("?scheme=divisive")
+    lab.open("?scheme=divisive&view=folded")
     stages = Stages(lab)
     stages.press("Watch it happen")
     stages.press("Pause")
@@ -125,3 +132,24 @@ def test_what_is_too_large_to_move_says_so(lab):
     lab.open("?n=16&h=8&w=8&c=64")
     expect(lab.page.locator(".st-key-cube .nv-stages")).to_contain_text("Up to 16,384 elements")
     assert lab.page.locator(".st-key-cube .nv-stages button:visible").count() == 0
+
+
+def test_a_field_of_many_elements_keeps_its_frame_when_it_has_collapsed(lab):
+    lab.open("?n=1&h=1&w=1&c=12000&scheme=layer&colour=statistic")
+    stages, edges = Stages(lab), "gd => Array.from(gd.data.find(t => t.name === 'edges').x.filter(x => x !== null))"
+    stages.press("Watch it happen")
+    stages.press("Pause")
+    stages.scrub(1)
+    lab.soon(lambda: "12,000 numbers become 1" in stages.says and stages.extent()[0] == pytest.approx(1, abs=1e-2))
+    framed = lab.graph(edges)
+    assert max(framed) - min(framed) == pytest.approx(1.08, abs=1e-2)
+
+
+def test_the_field_of_the_stage_is_framed_where_mean_and_divisor_have_their_own(lab):
+    lab.open("?scheme=custom&apart=1&a_n=own&a_h=full&a_w=full&a_c=own&b_n=full&b_h=own&b_w=own&b_c=own")
+    stages, framed = Stages(lab), "gd => gd.data.find(t => t.name === 'edges').y.filter(y => y !== null)"
+    stages.press("Watch it happen")
+    stages.press("Pause")
+    for position, depth in ((2, 1), (5, 4)):  # means are of one example, mean squares of all four
+        stages.scrub(position)
+        lab.soon(lambda depth=depth: np.ptp(lab.graph(framed)) == pytest.approx(depth, abs=0.1))

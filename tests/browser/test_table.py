@@ -58,7 +58,7 @@ def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(page):
         expect(table.page.get_by_role("link", name="app", exact=True)).to_have_count(0)
         expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(18)
         table.settle()
-        table.soon(lambda: "2e−16" in " ".join(table.page.locator(".nv-grid .mark.yes").all_inner_texts()))
+        table.soon(lambda: "2·10⁻¹⁶" in " ".join(table.page.locator(".nv-grid .mark.yes").all_inner_texts()))
 
 
 def test_dragging_delta_retrains_the_grid_and_the_open_cell(table):
@@ -72,8 +72,9 @@ def test_dragging_delta_retrains_the_grid_and_the_open_cell(table):
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     table.page.mouse.move(x, y)
     table.page.mouse.down()
+    far = (box["width"] - 16) * 6 / 18  # six stops of eighteen, for a thumb of 16 pixels
     for step in range(20):
-        table.page.mouse.move(x + 4 * step, y)
+        table.page.mouse.move(x + far * step / 19, y)
         table.page.wait_for_timeout(30)
     table.page.wait_for_url("**delta=30**")  # while the button is still down
     table.soon(lambda: table.cell("layer.weight-vector-rescaling") != before)
@@ -82,7 +83,7 @@ def test_dragging_delta_retrains_the_grid_and_the_open_cell(table):
     table.settle()
     assert table.cell("layer.dataset-recentering") == still
     assert table.page.evaluate("() => window.kept === document.querySelector('.st-key-curves .js-plotly-plot')")
-    assert "disagree" not in table.page.locator(".nv-grid").inner_text()
+    assert "disagree" not in table.page.locator(".nv-grid table").inner_text()
 
 
 def test_a_click_and_the_keyboard_open_a_cell(table):
@@ -195,7 +196,7 @@ def test_both_themes_and_no_barriers(server, page):
 def test_on_a_phone_the_table_scrolls_and_the_page_does_not(server, page):
     page.set_viewport_size({"width": 390, "height": 844})
     Table(page, server).open("?steps=10")
-    wide, inner, outer = page.locator(".nv-grid").evaluate(
+    wide, inner, outer = page.locator(".nv-grid .nv-scroll").evaluate(
         "grid => [grid.scrollWidth, grid.clientWidth, document.documentElement.scrollWidth]"
     )
     assert wide > inner

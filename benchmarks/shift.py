@@ -1,0 +1,181 @@
+"""How much pages jump: what the browser counts as layout shift while each page is opened and its controls are used.
+
+.venv/bin/python benchmarks/shift.py [--url http://…] [--pages lab,compare] [--sources] [--smallest]
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from browsing import browser, served
+from playwright.sync_api import Page
+
+Act = Callable[[Page], None]
+
+WATCH = """
+window.shifts = [];
+const closest = (node, what) => (node?.nodeType === 1 ? node : node?.parentElement)?.closest(what);
+const name = (node) => (node?.className.match?.(/st-key-[\\w-]+/) ?? [node?.dataset.testid])[0];
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput, sources } of list.getEntries()) {
+    const moved = sources.map(({ node, previousRect: a, currentRect: b }) =>
+      `${name(closest(node, `[class*="st-key-"], [data-testid]`))} ${Math.round(a.top)}→${Math.round(b.top)}`);
+    window.shifts.push({ value, recent: hadRecentInput, moved });
+  }
+}).observe({ type: "layout-shift", buffered: true });
+"""
+CONNECTED = '[data-testid="stApp"][data-test-connection-state="CONNECTED"]'
+RUN_OVER = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+PATIENCE = 20_000  # ms
+REST = 700
+"""ms for which nothing more has to come, until a step is over; longer than an input excuses what moves."""
+
+
+class Step(NamedTuple):
+    """What was done on a page, and what moved then.
+
+    Attributes:
+        page, what: where, and what was done.
+        all: the sum of the shifts.
+        unasked: of these, what no input of the last half second excuses.
+        moved: what moved.
+    """
+
+    page: str
+    what: str
+    all: float
+    unasked: float
+    moved: list[str]
+
+
+def pick(name: str) -> Act:
+    """Choose an option, or a tab, by its name."""
+    named = re.compile(rf"^{re.escape(name)}( .*[·÷−σ].*| C.*)?$")  # of a scheme, behind its name, what it runs over
+    return lambda page: page.locator("button, [role=tab]", has_text=named).first.click()
+
+
+def enter(label: str, value: str) -> Act:
+    """Type a number."""
+
+    def act(page: Page) -> None:
+        field = page.get_by_label(label, exact=True)
+        field.fill(value)
+        field.press("Enter")
+
+    return act
+
+
+def play(page: Page) -> None:
+    """Play for a while, and stand still."""
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_timeout(1500)
+    page.get_by_role("button", name="Pause", exact=True).click()
+
+
+SCHEMES = ("Layer", "Layer (channels)", "Instance", "Group", "RMS", "Divisive", "Weight", "Spectral", "Custom", "None")
+TABS = ("Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code", "Statistics")
+VISITS: dict[str, tuple[str, dict[str, Act]]] = {
+    "lab": (
+        "",
+        {
+            **{f"scheme {name}": pick(name) for name in (*SCHEMES, "Batch")},
+            **{f"tab {name}": pick(name) for name in TABS},
+            **{f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")},
+        },
+    ),
+    "lab, values replaced": ("?n=0&scheme=grup&groups=5", {"a length": enter("N (examples)", "3")}),
+    "lab, groups replaced": ("?scheme=group&groups=3", {"what does not divide": enter("C (channels)", "4")}),
+    "compare": ("compare", {f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")}),
+    "identities": ("identities", {name: pick(name) for name in ("Refuted", "The same")}),
+    "invariance": (
+        "invariance?steps=20&seed=7",
+        {"training anew": enter("Seed", "8"), "panel": pick("Gap over δ"), "layer": pick("Conv")},
+    ),
+    "running": ("running", {"play": play, "noise": pick("Noise"), "unit": pick("2")}),
+    "weights": ("weights", {"play": play, "64 pixels": pick("64 pixels")}),
+    "divisive": ("divisive", {"seed": enter("Seed", "1")}),
+}
+"""By name: the address, and what is done there, one after the other."""
+
+
+def visit(page: Page, url: str, name: str, most: int | None = None) -> Iterator[Step]:
+    """Open a page and do what its visit says, at most so many things; what moved at each of them."""
+    address, acts = VISITS[name]
+    page.goto(f"{url}/{address}")
+    page.wait_for_selector(CONNECTED)
+    yield _step(page, name, "opening")
+    for what, act in list(acts.items())[:most]:
+        act(page)
+        yield _step(page, name, what)
+
+
+def _step(page: Page, name: str, what: str) -> Step:
+    """Wait until all is quiet, and take what has moved since the last step."""
+    page.wait_for_timeout(200)
+    page.wait_for_selector(RUN_OVER)
+    page.wait_for_function("() => !document.querySelector('.nv-plot[data-drawing]')")
+    page.wait_for_timeout(REST)
+    page.wait_for_selector(RUN_OVER)
+    shifts = page.evaluate("() => window.shifts.splice(0)")
+    everything, unasked = (
+        sum(each["value"] for each in shifts if asked or not each["recent"]) for asked in (True, False)
+    )
+    return Step(name, what, everything, unasked, [text for each in shifts for text in each["moved"]])
+
+
+def watching(page: Page) -> Page:
+    """The page, which from its next address on takes down what moves."""
+    page.set_default_timeout(PATIENCE)
+    page.add_init_script(WATCH)
+    return page
+
+
+def main() -> None:
+    """Visit the pages and print what moved."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", help="of an app that is served already")
+    parser.add_argument("--pages", help="names of visits, with commas between them")
+    parser.add_argument("--sources", action="store_true", help="also say what moved, on stderr")
+    parser.add_argument("--smallest", action="store_true")
+    asked = parser.parse_args()
+    names = asked.pages.split(",") if asked.pages else ["identities"] if asked.smallest else list(VISITS)
+    steps: list[Step] = []
+    with nullcontext(asked.url) if asked.url else served("app.py") as url, browser() as chromium:
+        for name in names:
+            context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+            with context:
+                steps += visit(watching(context.new_page()), url, name, 1 if asked.smallest else None)
+    _print("Layout shift of a visit", _sums(steps, names))
+    _print("Where it comes from", [["page", "what", "shift", "of it unasked"], *map(_row, steps)])
+    if asked.sources:
+        for step in steps:
+            if step.all > 0.001:
+                print(f"{step.page}, {step.what}: {step.all:.3f}", *step.moved, sep="\n  ", file=sys.stderr)
+
+
+def _sums(steps: Sequence[Step], names: Sequence[str]) -> Iterator[list[str]]:
+    yield ["page", "shift", "of it unasked", "steps"]
+    for name in names:
+        its = [step for step in steps if step.page == name]
+        yield [name, f"{sum(s.all for s in its):.3f}", f"{sum(s.unasked for s in its):.3f}", str(len(its))]
+
+
+def _row(step: Step) -> list[str]:
+    return [step.page, step.what, f"{step.all:.4f}", f"{step.unasked:.4f}"]
+
+
+def _print(title: str, rows: Sequence[list[str]] | Iterator[list[str]]) -> None:
+    head, *others = rows
+    print(f"\n**{title}**\n")
+    for row in (head, ["---"] * len(head), *others):
+        print(f"| {' | '.join(row)} |".replace("| --- ", "|---").replace("--- |", "---|"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""The pictures of the divisive page in a real browser: wiped between with a handle, and a pixel of them picked."""
+
+from collections.abc import Iterator
+
+import pytest
+from patience import settle, soon
+from playwright.sync_api import Browser, expect
+from watching import watched
+
+
+def open_page(page, url, link=""):
+    page.goto(f"{url}/divisive{link}")
+    page.wait_for_selector(".st-key-divisor .nv-picture[data-drawn]")
+    settle(page)
+    return page.locator(".st-key-contrast")
+
+
+def split(picture):
+    """Where the picture of after begins, in percent of the width."""
+    return float(picture.locator(".grip").get_attribute("aria-valuenow"))
+
+
+def seen(picture, across):
+    """The grey that is seen at a share of the width, in the middle row of pixels."""
+    return picture.locator(".nv-picture").evaluate(
+        """(root, across) => {
+            const [before, after] = root.querySelectorAll('canvas');
+            const at = parseFloat(after.style.clipPath.match(/([\\d.]+)%/)[1]) / 100;
+            const shown = across < at ? before : after;
+            const place = [Math.floor(across * shown.width), Math.floor(shown.height / 2)];
+            return shown.getContext('2d').getImageData(...place, 1, 1).data[0];
+        }""",
+        across,
+    )
+
+
+def test_a_wipe_by_mouse_and_keys_without_the_server(page, server):
+    picture = open_page(page, server)
+    sent = []
+    page.on("websocket", lambda socket: sent.append("new"))
+    turns = page.locator(".st-key-contrast .nv-picture").get_attribute("data-drawn")
+    assert split(picture) == 50
+    before = seen(picture, 0.7)
+    grip, frame = picture.locator(".grip").bounding_box(), picture.locator(".frame").bounding_box()
+    page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 0.9 * frame["width"], grip["y"])
+    assert split(picture) == pytest.approx(90, abs=1)
+    assert seen(picture, 0.7) != before  # of x now, no longer of x̂
+    page.mouse.up()
+    page.mouse.move(frame["x"] + 0.2 * frame["width"], grip["y"])
+    assert split(picture) == pytest.approx(90, abs=1)
+    picture.locator(".grip").focus()
+    for key, there in (("End", 100), ("ArrowLeft", 98), ("PageDown", 88), ("Home", 0), ("ArrowRight", 2)):
+        page.keyboard.press(key)
+        assert split(picture) == there
+    assert "2 % before: x" in picture.locator(".grip").get_attribute("aria-valuetext")
+    assert page.locator(".st-key-contrast .nv-picture").get_attribute("data-drawn") == turns
+    assert not sent
+    assert page.url.endswith("/divisive")
+
+
+def test_a_click_and_the_arrow_keys_pick_a_pixel(page, server):
+    picture = open_page(page, server, "?data=digits")
+    box = picture.locator(".view").bounding_box()
+    page.mouse.click(box["x"] + 5.5 / 8 * box["width"], box["y"] + 2.5 / 8 * box["height"])
+    page.wait_for_url("**row=2&column=5")
+    expect(page.get_by_label("Row", exact=True)).to_have_value("2")
+    for key in ("contrast", "divisor"):
+        style = page.locator(f".st-key-{key} .ring")
+        soon(
+            page, lambda ring=style: ring.evaluate("ring => [ring.style.top, ring.style.left]") == ["31.25%", "68.75%"]
+        )
+    picture.locator(".view").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowUp")  # to the edge, and no further
+    page.wait_for_url("**row=0&column=5")
+    expect(page.get_by_label("Row", exact=True)).to_have_value("0")
+    settle(page)
+    assert picture.locator(".ring").evaluate("ring => ring.style.top") == "6.25%"
+
+
+@pytest.fixture
+def phone(context) -> Iterator:
+    browser: Browser = context.browser
+    made = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    with watched(made) as page:
+        yield page
+    made.close()
+
+
+def test_a_finger_wipes_picks_and_scrolls(phone, server):
+    picture = open_page(phone, server, "?data=digits")
+    picture.scroll_into_view_if_needed()
+    session = phone.context.new_cdp_session(phone)
+
+    def touch(*places):
+        for kind, at in (
+            ("touchStart", places[:1]),
+            *(("touchMove", [place]) for place in places[1:]),
+            ("touchEnd", []),
+        ):
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in at]})
+
+    grip, frame = picture.locator(".grip").bounding_box(), picture.locator(".frame").bounding_box()
+    assert min(grip["width"], grip["height"]) >= 44
+    phone.touchscreen.tap(frame["x"] + 2.5 / 8 * frame["width"], frame["y"] + 3.5 / 8 * frame["height"])
+    phone.wait_for_url("**row=3&column=2")
+    settle(phone)
+    across = grip["x"] + grip["width"] / 2
+    touch(*((across + step * 0.06 * frame["width"], grip["y"] + 22) for step in range(6)))
+    soon(phone, lambda: split(picture) == pytest.approx(80, abs=3))
+    main = phone.locator('[data-testid="stMain"]')
+    before, box = main.evaluate("main => main.scrollTop"), picture.locator(".frame").bounding_box()
+    middle = box["x"] + box["width"] / 2
+    touch(*((middle, box["y"] + 0.6 * box["height"] - step * 15) for step in range(8)))
+    soon(phone, lambda: main.evaluate("main => main.scrollTop") > before + 40)
+    assert "row=3&column=2" in phone.url  # a swipe picks nothing
+    assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,71 @@
+"""Every figure is saved as it is shown, as PNG and as SVG."""
+
+from io import BytesIO
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from patience import settle
+from PIL import Image, ImageColor
+
+from normviz.ui.palette import THEMES
+
+
+def saved(page, key, kind):
+    """The bytes and the name of a figure's picture."""
+    page.locator(f".st-key-{key} .nv-save summary").click()
+    with page.expect_download() as download:
+        page.locator(f".st-key-{key} .nv-save").get_by_role("button", name=kind).click()
+    return download.value.path().read_bytes(), download.value.suggested_filename
+
+
+def share(image, colour, tolerance=40):
+    """Of the pixels, those that are close to a colour."""
+    pixels = np.asarray(image.convert("RGB"), dtype=int)
+    return (np.abs(pixels - ImageColor.getrgb(colour)).max(axis=-1) <= tolerance).mean()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_cube_is_saved_as_it_is_shown(page, server, theme):
+    page.emulate_media(color_scheme=theme)
+    page.goto(f"{server}/?n=2&h=2&w=2&c=3")
+    page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+    settle(page)
+    size = page.locator(".st-key-cube .nv-graph").evaluate("graph => [2 * graph.clientWidth, 2 * graph.clientHeight]")
+    content, name = saved(page, "cube", "PNG")
+    assert name == "normviz-cube.png"
+    image = Image.open(BytesIO(content))
+    assert list(image.size) == size
+    background = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    assert image.convert("RGB").getpixel((5, 5)) == ImageColor.getrgb(background)
+    image.thumbnail((200, 200))
+    assert share(image, THEMES[theme].field) > 0.01
+    page.locator(".st-key-cube .js-plotly-plot").evaluate(
+        "gd => Plotly.relayout(gd, {'scene.camera.eye': {x: 0, y: 0, z: 3}})"
+    )
+    turned, _ = saved(page, "cube", "PNG")
+    assert turned != content  # the camera is that of the page
+    assert not page.locator(".st-key-cube .nv-save").get_attribute("open")
+
+
+def test_a_chart_is_saved_as_svg_with_its_words(page, server):
+    page.goto(f"{server}/divisive")
+    page.wait_for_selector(".st-key-response .nv-plot[data-drawn]")
+    settle(page)
+    content, name = saved(page, "response", "SVG")
+    drawn = ElementTree.fromstring(content)
+    assert name == "normviz-response.svg"
+    assert drawn[0].tag.endswith("title")
+    assert drawn[0].text == page.locator(".st-key-response .nv-graph").get_attribute("aria-label")
+    assert "contrast" in "".join(drawn.itertext())
+
+
+def test_a_chart_under_a_key_of_several_is_saved_with_its_own_legend(page, server):
+    page.goto(f"{server}/weights")
+    page.wait_for_selector(".st-key-losses .nv-plot[data-drawn]")
+    settle(page)
+    assert page.locator(".st-key-losses .legend").count() == 0
+    content, _ = saved(page, "losses", "SVG")
+    words = "".join(ElementTree.fromstring(content).itertext())
+    assert all(name in words for name in ("w = g v/‖v‖", "w, only v learned", "plain w"))
+    assert "trace" not in words  # what is faint has no entry

@@ -1,0 +1,104 @@
+"""What can be done with every page: its link, the way back, showing it to a class; by mouse, finger and keyboard."""
+
+import pytest
+import visitors
+from patience import settle, soon
+from playwright.sync_api import expect
+from watching import watched
+
+from normviz.ui.stories import STORIES
+
+ADDRESS = {story.page: "" if story.page == "tensor_lab" else story.page for story in STORIES}
+
+
+def do(page, name):
+    page.locator(".st-key-toolbar").get_by_role("button", name=name, exact=True).click()
+
+
+def at(page, story):
+    """The page of a story is there, with its question as its only heading of the first order."""
+    expect(page.get_by_role("heading", level=1)).to_have_text([story.question])
+    settle(page)
+
+
+def test_the_link_is_copied_with_and_without_a_clipboard(page, server):
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as without https
+    page.goto(f"{server}/compare?n=2")
+    at(page, STORIES[1])
+    page.evaluate("document.addEventListener('copy', () => { window.copied = document.activeElement.value; })")
+    do(page, "Copy link")
+    expect(page.locator(".nv-toolbar output")).to_have_text("Copied")
+    assert page.evaluate("copied") == f"{server}/compare?n=2"
+    page.evaluate("document.execCommand = () => false")  # nor lets the browser copy
+    page.locator(".nv-toolbar [data-do=copy]").focus()
+    page.keyboard.press("Enter")
+    field = page.get_by_label("The link of this page")
+    expect(field).to_have_value(f"{server}/compare?n=2")
+    selected = field.evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)")
+    assert selected == f"{server}/compare?n=2"
+
+
+@pytest.mark.parametrize("link", ["?n=2&scheme=group&groups=3", "running?step=9&panel=noise"])
+def test_reset_sets_the_page_back_and_a_step_back_undoes_it(page, server, link):
+    page.goto(f"{server}/{link}")
+    settle(page)
+    soon(page, lambda: page.url == f"{server}/{link}")
+    do(page, "Reset")
+    soon(page, lambda: page.url == f"{server}/{link.partition('?')[0]}")
+    settle(page)
+    page.evaluate("history.back()")
+    soon(page, lambda: page.url == f"{server}/{link}")
+
+
+def test_a_presentation_walks_through_all_pages_by_a_clickers_keys(page, server):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{server}/?present=1&n=2")
+    at(page, STORIES[0])
+    chrome = page.locator("[data-testid=stHeader], section[data-testid=stSidebar]")
+    soon(page, lambda: all(not each.is_visible() for each in chrome.all()))
+    for story in [*STORIES[1:], STORIES[0]]:
+        page.keyboard.press("PageDown")
+        at(page, story)
+        soon(page, lambda: "present=1" in page.url)
+        assert not page.locator("section[data-testid=stSidebar]").is_visible()
+        size = page.get_by_role("heading", level=1).evaluate("h1 => parseFloat(getComputedStyle(h1).fontSize)")
+        assert size >= 36  # a twentieth of the height
+    page.keyboard.press("PageUp")
+    at(page, STORIES[-1])
+    page.keyboard.press("PageDown")
+    at(page, STORIES[0])
+    page.locator(".st-key-cube .nv-graph").focus()  # where these keys have another meaning
+    page.keyboard.press("PageDown")
+    do(page, "Controls")
+    seed = page.get_by_label("Seed", exact=True)
+    seed.focus()
+    page.keyboard.press("PageDown")
+    settle(page)
+    at(page, STORIES[0])
+    seed.evaluate("field => field.blur()")
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-testid=stHeader]")).to_be_visible()
+    soon(page, lambda: "present" not in page.url)
+    assert "n=2" in page.url
+
+
+def test_a_finger_presents_and_leaves_on_a_phone(server, context):
+    phone = context.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    with phone, watched(phone) as page:
+        page.goto(f"{server}/")
+        at(page, STORIES[0])
+        assert page.locator(".st-key-cube .nv-graph").bounding_box()["y"] < 844 * 0.7  # within one screen
+        for name in ("Copy link", "Reset", "Present"):
+            box = page.get_by_role("button", name=name, exact=True).bounding_box()
+            assert min(box["width"], box["height"]) >= 44
+        page.get_by_role("button", name="Present", exact=True).tap()
+        page.get_by_role("button", name="Next page").tap()
+        at(page, STORIES[1])
+        page.get_by_role("button", name="Leave", exact=True).tap()
+        expect(page.get_by_role("button", name="Present", exact=True)).to_be_visible()
+        at(page, STORIES[1])
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_every_page_is_in_the_walk():
+    assert sorted(ADDRESS.values()) == visitors.PAGES

@@ -1,0 +1,87 @@
+"""Training and inference in a browser: the digits, the switch by keyboard and finger, and what mistakes cost."""
+
+import pytest
+from patience import settle, soon
+from playwright.sync_api import expect
+from watching import watched
+
+SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+}).observe({ type: 'layout-shift', buffered: true });
+"""
+MARKERS = """() => {
+    const graph = document.querySelector('.st-key-batch .js-plotly-plot');
+    return Object.fromEntries(graph._fullData.filter((trace) => trace.name?.startsWith('x̂ in'))
+        .map((trace) => [trace.name, { symbol: trace.marker.symbol, y: [...trace.y] }]));
+}"""
+DIGITS = """() => [...document.querySelectorAll('.st-key-batch image')].map((image) => {
+    const box = image.getBoundingClientRect();
+    return { width: box.width, height: box.height, way: getComputedStyle(image).imageRendering };
+})"""
+
+
+@pytest.fixture
+def phone(context):
+    """A page on a phone with a touch screen."""
+    own = context.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    with watched(own) as page:
+        yield page
+    own.close()
+
+
+def filled(page):
+    """The modes whose markers are filled."""
+    return [name for name, trace in page.evaluate(MARKERS).items() if not trace["symbol"].endswith("-open")]
+
+
+def test_switch_digits_and_what_mistakes_cost(server, page):
+    page.add_init_script(SHIFTS)
+    page.goto(f"{server}/running?step=20&seed=613")
+    expect(page.get_by_role("heading", name="%", exact=False).filter(has_text="% → ")).to_have_count(1)
+    expect(page.get_by_role("heading", name="…%")).to_have_count(0)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    for key in ("batch", "effect"):
+        page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
+    settle(page)
+    shown = page.locator(".st-key-effect .nv-graph").get_attribute("aria-label")
+    assert "Averages never updated: " in shown
+    assert "one digit at a time: " in shown
+    digits = page.evaluate(DIGITS)
+    assert len(digits) == 16
+    assert {digit["way"] for digit in digits} == {"pixelated"}
+    page.evaluate("() => { window.shifts = 0; }")
+    before = page.evaluate(MARKERS)
+    assert filled(page) == ["x̂ in training"]
+    formula = page.locator(".st-key-formula .katex").first
+    assert "batch" in formula.inner_text()
+    page.get_by_role("radio", name="Training", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    soon(page, lambda: filled(page) == ["x̂ in inference"])
+    page.wait_for_url("**mode=inference**")
+    settle(page)
+    assert {name: trace["y"] for name, trace in before.items()} == {
+        name: trace["y"] for name, trace in page.evaluate(MARKERS).items()
+    }  # the same examples
+    soon(page, lambda: "run" in formula.inner_text())
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.st-key-stream .js-plotly-plot').data[3].x[0] > 23")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    settle(page)
+    assert filled(page) == ["x̂ in inference"]
+    assert page.evaluate("window.shifts") < 0.05
+
+
+def test_a_finger_switches(server, phone):
+    phone.goto(f"{server}/running?batch=8&panel=bias")
+    phone.wait_for_selector(".st-key-batch .nv-plot[data-drawn]")
+    settle(phone)
+    phone.get_by_role("radio", name="Inference", exact=True).tap()
+    soon(phone, lambda: filled(phone) == ["x̂ in inference"])
+    phone.wait_for_url("**mode=inference**")
+    digits = phone.evaluate(DIGITS)
+    assert len(digits) == 8
+    assert min(digit["width"] for digit in digits) > 24
+    assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
