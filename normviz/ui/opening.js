@@ -4,11 +4,18 @@
     const PAUSE = 30; // ms
     const LOOKS = 130; // more than that, and it is seen as it comes; a busy browser looks less often
     const shown = () => document.documentElement.classList.add('nv-open');
+    const frame = (next) => requestAnimationFrame(next);
     const is = (selector) => document.querySelector(selector) !== null;
-    const UNFINISHED = '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], .nv-plot:not([data-sized])';
+    const UNFINISHED = '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], .nv-plot:not([data-sized])'
+        + ', [data-testid^="stBidiComponent"]:not([data-shown])';
     const settled = () => is('.stApp[data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]')
-        && (!is('.stSidebar') || is('.stSidebar .stElementContainer')) && !is(UNFINISHED) && document.fonts.status === 'loaded'
-        && [...document.querySelectorAll('[data-testid^="stBidiComponent"]')].every((at) => at.shadowRoot || at.firstChild);
-    const look = (left) => (left && !settled() ? setTimeout(look, PAUSE, left - 1) : requestAnimationFrame(shown));
+        && (!is('.stSidebar') || is('.stSidebar .stElementContainer')) && !is(UNFINISHED) && document.fonts.status === 'loaded';
+    const again = (left) => setTimeout(look, PAUSE, left - 1);
+    // Seen one frame after all has its place: a browser takes what moves in the frame that shows it for a jump.
+    const look = (left) => {
+        if (!left) shown();
+        else if (settled()) frame(() => frame(() => (settled() ? shown() : again(left))));
+        else again(left);
+    };
     look(LOOKS);
 }

@@ -20,6 +20,12 @@ SPEEDS = (1, 2, 5, 10)
 """By how many positions a tick may move on."""
 
 
+def _by_itself() -> bool:
+    """Whether only a part of the page is run."""
+    run = get_script_run_ctx()
+    return bool(run and run.fragment_ids_this_run)
+
+
 def stop(prefix: str) -> None:
     """Nothing plays on a page any more: to be called when the page is opened or come back to, or shows other things."""
     st.session_state[prefix + "playing"] = None
@@ -56,14 +62,16 @@ class Player:
     def show(self, picture: Callable[[int], None]) -> None:
         """Draw the buttons, and below them the slider and what there is to see at the position."""
         self._buttons()
-        playing, position = self.playing, self.position
+        playing = self.playing
         st.session_state[self._key("ticked")] = time.monotonic()  # a run of the whole page is no tick
 
         @st.fragment(run_every=TICK if playing else None)
         def follow() -> None:
             self.tick(time.monotonic())
-            if self.playing != playing or (not playing and self.position != position):
-                st.rerun()  # the whole page, for its buttons and its link, and the clock that a run of it sets
+            if self.playing != playing or (_by_itself() and not playing):
+                # The whole page, for its buttons and its link, and the clock that a run of it sets. Also for a tick that
+                # comes late: Streamlit drops what the run before it had still to say, where both meet.
+                st.rerun()
             self._slider()
             picture(self.position)
 
@@ -124,8 +132,7 @@ class Player:
 
     def _press(self, act: Callable[..., None], *by: int) -> None:
         """Do what a button is for, once: a busy browser sends a press with a tick that was due, and then by itself."""
-        run = get_script_run_ctx()
-        if not (self.playing and run and run.fragment_ids_this_run):
+        if not (self.playing and _by_itself()):
             act(*by)
 
     def _slider(self) -> None:

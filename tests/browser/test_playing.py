@@ -1,7 +1,7 @@
 """The player in a browser, on every page that has one: it plays in place, and stops when the page is left."""
 
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import pytest
 from patience import settle, soon
@@ -124,7 +124,7 @@ class Played_page:  # noqa: N801
 
     def in_link(self):
         """The place in the link, which leaves out the default."""
-        found = parse_qs(urlsplit(self.page.url).query).get(self.played.name)
+        found = parse_qs(self.page.evaluate("location.search.slice(1)")).get(self.played.name)
         return self.played.default if found is None else int(found[0])
 
 

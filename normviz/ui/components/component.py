@@ -13,6 +13,16 @@ from normviz.ui.packed import packed
 from normviz.ui.vendor import component_url
 
 
+LOADER = """const {{ default: run }} = await import(new URL("{url}", location.origin).href);
+export default (given) => {{
+  const end = run(given);
+  (given.parentElement.host ?? given.parentElement).dataset.shown = "";
+  return end;
+}};
+"""
+"""Fetches a component's script and runs it, and marks what it has filled: opening.js waits for that."""
+
+
 def component(name: str, html: str, isolate_styles: bool = True) -> Callable[..., Any]:
     """What shows `html` with its `style` and `script`, for a key, data and the callbacks of what it sends.
 
@@ -33,8 +43,7 @@ def _registered(name: str, html: str, isolate_styles: bool) -> Callable[..., Any
 
     Streamlit sends a component's script with every change of its data; this one only fetches the real one, once.
     """
-    js = f'export const {{ default: run }} = await import(new URL("{component_url(name)}", location.origin).href);\n'
-    js += "export default run;\n"
+    js = LOADER.format(url=component_url(name))
     css = style(name)
     return st.components.v2.component(f"normviz_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
 
