@@ -49,7 +49,18 @@ def test_no_import_brings_along_what_only_others_need(names, forbidden):
 def test_the_modules_are_found():
     assert {"normviz.core.fields", "normviz.data.samples"} <= set(modules("core", "data"))
     assert {"normviz.lab.figures", "normviz.weights.descent_figures"} <= set(modules(*TOPICS, named="*figures"))
-    assert {"lab", "compare", "identities", "table1", "running", "weights", "divisive"} <= set(TOPICS)
+    assert {
+        "lab",
+        "compare",
+        "identities",
+        "why",
+        "table1",
+        "gradients",
+        "geometry",
+        "running",
+        "weights",
+        "divisive",
+    } <= set(TOPICS)
 
 
 def test_a_module_that_imports_torch_is_caught(tmp_path):

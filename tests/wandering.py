@@ -21,18 +21,24 @@ from normviz.core.errors import InvalidInput
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import Among, Choice, Real, Several, Switch
 from normviz.divisive import state as divisive
+from normviz.geometry import state as geometry
+from normviz.gradients import state as gradients
 from normviz.identities import state as identities
 from normviz.lab import state as lab
 from normviz.running import state as running
 from normviz.table1 import state as table1
 from normviz.ui.link import Param, View, clean
 from normviz.weights import state as weights
+from normviz.why import state as why
 
 STATES: dict[str, ModuleType] = {
     "tensor_lab": lab,
     "compare": compare,
     "identities": identities,
+    "why": why,
     "invariance": table1,
+    "gradients": gradients,
+    "geometry": geometry,
     "running": running,
     "weights": weights,
     "divisive": divisive,

@@ -1,0 +1,37 @@
+"""The state of the page on geometry: what its link holds."""
+
+from dataclasses import dataclass
+
+from normviz.core.settings import choice
+from normviz.ui.link import View, params
+
+PAGE = "geometry"
+
+PREFIX = PAGE + " "
+"""Of all keys in the session: other pages have values of the same names."""
+
+SHOWN = {
+    "fisher": "Distance",
+    "rate": "Effective rate",
+    "slices": "Loss slices",
+    "recurrent": "Recurrent",
+}
+"""What the page shows; only that is computed."""
+
+BELONGS: dict[str, tuple[str, ...]] = {}
+"""Where a value means something; one that is not here does everywhere."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page's link holds."""
+
+    show: str = choice("fisher", SHOWN)
+
+
+PARAMS = params(Page, PREFIX)
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    return view["show"] in BELONGS.get(name, tuple(SHOWN))

@@ -1,0 +1,22 @@
+"""The controls of the page on why."""
+
+import streamlit as st
+
+from normviz.ui.link import KEPT, View
+from normviz.ui.settings import Controls
+from normviz.why.state import PREFIX, SHOWN, Page, has
+
+
+def choose() -> None:
+    """What the page shows."""
+    st.segmented_control(
+        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.__getitem__,
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def controls(view: View) -> None:
+    """Everything in the sidebar that means something to what is shown."""
+    page = Controls(Page, PREFIX, view, has)
+    with st.sidebar:
+        page.rest()
