@@ -97,8 +97,8 @@ STORIES = (
         why="Inputs of a common scale are easier to learn from, and in a deep network every layer is the input of the "
         "next, and moves while all layers learn.",
         first="Choose **Scaled per feature**, then **Whitened**: the first is what batch norm does of the second.",
-        takeaway="Normalization is the affordable part of whitening, and works because the gradient knows of it: what it "
-        "takes out, a step cannot put back.",
+        takeaway="Normalization is the affordable part of whitening, and works because the gradient knows of it: what "
+        "it takes out, a step cannot put back.",
         see=(
             See("What does the gradient look like?", "gradients"),
             See("What a batch does to batch norm", "running"),
@@ -126,9 +126,10 @@ STORIES = (
         question="What does normalization do to a gradient?",
         why="Every normalizer takes two directions out of the gradient, that of a shift and that of a factor; whoever "
         "writes the backward pass by hand forgets one of them.",
-        first="Look at the **Jacobian**: every block is a field, and every row of it sums to zero where the scheme centres.",
-        takeaway="What the forward pass does not notice, the backward pass does not move: each field loses its mean where "
-        "it is centred, and its part along x̂ where it is scaled, as far as ε allows.",
+        first="Look at the **Jacobian**: every block is a field, and every row of it sums to zero where the scheme "
+        "centres.",
+        takeaway="What the forward pass does not notice, the backward pass does not move: each field loses its mean "
+        "where it is centred, and its part along x̂ where it is scaled, as far as ε allows.",
         see=(
             See("Which changes are absorbed?", "invariance"),
             See("Why the weights only grow", "weights"),
@@ -138,8 +139,8 @@ STORIES = (
         page="geometry",
         title="Geometry",
         question="How far does a step of learning go?",
-        why="Not how far the weights move counts but how much the predictions change; where a scale is absorbed, larger "
-        "weights make every step smaller.",
+        why="Not how far the weights move counts but how much the predictions change; where a scale is absorbed, "
+        "larger weights make every step smaller.",
         first="Move the length of **w** and watch the ellipses, with and without normalization.",
         takeaway="Where a layer absorbs the length of its weights, the learning rate that counts is that over their "
         "squared length: it falls by itself as they grow.",

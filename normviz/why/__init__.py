@@ -1,1 +1,1 @@
-"""Why normalize at all: whitening, saturation, what is lost outside the gradient, style, and where schemes come from."""
+"""Why normalize at all: whitening, saturation, normalizing outside the gradient, style, and a history."""
