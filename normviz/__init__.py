@@ -2,9 +2,10 @@
 
 One general form covers every scheme (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x],
 x̂ = v / sqrt(ε + E_B[v²]), y = γ x̂ + β. A `Field` says over which elements an average runs, `SCHEMES` lists the schemes,
-`normalize` computes the form, and `predict` says what a scheme is invariant to.
+`normalize` computes the form, `backward` its derivative, and `predict` says what a scheme is invariant to.
 """
 
+from normviz.core.backward import backward
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule
 from normviz.core.normalize import normalize
@@ -13,4 +14,4 @@ from normviz.core.theory import predict
 
 __version__ = "0.2.0"
 
-__all__ = ["SCHEMES", "Field", "InvalidInput", "Rule", "__version__", "get_scheme", "normalize", "predict"]
+__all__ = ["SCHEMES", "Field", "InvalidInput", "Rule", "__version__", "backward", "get_scheme", "normalize", "predict"]

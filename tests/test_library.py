@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import normviz
+from normviz.core import backward as differentiating
 from normviz.core import errors, fields, schemes, theory
 from normviz.core import normalize as normalizing
 
@@ -14,6 +15,7 @@ ROOT = Path(normviz.__file__).parents[1]
 
 def test_the_face_of_the_library():
     face = {
+        "backward": differentiating.backward,
         "normalize": normalizing.normalize,
         "get_scheme": schemes.get_scheme,
         "SCHEMES": schemes.SCHEMES,

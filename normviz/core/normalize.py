@@ -97,9 +97,9 @@ def centre(x: Array, field: Field) -> tuple[Array, Array]:
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
     above = reduce(x - spread(anchor, field.blocks, x.shape), field.blocks, xp.mean)  # E_A[x] - anchor
     for axis, rule in field.windows:
-        near = _window(anchor, rule, axis)
+        near = window(anchor, rule, axis)
         lowest = xp.min(near, axis=axis, keepdims=True)
-        above = _window_mean(_window(above, rule, axis) + (near - lowest), rule, axis)
+        above = window_mean(window(above, rule, axis) + (near - lowest), rule, axis)
         anchor = xp.squeeze(lowest, axis=axis)
     v = (x - spread(anchor, field, x.shape)) - spread(above, field, x.shape)
     return v, anchor + above
@@ -114,9 +114,9 @@ def root_mean_square(v: Array, field: Field, eps: float = 0.0) -> Array:
     scale = xp.asarray(2.0, dtype=v.dtype, device=largest.device) ** xp.floor(xp.log2(largest))
     mean_square = reduce(xp.square(v / spread(scale, field.blocks, v.shape)), field.blocks, xp.mean)
     for axis, rule in field.windows:
-        near = _window(scale, rule, axis)
+        near = window(scale, rule, axis)
         largest = xp.max(near, axis=axis, keepdims=True)
-        mean_square = _window_mean(_window(mean_square, rule, axis) * xp.square(near / largest), rule, axis)
+        mean_square = window_mean(window(mean_square, rule, axis) * xp.square(near / largest), rule, axis)
         scale = xp.squeeze(largest, axis=axis)
     mean_square = mean_square + (eps**0.5 / scale) ** 2
     # The root has no derivative at 0: the gradient of a constant field at ε = 0 is set to 0, where it would be NaN.
@@ -162,7 +162,7 @@ def spread(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
     return statistic
 
 
-def _window(x: Array, rule: Rule, axis: int) -> Array:
+def window(x: Array, rule: Rule, axis: int) -> Array:
     """Lay the window of every index along a new axis after its own; a cut window repeats its last element.
 
     Multiplying by a banded matrix would turn windows into NaN that do not hold the non-finite element (0 · inf).
@@ -174,8 +174,8 @@ def _window(x: Array, rule: Rule, axis: int) -> Array:
     return xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split(x.shape, axis, index.shape))
 
 
-def _window_mean(windows: Array, rule: Rule, axis: int) -> Array:
-    """The mean of every window that `_window` has laid out, without the repeated elements."""
+def window_mean(windows: Array, rule: Rule, axis: int) -> Array:
+    """The mean of every window that `window` has laid out, without the repeated elements."""
     xp = array_namespace(windows)
     n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)
     size = np.diff(rule.bounds(n))
@@ -191,9 +191,9 @@ def _split(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[i
 
 
 def _divide(v: Array, deviation: Array) -> Array:
-    """v / deviation, where 0/0 is 0."""
+    """v / deviation, where 0/0 is 0, and its derivative too."""
     xp = array_namespace(v)
-    return v / xp.where(deviation == 0, xp.ones_like(deviation), deviation)
+    return v / xp.where(deviation == 0, xp.full_like(deviation, float("inf")), deviation)
 
 
 def _constant(x: Array) -> Array:

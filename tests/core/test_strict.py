@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from strategies import uneven_array
 
+from normviz.core.backward import diagonal_only, gradients, jacobian
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
@@ -36,6 +37,16 @@ def _lazy():
 def test_the_core_needs_nothing_beyond_the_array_api(scheme, dtype):
     x = uneven_array(SHAPE, 1, dtype)
     assert_same(normalize(strict.asarray(x, device=ELSEWHERE), scheme, 1e-3), normalize(x, scheme, 1e-3))
+
+
+@pytest.mark.parametrize("scheme", [*SCHEMES.values(), MIXED], ids=[*SCHEMES, "mixed fields"])
+def test_the_backward_pass_needs_nothing_beyond_it_either(scheme):
+    x, dy, gain = uneven_array(SHAPE, 1), uneven_array(SHAPE, 2), uneven_array((6,), 3)
+    there = [strict.asarray(a, device=ELSEWHERE) for a in (x, dy, gain)]
+    assert_same(gradients(*there[:2], scheme, 1e-3, there[2]), gradients(x, dy, scheme, 1e-3, gain))
+    assert_same([diagonal_only(*there[:2], scheme, 1e-3)], [diagonal_only(x, dy, scheme, 1e-3)])
+    small = x[0, :, :2, :1]
+    assert_same([jacobian(strict.asarray(small, device=ELSEWHERE), scheme, 1e-3)], [jacobian(small, scheme, 1e-3)])
 
 
 def test_gain_and_bias_are_arrays_of_the_same_kind():
