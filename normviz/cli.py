@@ -1,4 +1,4 @@
-"""The command `normviz`, also `python -m normviz`: the schemes, a tensor normalized, Table 1, and the app served."""
+"""The command `normviz`, also `python -m normviz`: schemes, a tensor normalized, its gradient, Table 1, the app."""
 
 import argparse
 import json
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Never
 import numpy as np
 
 import normviz
+from normviz.core.backward import backward
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
@@ -70,27 +71,57 @@ def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
     return scheme.with_fields(field, field)
 
 
-def normalize_file(arguments: argparse.Namespace) -> None:
-    """Normalize a .npy file into another, which is written completely or not at all."""
+def own_scheme(arguments: argparse.Namespace) -> Scheme:
+    """The one scheme that --scheme names; raises InvalidInput for rules of one that has its own."""
     scheme = chosen_scheme(arguments.scheme, arguments)
     if arguments.field is not None and scheme.key != "custom":
         raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")
+    return scheme
+
+
+def read_bytes(path: Path) -> bytes:
+    """What a file holds; raises InvalidInput for one that cannot be read."""
     try:
-        content = arguments.input.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        raise InvalidInput(f"{arguments.input} cannot be read: {error.strerror}.") from error
-    array = read_npy(content)
-    x = as_tensor(array, str(arguments.input))
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def read_tensor(path: Path, scheme: Scheme) -> np.ndarray:
+    """The tensor in a .npy file: four axes, and every number finite; raises InvalidInput for any other."""
+    array = read_npy(read_bytes(path))
+    x = as_tensor(array, str(path))
     if array.ndim != 4:
-        raise InvalidInput(f"{arguments.input} has {array.ndim} axes; {', '.join(scheme.axes)} are needed.")
+        raise InvalidInput(f"{path} has {array.ndim} axes; {', '.join(scheme.axes)} are needed.")
     if not np.isfinite(x).all():
-        raise InvalidInput(
-            f"{arguments.input} holds {np.sum(~np.isfinite(x)):,} NaN or infinite values; finite ones are needed."
-        )
+        raise InvalidInput(f"{path} holds {np.sum(~np.isfinite(x)):,} NaN or infinite values; finite ones are needed.")
+    return x
+
+
+def write_finite(path: Path, result: np.ndarray, told: str) -> None:
+    """Write a .npy file completely or not at all; raises InvalidInput for numbers that overflowed."""
+    if not np.isfinite(result).all():
+        raise InvalidInput(f"{told} {result.dtype}.")
+    write_npy(path, result)
+
+
+def normalize_file(arguments: argparse.Namespace) -> None:
+    """Normalize a .npy file into another, which is written completely or not at all."""
+    scheme = own_scheme(arguments)
+    x = read_tensor(arguments.input, scheme)
     y = normalize(x, scheme, arguments.eps).y
-    if not np.isfinite(y).all():
-        raise InvalidInput(f"{arguments.input} holds numbers that are too large: their statistics overflow {x.dtype}.")
-    write_npy(arguments.output, y)
+    write_finite(arguments.output, y, f"{arguments.input} holds numbers that are too large: their statistics overflow")
+
+
+def backward_file(arguments: argparse.Namespace) -> None:
+    """Write ∂l/∂x of y = x̂ from two .npy files, x and ∂l/∂y, into a third, completely or not at all."""
+    scheme = own_scheme(arguments)
+    x, dy = (read_tensor(path, scheme) for path in (arguments.input, arguments.gradient))
+    if dy.shape != x.shape:
+        raise InvalidInput(f"{arguments.gradient} has the shape {dy.shape}; that of {arguments.input} is {x.shape}.")
+    dx = backward(x, dy, scheme, arguments.eps)
+    told = f"{arguments.input} or {arguments.gradient} holds numbers that are too large or small: they overflow"
+    write_finite(arguments.output, dx, told)
 
 
 def print_table1(arguments: argparse.Namespace) -> int:
@@ -168,11 +199,31 @@ def build_parser() -> Parser:
         description="See and test normalization in deep learning.",
     )
     parser.add_argument("--version", action="version", version=f"normviz {normviz.__version__}")
-    jobs = parser.add_subparsers(required=True, metavar="schemes | normalize | table1 | serve", parser_class=Parser)
+    commands = "schemes | normalize | backward | table1 | serve"
+    jobs = parser.add_subparsers(required=True, metavar=commands, parser_class=Parser)
     job = jobs.add_parser("schemes", help="list the schemes with their fields and papers")
     job.add_argument("--json", action="store_true")
     job.set_defaults(run=list_schemes)
     job = jobs.add_parser("normalize", help="normalize a .npy tensor (N, H, W, C)")
+    add_scheme(job)
+    job.add_argument("input", type=Path, metavar="IN.npy")
+    job.add_argument("output", type=Path, metavar="OUT.npy")
+    job.set_defaults(run=normalize_file)
+    job = jobs.add_parser("backward", help="the gradient by a .npy tensor x, from that by y = x̂")
+    add_scheme(job)
+    job.add_argument("input", type=Path, metavar="X.npy")
+    job.add_argument("gradient", type=Path, metavar="DY.npy")
+    job.add_argument("output", type=Path, metavar="DX.npy")
+    job.set_defaults(run=backward_file)
+    add_table1(jobs)
+    job = jobs.add_parser("serve", help="serve the app")
+    job.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
+    job.set_defaults(run=serve)
+    return parser
+
+
+def add_scheme(job: Parser) -> None:
+    """The options that choose one scheme, its parameters and ε."""
     job.add_argument("--scheme", required=True, metavar="KEY", help=", ".join(SCHEMES))
     job.add_argument("--groups", type=int, metavar="G", help="number of groups")
     job.add_argument("--radius", type=int, metavar="R", help="radius of the windows")
@@ -182,14 +233,6 @@ def build_parser() -> Parser:
         metavar="N=full,H=own,…",
         help="rules of the custom scheme: own, full, groups(G), window(R)",
     )
-    job.add_argument("input", type=Path, metavar="IN.npy")
-    job.add_argument("output", type=Path, metavar="OUT.npy")
-    job.set_defaults(run=normalize_file)
-    add_table1(jobs)
-    job = jobs.add_parser("serve", help="serve the app")
-    job.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
-    job.set_defaults(run=serve)
-    return parser
 
 
 def add_table1(jobs: "argparse._SubParsersAction[Parser]") -> None:

@@ -12,6 +12,7 @@ from strategies import uneven_array
 import normviz
 from normviz import cli
 from normviz.cli import main
+from normviz.core.backward import backward
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
@@ -187,13 +188,13 @@ def test_bad_options_are_refused_and_leave_nothing_behind(case, before, files, c
     assert_refused(*BAD_OPTIONS[case], before, files, capsys)
 
 
-def assert_refused(options, message, before, files, capsys):
+def assert_refused(options, message, before, files, capsys, command="normalize"):
     if before is not None:
-        files[1].write_bytes(before)
-    there = sorted(files[1].parent.iterdir())
-    assert message in refused(capsys, "normalize", *options, *files)
-    assert sorted(files[1].parent.iterdir()) == there
-    assert before is None or files[1].read_bytes() == before
+        files[-1].write_bytes(before)
+    there = sorted(files[-1].parent.iterdir())
+    assert message in refused(capsys, command, *options, *files)
+    assert sorted(files[-1].parent.iterdir()) == there
+    assert before is None or files[-1].read_bytes() == before
 
 
 def test_an_output_folder_that_is_not_there_is_not_made(files, capsys):
@@ -234,6 +235,59 @@ def test_help_is_no_error(capsys):
         run("normalize", "--help")
     assert end.value.code == 0
     assert "--groups" in capsys.readouterr().out
+
+
+# --- backward -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(tmp_path):
+    """The paths of x and ∂l/∂y, which are there, and of ∂l/∂x, which is not."""
+    paths = [tmp_path / name for name in ("x.npy", "dy.npy", "dx.npy")]
+    for seed, path in enumerate(paths[:2]):
+        np.save(path, uneven_array(SHAPE, seed))
+    return paths
+
+
+@EVERY
+def test_backward_writes_what_the_core_computes(key, three, capsys):
+    assert run("backward", "--scheme", key, *three) == 0
+    x, dy, dx = map(np.load, three)
+    np.testing.assert_array_equal(dx, backward(x, dy, SCHEMES[key]))
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+    assert sorted(path.name for path in three[0].parent.iterdir()) == ["dx.npy", "dy.npy", "x.npy"]
+
+
+def test_the_options_of_backward_reach_the_core(three):
+    np.save(three[0], np.load(three[0]).astype(np.float32))
+    options = ["--scheme", "custom", "--field", "N=full,C=groups(3)", "--eps", "0.5"]
+    assert run("backward", *options, *three) == 0
+    scheme = SCHEMES["custom"].with_fields(*[Field.parse("full,own,own,groups(3)")] * 2)
+    np.testing.assert_array_equal(np.load(three[2]), backward(*map(np.load, three[:2]), scheme, 0.5))
+    assert np.load(three[2]).dtype == np.float32
+
+
+@pytest.mark.parametrize("before", [None, b"the result of an earlier run"], ids=["new", "existing"])
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_backward_refuses_bad_files_and_leaves_nothing_behind(case, which, before, three, capsys):
+    make, message = BAD_FILES[case]
+    if case == "numbers that overflow":  # of x with the gradient's shape, and of the gradient
+        np.save(three[1 - which], np.ones((2, 1, 1, 1)))
+    make(three[which])
+    message = message.replace("in.npy", three[which].name)
+    assert_refused(["--scheme", "batch"], message, before, three, capsys, "backward")
+
+
+@pytest.mark.parametrize("case", BAD_OPTIONS)
+def test_backward_refuses_bad_options_and_leaves_nothing_behind(case, three, capsys):
+    assert_refused(*BAD_OPTIONS[case], None, three, capsys, "backward")
+
+
+def test_backward_refuses_a_gradient_of_another_shape(three, capsys):
+    np.save(three[1], uneven_array((3, 4, 5, 1), 1))
+    assert_refused(["--scheme", "batch"], "dy.npy has the shape (3, 4, 5, 1)", None, three, capsys, "backward")
 
 
 # --- the real command -------------------------------------------------------------------------------------------
