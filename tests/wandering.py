@@ -49,6 +49,7 @@ FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},
     "invariance": {"grid table"},
+    "geometry": {"with"},
     "running": {"stream"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},

@@ -1,8 +1,11 @@
-"""The state of the page on geometry: what its link holds."""
+"""The state of the page on geometry: what its link holds, and what it asks for."""
 
 from dataclasses import dataclass
 
-from normviz.core.settings import choice
+import streamlit as st
+
+from normviz.core.settings import choice, real, whole
+from normviz.geometry import fisher
 from normviz.ui.link import View, params
 
 PAGE = "geometry"
@@ -10,23 +13,26 @@ PAGE = "geometry"
 PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
-SHOWN = {
-    "fisher": "Distance",
-    "rate": "Effective rate",
-    "slices": "Loss slices",
-    "recurrent": "Recurrent",
-}
+SHOWN = {"fisher": "Distance"}
 """What the page shows; only that is computed."""
 
-BELONGS: dict[str, tuple[str, ...]] = {}
+LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
+"""Which colour, dash and marker a scheme has in every chart."""
+
+BELONGS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("scheme", "outputs", "length", "scale", "gain", "distance", "draws"), ("fisher",)
+)
 """Where a value means something; one that is not here does everywhere."""
 
 
 @dataclass(frozen=True)
-class Page:
+class Page(fisher.Model):
     """What the page's link holds."""
 
     show: str = choice("fisher", SHOWN)
+    scheme: str = choice("batch", {"batch": "Batch", "weight": "Weight", "layer": "Layer"}, label="Normalization")
+    distance: float = real(0.1, 0.01, 1.0, label="KL of the border", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
+    draws: int = whole(300, 10, 3000, label="Monte Carlo draws an example", stops=(10, 30, 100, 300, 1000, 3000))
 
 
 PARAMS = params(Page, PREFIX)
@@ -35,3 +41,21 @@ PARAMS = params(Page, PREFIX)
 def has(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def borders(model: fisher.Model, scheme: str, distance: float) -> fisher.Border:
+    """The line of one distance around the weights of a unit."""
+    return fisher.border(scheme, model, distance)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def scaling(model: fisher.Model) -> dict[str, fisher.Scaling]:
+    """How the blocks of F scale, by scheme."""
+    return {scheme: fisher.scaling(scheme, model) for scheme in fisher.MODELS}
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def sampled(model: fisher.Model, scheme: str, draws: int) -> fisher.Sampled:
+    """The Fisher information from drawn outputs."""
+    return fisher.monte_carlo(scheme, model, draws)

@@ -1,8 +1,5 @@
 """What the page on geometry shows: one panel at a time."""
 
-from collections.abc import Callable
+from normviz.geometry.panels import distance
 
-from normviz.ui.link import View
-
-PANELS: dict[str, Callable[[View, str], None]] = {}
-"""By a key of `state.SHOWN`: what draws it, for a view and a theme."""
+PANELS = {"fisher": distance.show}

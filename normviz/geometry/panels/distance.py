@@ -1,0 +1,183 @@
+"""The panel on distance: what a step of the weights changes of the predictions, by the Fisher information."""
+
+from itertools import product
+
+import streamlit as st
+
+from normviz.core.normalize import normalize
+from normviz.core.schemes import BA, SCHEMES
+from normviz.core.settings import build
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import RELATIVE
+from normviz.geometry import fisher
+from normviz.geometry.figures import EXACT, QUADRATIC, Curve, Region, curves, plane
+from normviz.geometry.state import LOOKS, borders, sampled, scaling
+from normviz.ui.components.plot import plot
+from normviz.ui.figures import before_after
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+
+HALF = 5.0
+"""The plane goes from -HALF to HALF, beyond the longest w."""
+
+EPS = (1e-5, 1e-2)
+"""ε whose part in the invariance is told."""
+
+CHANGED = {"w": "W′ = 2W", "x": "x′ = 2x", "gain": "γ′ = 2γ"}
+"""How what is multiplied is said."""
+
+_RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
+
+
+def show(view: View, theme: str) -> None:
+    """The plane of one unit's weights, how F scales, and F from drawn outputs."""
+    model, scheme, distance = build(fisher.Model, view), view["scheme"], view["distance"]
+    _planes(model, scheme, distance, theme)
+    found = scaling(model)
+    _scales(model, scheme, found, theme)
+    _drawn(model, scheme, view["draws"], theme)
+    save_table(lambda: numbers(found), "fisher")
+
+
+def numbers(found: dict[str, fisher.Scaling]) -> dict[str, list]:
+    """The blocks' traces over the weights' factor, each over that at 1."""
+    rows = [(f"{block}, {scheme}", row) for scheme, each in found.items() for block, row in each.traces.items()]
+    return {"weights times": list(fisher.FACTORS)} | {name: row.tolist() for name, row in rows}
+
+
+def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> None:
+    """Equal distance around w, without normalization and with it."""
+    name = SCHEMES[scheme].name
+    now = {key: fisher.steps(key, model, distance) for key in ("none", scheme)}
+    twice = {key: fisher.steps(key, model, distance, 2.0) for key in ("none", scheme)}
+    st.markdown(
+        f"### To move the predictions by KL = {typeset(distance)}, a step across **w** is "
+        f"{measured(now[scheme].across, 3)} long with {name} and {measured(now['none'].across, 3)} without; were **w** "
+        f"twice as long, {measured(twice[scheme].across, 3)} and {measured(twice['none'].across, 3)}."
+    )
+    for column, (key, title) in zip(
+        st.columns(2, gap="medium"), (("none", "Without normalization"), (scheme, f"With {name}")), strict=True
+    ):
+        with column:
+            region = Region(model.w[0], *borders(model, key, distance))
+            alt = (
+                f"{title}: the plane of two weights, w of length {model.length:g} and the region in which the "
+                f"predictions are nearer than KL = {distance:g}; across w it ends about {now[key].across:.3g} away."
+            )
+            plot(plane(title, region, HALF, LOOKS[key], theme), "without" if key == "none" else "with", alt, "26rem")
+    flat = measured(now[scheme].curvature, 2, RELATIVE["float64"])
+    st.markdown(
+        f"Filled: all **w** whose predictions are nearer than that ({EXACT}); dashed: by the Fisher information "
+        f"({QUADRATIC}). Along **w** the curvature δᵀFδ is **{flat}** of the largest with {name}: "
+        + (
+            "its direction alone counts, so what is near reaches from the origin outwards, and a longer **w** has "
+            "further to go to turn as far."
+            if scheme != "layer"
+            else "one unit's length still counts, since its layer shares μ and σ; that of all units together does not."
+        )
+    )
+    st.caption(
+        f"A generalised linear model as in [{BA.text}]({BA.url}), section 5.2: {fisher.UNITS} units on two principal "
+        f"components of {fisher.EXAMPLES} digits, ε = 0; the plane is that of unit 0, the other units stay. KL is "
+        "summed over units, a mean over the digits."
+    )
+
+
+def _scales(model: fisher.Model, scheme: str, found: dict[str, fisher.Scaling], theme: str) -> None:
+    """By what the blocks of F are multiplied when weights, data or gain are."""
+    power = {key: each.powers["w", "w"] for key, each in found.items()}
+    st.markdown(
+        f"### Weights twice as long: their block of the Fisher information is multiplied by {_times(power[scheme])} "
+        f"with {SCHEMES[scheme].name}, by {_times(power['none'])} without."
+    )
+    for column, (block, title) in zip(
+        st.columns(2, gap="medium"),
+        (("w", "F of w: trace over that at × 1"), ("γ", "F of γ: trace over that at × 1")),
+        strict=True,
+    ):
+        with column:
+            named = {
+                SCHEMES[key].label: Curve(fisher.FACTORS, each.traces[block], LOOKS[key]) for key, each in found.items()
+            }
+            ends = "; ".join(f"{label} {curve.y[0]:.3g} to {curve.y[-1]:.3g}" for label, curve in named.items())
+            alt = f"{title}, by the weights' factor from 1/8 to 8: {ends}."
+            axis = "weights times"
+            figure = curves(title, named, axis, "xy", ticks=(0.125, 0.25, 0.5, 1, 2, 4, 8), theme=theme)
+            plot(figure, "weights_block" if block == "w" else "gain_block", alt, "22rem")
+    st.table(
+        {"Block of F": [block for block in fisher.BLOCKS for _ in CHANGED]}
+        | {"changed": list(CHANGED.values()) * len(fisher.BLOCKS)}
+        | {
+            SCHEMES[key].label: [f"× {_times(each.powers[row])}" for row in product(fisher.BLOCKS, CHANGED)]
+            for key, each in found.items()
+        },
+        border="horizontal",
+    )
+    f = fisher.information(scheme, model)
+    error = fisher.prediction_error(scheme, model)
+    gains = {
+        change: [SCHEMES[key].label.lower() for key, each in found.items() if _same(each.powers["γ", change])]
+        for change in ("w", "x")
+    }
+    st.markdown(
+        f"**Learning the gain**: its block stays as it is where weights are twice as large with "
+        f"{_listed(gains['w'])}, and where the data are with {_listed(gains['x'])}. What is left is the size of the "
+        f"prediction error: with {SCHEMES[scheme].name} F of a unit's γ is on average "
+        f"{measured(fisher.block(f, 'γ').trace() / fisher.UNITS, 4)}, and E[(y − E[y|x])²] is {measured(error, 4)}."
+    )
+    st.markdown(_smoothed(model))
+
+
+def _smoothed(model: fisher.Model) -> str:
+    """What ε > 0 does to the invariance that all this rests on."""
+    x, w = model.x, model.w
+    sums = (x @ w.T)[:, None, None]
+    gaps = []
+    for eps in EPS:
+        before, after = (normalize(each, SCHEMES["batch"], eps).xhat for each in (sums, 2 * sums))
+        gaps.append(float(abs(after - before).max() / abs(before).max()))
+    first, second = (
+        f"{measured(gap, 2, RELATIVE['float64'])} at ε = {typeset(eps)}" for gap, eps in zip(gaps, EPS, strict=True)
+    )
+    return (
+        f"**With ε > 0 this holds only nearly**: weights twice as long change batch norm's x̂ by up to {first} and by "
+        f"{second}, relative to the largest; the gap over ε for all six transformations is "
+        "[on the page of Table 1](invariance?panel=eps)."
+    )
+
+
+def _drawn(model: fisher.Model, scheme: str, draws: int, theme: str) -> None:
+    """F exactly, and as the mean of outer products of drawn scores."""
+    exact, found = fisher.information(scheme, model), sampled(model, scheme, draws)
+    share = found.within(exact)
+    st.markdown(
+        f"### The Fisher information from drawn outputs: its trace is {measured(found.trace, 4)} ± "
+        f"{measured(found.trace_error, 2)}, and exactly {measured(exact.trace(), 4)}."
+    )
+    alt = f"Two matrices of {len(exact)} by {len(exact)}, F of {SCHEMES[scheme].name} exactly and by Monte Carlo."
+    plot(before_after(exact, found.mean, ["F, exact", "F, drawn"], theme), "drawn", alt, "24rem")
+    st.caption(
+        f"{share:.0%} of the entries lie within two standard errors of the exact ones; were all errors "
+        f"normal, it would be about 95% over many seeds. {draws:,} draws an example; ±: a standard error. Rows and "
+        "columns: w₀, w₁, γ, β of one unit after the other. F = E[∇log p ∇log pᵀ], y drawn from the model itself."
+    )
+    with st.container(horizontal=True, gap="medium"):
+        st.latex(r"\mathrm{KL}(p_\theta \,\Vert\, p_{\theta+\delta}) \approx \tfrac12\,\delta^\top F\,\delta")
+        st.latex(r"F = \mathrm{E}_x\!\left[J^\top\,\mathrm{Cov}[y|x]\,J\right],\quad J = \partial z/\partial\theta")
+
+
+def _times(power: fisher.Power) -> str:
+    """A power of two as what is multiplied by: ¼, 1, or 0.58 where all of the block does not scale as one."""
+    if power.exact:
+        return _RAISED[round(power.exponent)]
+    return f"about {measured(fisher.FACTOR**power.exponent, 2)}"
+
+
+def _same(power: fisher.Power) -> bool:
+    return power.exact and round(power.exponent) == 0
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a sentence."""
+    *head, last = names or ["none of them"]
+    return f"{', '.join(head)} and {last}" if head else last

@@ -1,0 +1,82 @@
+"""The page on geometry as a user meets it, run by Streamlit without a browser."""
+
+import re
+
+import pytest
+from lab_page import open_lab, plots, said, texts
+
+from normviz.geometry.panels import PANELS
+from normviz.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.ui.palette import THEMES
+
+SCRIPT = "pages/geometry.py"
+FIGURES = {
+    "fisher": {"without", "with", "weights_block", "gain_block", "drawn"},
+}
+EXTREMES = {
+    "fisher": (
+        {"outputs": "bernoulli", "length": "4", "scale": "4", "gain": "4", "scheme": "layer", "distance": "1"},
+        {"outputs": "bernoulli", "length": "0.25", "scale": "0.25", "gain": "0.25", "distance": "1", "draws": "10"},
+        {"scheme": "weight", "length": "0.25", "distance": "0.01", "draws": "3000"},
+    ),
+}
+WRONG = re.compile(r"\d[eE][-−+]?\d|\b(?:inf|nan|None)\b|-\d")
+
+
+def open_page(**link):
+    return open_lab(SCRIPT, **link)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_panel(show, theme):
+    at = open_lab(SCRIPT, theme, show=show)
+    assert set(plots(at)) == FIGURES[show]
+    assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
+    assert next(iter(plots(at).values()))["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
+    assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
+    assert said(at).startswith("### ")
+
+
+@pytest.mark.parametrize(("show", "link"), [(show, link) for show, links in EXTREMES.items() for link in links])
+def test_every_extreme(show, link):
+    at = open_page(show=show, **link)
+    assert set(plots(at)) == FIGURES[show]
+    words = re.sub(r"\(\S*\)|\[[^\]]*\]", "", " ".join([said(at), *texts(at.caption)]))
+    assert not WRONG.search(words), words
+
+
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_control_that_means_something_is_offered(show):
+    at = open_page(show=show)
+    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle, *at.selectbox]
+    offered = {widget.key.removeprefix(PREFIX) for widget in widgets}
+    assert offered == {param.name for param in PARAMS if has({"show": show}, param.name)}
+
+
+def test_every_value_belongs_somewhere_and_every_panel_is_there():
+    assert set(BELONGS) < {param.name for param in PARAMS}
+    assert all(set(shown) <= set(SHOWN) for shown in BELONGS.values())
+    assert set(PANELS) == set(SHOWN)
+
+
+# --- distance -----------------------------------------------------------------------------------------------------
+
+
+def test_the_sentences_on_distance_are_those_of_the_claims():
+    words = said(open_page(scheme="batch"))
+    assert "multiplied by ¼ with batch normalization, by 1 without" in words
+    assert "where weights are twice as large with batch, weight and layer, and where the data are with batch" in words
+    assert "0 to rounding** of the largest" in words
+
+
+def test_the_length_of_w_moves_the_step_with_normalization_only():
+    across = [
+        re.search(
+            r"is (\S+) long with layer normalization and (\S+) without", said(open_page(scheme="layer", length=n))
+        )
+        for n in ("1", "2")
+    ]
+    (with_, without), (with_2, without_2) = (found.groups() for found in across)
+    assert float(with_2) == pytest.approx(2 * float(with_), rel=0.01)
+    assert without == without_2
