@@ -9,11 +9,16 @@ from normviz.running import stream
 from normviz.table1 import state as table1
 from normviz.weights import descent
 from normviz.weights import state as weights
+from normviz.why import saturation
+from normviz.why import state as why
 
-PAGES = {"table1": table1, "running": running, "weights": weights}
-KINDS = {"networks": networks.Setting, "stream": stream.Setting, "descent": descent.Setting} | {
-    f"page {name}": page.Page for name, page in PAGES.items()
-}
+PAGES = {"table1": table1, "running": running, "weights": weights, "why": why}
+KINDS = {
+    "networks": networks.Setting,
+    "stream": stream.Setting,
+    "descent": descent.Setting,
+    "saturation": saturation.Setting,
+} | {f"page {name}": page.Page for name, page in PAGES.items()}
 DECLARED = [(kind, each) for kind in KINDS.values() for each in declarations(kind).values()]
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

@@ -48,6 +48,7 @@ STATES: dict[str, ModuleType] = {
 FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},
+    "why": {"before", "bands", "bias", "lines", "sweep", "pictures", "timeline"},
     "invariance": {"grid table"},
     "geometry": {"with"},
     "running": {"stream"},

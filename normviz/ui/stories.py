@@ -97,8 +97,8 @@ STORIES = (
         why="Inputs of a common scale are easier to learn from, and in a deep network every layer is the input of the "
         "next, and moves while all layers learn.",
         first="Choose **Scaled per feature**, then **Whitened**: the first is what batch norm does of the second.",
-        takeaway="Normalization is the affordable part of whitening, and works because the gradient knows of it: what "
-        "it takes out, a step cannot put back.",
+        takeaway="Batch norm is the affordable part of whitening: one feature at a time, by the statistics of a "
+        "mini-batch. It works because the gradient knows of it: what it takes out, a step cannot put back.",
         see=(
             See("What does the gradient look like?", "gradients"),
             See("What a batch does to batch norm", "running"),

@@ -6,6 +6,9 @@ from normviz.ui.link import KEPT, View
 from normviz.ui.settings import Controls
 from normviz.why.state import PREFIX, SHOWN, Page, has
 
+IN_THE_PAGE = ("stage",)
+"""Values whose controls stand beside what they change."""
+
 
 def choose() -> None:
     """What the page shows."""
@@ -19,4 +22,5 @@ def controls(view: View) -> None:
     """Everything in the sidebar that means something to what is shown."""
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
-        page.rest()
+        page.rest(*IN_THE_PAGE, "seed")
+        page.draw("seed")

@@ -3,6 +3,11 @@
 from collections.abc import Callable
 
 from normviz.ui.link import View
+from normviz.why.panels import outside, saturation, whitening
 
-PANELS: dict[str, Callable[[View, str], None]] = {}
+PANELS: dict[str, Callable[[View, str], None]] = {
+    "whitening": whitening.show,
+    "saturation": saturation.show,
+    "outside": outside.show,
+}
 """By a key of `state.SHOWN`: what draws it, for a view and a theme."""

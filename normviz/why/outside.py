@@ -1,0 +1,48 @@
+"""Normalizing outside of the gradient: the step does not know that the mean follows the bias.
+
+    x = u + b,  x̂ = x − E[x],  l = ½ E[(x̂ − t)²]
+
+A step along −∂l/∂x̂ moves b as if E[x] stood still; u + (b + Δb) − E[u + (b + Δb)] = u + b − E[u + b], so neither x̂ nor
+the loss changes, and the next step is the same again.
+
+Source: Ioffe & Szegedy 2015, arXiv 1502.03167, section 2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+EXAMPLES = 64
+TARGET = 1.0
+"""The mean of what x̂ should be, which no x̂ can have."""
+
+
+class Descent(NamedTuple):
+    """b and the loss by step, (steps + 1,); the mean slope that b was moved by, at the first step."""
+
+    b: np.ndarray
+    losses: np.ndarray
+
+
+def examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """u, and what x̂ should be: u with noise, around TARGET; (EXAMPLES,) each."""
+    u, noise = np.random.default_rng([seed, 24]).standard_normal((2, EXAMPLES))
+    t = u - u.mean() + 0.5 * (noise - noise.mean()) + TARGET
+    return u, t
+
+
+def descend(rate: float, steps: int, seed: int, inside: bool) -> Descent:
+    """Gradient descent on b: with the normalization inside of the gradient, ∂l/∂b = Σ_i ∂l/∂x_i, or as if E[x] were
+    a constant, ∂l/∂b = Σ_i ∂l/∂x̂_i."""
+    u, t = examples(seed)
+    b, bs, losses = 0.0, [], []
+    for step in range(steps + 1):
+        x = u + b
+        error = x - x.mean() - t
+        bs.append(b)
+        losses.append(float((error**2).mean() / 2))
+        by_xhat = error / EXAMPLES
+        by_x = by_xhat - by_xhat.mean() if inside else by_xhat
+        if step < steps:
+            b -= rate * float(by_x.sum())
+    return Descent(np.array(bs), np.array(losses))

@@ -1,0 +1,207 @@
+"""Whitening, and the two simplifications that make batch norm of it."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.schemes import SCHEMES
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import RELATIVE
+from normviz.describe.notation import number
+from normviz.ui.components.plot import plot
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.ui.settings import Controls
+from normviz.why import state
+from normviz.why.figures import Cloud, Curve, Panel, cloud_figure, curves, scattered
+from normviz.why.whitening import (
+    COUNT,
+    DRAWS,
+    FEATURES,
+    RADIUS,
+    STAGES,
+    Costs,
+    correlation,
+    covariance,
+    digits,
+    ellipse,
+    mini_batches,
+    own,
+    principal,
+    statistics_of,
+)
+
+ROUNDING = RELATIVE["float64"]
+HALF = 4.5
+"""What is brought to a common scale is drawn from −HALF to HALF."""
+
+OUTLINED = 12
+"""Mini-batches whose ellipses are drawn."""
+
+OUTLINE = f"covariance, {RADIUS:g} standard deviations"
+
+DBN = state.DECORRELATED
+
+COSTS = state.PREFIX + "costs"
+"""Where a session keeps that it asked for them."""
+
+
+def show(view: View, theme: str) -> None:
+    """A cloud as it is and what is made of it; then what each of the two simplifications costs and spares."""
+    Controls(state.Page, state.PREFIX, view, state.has).draw("stage")
+    if view["points"] == "digits":
+        x, axes = digits(view["first"], view["second"]), tuple(FEATURES[view[key]].name for key in ("first", "second"))
+    else:
+        x, axes = own(view["correlation"], view["ratio"], view["seed"]), ("x₀", "x₁")
+    _made(view, x, (axes[0], axes[1]), theme)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _jointly(theme)
+    with right:
+        _by_mini_batch(view, x, (axes[0], axes[1]), theme)
+
+
+def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
+    """The cloud as it is, and at the chosen stage."""
+    stage, eps = STAGES[view["stage"]], view["eps"]
+    made, before = stage(x, eps), covariance(x)
+    after, w = covariance(made), stage.matrix(before, eps)
+    st.markdown(f"### {_seen(view['stage'], before, after, made, eps)}")
+    half = 1.1 * float(np.abs(x - x.mean(0)).max()) or 1.0
+    turn = np.linspace(0, 2 * np.pi, 97)
+    aim = {} if stage.plain else {"mean 0, covariance I": RADIUS * np.stack([np.cos(turn), np.sin(turn)], axis=-1)}
+    reach = RADIUS * np.sqrt(np.diag(before))[:, None] * np.eye(2)
+    made_axes = tuple(f"principal direction {k}" for k in range(2)) if view["stage"] == "pca" else axes
+    shown = {
+        "before": Cloud(x, {OUTLINE: ellipse(x.mean(0), before)}, _arrows(x.mean(0), reach), axes, x.mean(0), half),
+        "made": Cloud(
+            made, {OUTLINE: ellipse(made.mean(0), after)} | aim, _arrows(np.zeros(2), reach @ w.T),
+            (made_axes[0], made_axes[1]), np.zeros(2), half if stage.plain else HALF,
+        ),
+    }  # fmt: skip
+    words = {"before": ("As it is", "x", before), "made": (stage.name, stage.formula, after)}
+    for column, (key, (name, formula, cov)) in zip(st.columns(2, gap="medium"), words.items(), strict=True):
+        with column:
+            st.markdown(f"**{name}**: ${formula}$")
+            alt = (
+                f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation {_correlation(cov)}."
+            )
+            plot(cloud_figure(shown[key], theme), key, alt, "27rem")
+            st.latex(_matrix(cov))
+    outside = int((np.abs(made) > HALF).any(1).sum())
+    st.caption(
+        f"{len(x):,} points, of which 500 are drawn; mean and covariance are of all. Arrows: {RADIUS:g} standard "
+        "deviations along each feature of x, and where they come to lie."
+        + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
+    )
+    save_table(lambda: {axes[0]: x[:, 0].tolist(), f"{axes[1]} ": x[:, 1].tolist(), "made 0": made[:, 0].tolist(),
+                        "made 1": made[:, 1].tolist()}, "whitening")  # fmt: skip
+
+
+def _arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Where each feature points."""
+    return {name: (start, start + way) for name, way in zip(("x₀", "x₁"), reach, strict=True)}
+
+
+def _matrix(cov: np.ndarray) -> str:
+    """A covariance in LaTeX; what is 0 to rounding is 0."""
+    least = ROUNDING * float(np.abs(cov).max())
+    rows = (" & ".join(number(0.0 if abs(value) <= least else float(value)) for value in row) for row in cov)
+    return r"\mathrm{Cov} = \begin{pmatrix}" + r" \\ ".join(rows) + r"\end{pmatrix}"
+
+
+def _seen(key: str, before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
+    """What the right picture shows, in a sentence."""
+    was, now = (_correlation(cov) for cov in (before, after))
+    rank, mean = int((principal(before)[0] > 0).sum()), np.abs(made.mean(0)).max()
+    spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
+    if key == "centred":
+        return f"Centred: the mean is {_zero(mean)}, the covariance as it was, and the correlation still {now}."
+    if key == "scaled":
+        predicted = np.diag(before) / (np.diag(before) + eps)
+        gap = _zero(np.abs(predicted - np.diag(after)).max())
+        return (
+            f"Batch norm: mean {_zero(mean)}, variances {spreads}, which are σ²/(σ²+ε) (difference {gap}). The "
+            f"correlation stays {now}."
+        )
+    if rank < 2:
+        return f"All points lie on a line: whitening scales along it, and finds nothing across it. Variances {spreads}."
+    return f"Whitened: the correlation goes from {was} to {now}, the variances are {spreads}" + (
+        "."
+        if np.abs(after - np.eye(2)).max() <= ROUNDING * 1e3
+        else f": along each principal direction λ/(λ+ε), ε = {typeset(eps)}."
+    )
+
+
+def _correlation(cov: np.ndarray) -> str:
+    return measured(correlation(cov), 3, 1e3 * ROUNDING)
+
+
+def _zero(gap: float) -> str:
+    return measured(gap, 2, 1e3 * ROUNDING)
+
+
+def _jointly(theme: str) -> None:
+    """The first simplification, by what it spares."""
+    st.markdown("## First simplification: a feature at a time")
+    if not st.session_state.get(COSTS):
+        per, joint = statistics_of(512)
+        st.markdown(f"### For 512 features whitening estimates {joint:,} numbers, batch norm {per:,}.")
+        st.button("Measure the time on this server", key="measure costs", on_click=_ask)
+        return
+    found = state.costs()
+    st.markdown(f"### {_cost_words(found)}")
+    lines = [
+        Curve("per feature (batch norm)", found.sizes, 1e3 * found.per_feature, 0, points=True),
+        Curve("whitened (ZCA)", found.sizes, 1e3 * found.whitened, 1, points=True),
+    ]
+    times = ", ".join(f"{int(c)}: {1e3 * a:.2g} and {1e3 * b:.2g}" for c, a, b in zip(*found, strict=True))
+    alt = f"Milliseconds over the number of features, per feature and whitened: {times}."
+    plot(
+        curves([Panel("", lines, "features C", "milliseconds", "xy", marks=found.sizes.tolist())], theme),
+        "costs",
+        alt,
+        "24rem",
+    )
+    st.caption(
+        f"{COUNT} examples, forward only, the fastest of a few tries each. Covariance: N·C² products; its "
+        "eigenvectors: of the order of C³. The way back goes through the eigenvectors too: the gradient of an inverse "
+        f"root couples every pair of them ([{DBN.text}]({DBN.url}), appendix)."
+    )
+
+
+def _ask() -> None:
+    st.session_state[COSTS] = True
+
+
+def _cost_words(found: Costs) -> str:
+    """How much longer whitening takes, and how its time grows."""
+    size, ratio = int(found.sizes[-1]), found.whitened[-1] / found.per_feature[-1]
+    double = found.whitened[-1] / found.whitened[-2]
+    return (
+        f"At C = {size}, whitening took {ratio:,.0f} times as long as batch norm, and {double:.1f} times as long as at "
+        f"C = {int(found.sizes[-2])}."
+    )
+
+
+def _by_mini_batch(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
+    """The second simplification: what a mini-batch knows of the whole set."""
+    st.markdown("## Second simplification: a mini-batch at a time")
+    size, whole = view["size"], covariance(x)
+    batches = mini_batches(x, size, view["seed"])
+    covs = covariance(batches)
+    spread = covs[:, 0, 0].std() / whole[0, 0]
+    st.markdown(
+        f"### Over {DRAWS} mini-batches of {size}, the variance of the first feature scatters by {spread:.0%} of that "
+        "of all points."
+    )
+    outlines = [ellipse(batch.mean(0), cov) for batch, cov in zip(batches[:OUTLINED], covs, strict=False)]
+    low = covs[:, 0, 0].min() / whole[0, 0]
+    alt = f"The ellipse of all points over those of {OUTLINED} mini-batches of {size}: the least variance is {low:.0%}."
+    plot(scattered(ellipse(x.mean(0), whole), outlines, axes, theme), "batches", alt, "24rem")
+    flat = "A mini-batch of 2 has no area: a" if size == 2 else "A"
+    st.caption(
+        f"{OUTLINED} mini-batches; another seed draws others. {flat} covariance of m examples has at most m − 1 "
+        "directions, so with no more examples than features it has no inverse root without ε; variances of single "
+        f"features do. Both simplifications: [{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), "
+        "section 3."
+    )

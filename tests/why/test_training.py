@@ -1,0 +1,83 @@
+"""The small networks: their gradients, what the sigmoids see, and the bias outside of the gradient."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from normviz.why import network, outside, saturation
+from normviz.why.network import Plan
+
+PLAN = Plan((6, 5), "sigmoid", True, 0.5, 3, 2.0, (1.0, 0.5), (0.0, 0.3), (0, 1))
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
+def test_gradients_are_central_differences(activation, normalized):
+    plan = replace(PLAN, activation=activation, normalized=normalized)
+    net, (x, labels) = network.start(plan), network.digits()
+    chosen = np.random.default_rng(0).integers(len(x), size=(2, 40))
+    parameters = [*net.weights, *(net.gains if normalized else []), *net.biases]
+    _, slopes = net.gradients(net.layers(x[chosen]), labels[chosen])
+    rng = np.random.default_rng(1)
+    for array, slope in zip(parameters, slopes, strict=True):
+        assert array.shape == slope.shape
+        way = rng.standard_normal(array.shape)
+        losses = []
+        for h in (1e-6, -1e-6):
+            array += h * way
+            losses.append(net.gradients(net.layers(x[chosen]), labels[chosen])[0])
+            array -= h * way
+        np.testing.assert_allclose((losses[0] - losses[1]) / 2e-6, (way * slope).sum((1, 2)), rtol=1e-4, atol=1e-8)
+
+
+def test_networks_side_by_side_are_networks_alone():
+    together, losses = network.train(PLAN)
+    for k in range(2):
+        one = replace(PLAN, gains=PLAN.gains[k : k + 1], shifts=PLAN.shifts[k : k + 1], seeds=PLAN.seeds[k : k + 1])
+        alone, loss = network.train(one)
+        np.testing.assert_allclose(losses[:, k], loss[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(together.weights[0][k], alone.weights[0][0], rtol=1e-9)
+
+
+def test_the_edge_of_saturation():
+    sigma = 1 / (1 + np.exp(-saturation.EDGE))
+    assert sigma * (1 - sigma) == pytest.approx(saturation.SLOPE)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    setting = saturation.Setting(start=8.0)
+    return [saturation.run(setting, normalized) for normalized in (False, True)]
+
+
+def test_sigmoids_saturate_without_batch_norm_and_the_deep_network_does_not_learn(runs):
+    plain, normed = runs
+    assert plain.saturated[-1, -1] > 0.8
+    assert normed.saturated.max() < 0.2
+    assert plain.accuracy < 0.2
+    assert normed.accuracy > 0.85
+    assert normed.losses[-50:].mean() < 0.1 < plain.losses[-50:].mean()
+
+
+def test_bands_are_in_order_and_normalized_inputs_start_as_they_should(runs):
+    for seen in runs:
+        assert seen.quantiles.shape == (len(seen.steps), 3, 5, saturation.WIDTH)
+        assert (np.diff(seen.quantiles, axis=1) >= 0).all()
+    first = runs[1].quantiles[0]
+    assert np.abs(np.median(first, axis=(1, 2)) - [-1, 0, 1]).max() < 0.2  # mean 0, variance 1
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.1, 10.0])
+def test_outside_of_the_gradient_b_grows_and_the_loss_stands_still(rate):
+    out, inside = (outside.descend(rate, 100, 3, each) for each in (False, True))
+    np.testing.assert_allclose(out.b, rate * outside.TARGET * np.arange(101), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(out.losses, out.losses[0], rtol=1e-9)
+    np.testing.assert_allclose(inside.b, 0, atol=1e-12 * (1 + rate * 100))
+    np.testing.assert_allclose(inside.losses, out.losses[0], rtol=1e-9)
+
+
+def test_the_step_inside_is_the_true_slope():
+    u, t = outside.examples(0)
+    slope = [(((u + b) - (u + b).mean() - t) ** 2).mean() / 2 for b in (-1e-3, 1e-3)]
+    assert slope[0] == pytest.approx(slope[1], rel=1e-9)

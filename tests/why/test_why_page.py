@@ -1,0 +1,108 @@
+"""The page on why as a user meets it, run by Streamlit without a browser."""
+
+import re
+
+import numpy as np
+import pytest
+from lab_page import latex, open_lab, plots, said, sound, texts
+
+from normviz.ui.palette import THEMES
+from normviz.why import saturation, whitening
+from normviz.why.panels import PANELS
+from normviz.why.state import BELONGS, PARAMS, PREFIX, SHOWN, has
+
+SCRIPT = "pages/why.py"
+FIGURES = {
+    "whitening": {"before", "made", "batches"},
+    "saturation": {"bands", "bands normalized", "saturated", "losses"},
+    "outside": {"bias", "loss"},
+}
+
+
+def open_page(**link):
+    return open_lab(SCRIPT, **link)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_view(show, theme):
+    at = open_lab(SCRIPT, theme, show=show)
+    assert set(plots(at)) == FIGURES[show]
+    assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
+    assert next(iter(plots(at).values()))["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
+    assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
+    assert "### " in said(at)  # the sentence that says what to see
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at))
+
+
+@pytest.mark.parametrize("points", ["digits", "own"])
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_control_that_means_something_is_offered(show, points):
+    at = open_page(show=show, points=points)
+    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox, *at.toggle]
+    view = {param.name: at.session_state[param.key] for param in PARAMS}
+    assert {each.key.removeprefix(PREFIX) for each in widgets} == {p.name for p in PARAMS if has(view, p.name)}
+
+
+def test_every_value_belongs_somewhere():
+    assert set(BELONGS) < {param.name for param in PARAMS}
+    assert all(set(shown) <= set(SHOWN) for shown in BELONGS.values())
+    assert set(PANELS) == set(SHOWN) == set(FIGURES)
+
+
+# --- whitening ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage", whitening.STAGES)
+@pytest.mark.parametrize("link", [{}, {"points": "own", "correlation": "1"}, {"eps": "1"}, {"eps": "0"},
+                                  {"first": "all", "second": "all", "eps": "0"}, {"size": "2"}])  # fmt: skip
+def test_what_is_drawn_is_what_is_made(stage, link):
+    at = open_page(stage=stage, **link)
+    view = {param.name: at.session_state[param.key] for param in PARAMS}
+    x = (
+        whitening.digits(view["first"], view["second"])
+        if view["points"] == "digits"
+        else whitening.own(view["correlation"], view["ratio"], view["seed"])
+    )
+    made = whitening.STAGES[stage](x, view["eps"])
+    drawn = plots(at)["made"]["figure"]["data"][0]
+    np.testing.assert_allclose(np.stack([drawn["x"], drawn["y"]], axis=-1), made[:500], atol=1e-6)
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at) + " ".join(latex(at)))
+    line = link.get("correlation") == "1" or link.get("first") == "all"
+    assert ("All points lie on a line" in said(at)) == (line and stage in ("zca", "pca"))
+    assert ("which are σ²/(σ²+ε) (difference 0" in said(at)) == (stage == "scaled")
+
+
+def test_the_cost_is_measured_when_asked_for():
+    at = open_page()
+    assert "costs" not in plots(at)
+    at = sound(next(button for button in at.button if button.label.startswith("Measure")).click().run())
+    assert "costs" in plots(at)
+    assert re.search(r"At C = \d+, whitening took [\d,]+ times as long as batch norm", said(at))
+
+
+# --- saturation, and outside of the gradient ----------------------------------------------------------------------
+
+
+def test_the_sentences_on_saturation_follow_the_run():
+    learns, stuck = said(open_page(show="saturation", depth="2")), said(open_page(show="saturation", start="8"))
+    assert "has not learned to read" not in learns
+    assert "and the one without has not learned to read" in stuck
+    seen = saturation.run(saturation.Setting(start=8.0), False)
+    assert f"up to {seen.saturated[-1].max():.0%} of a layer's inputs" in stuck
+    small = said(open_page(show="saturation", start="0.5", rate="0.03"))
+    assert "Nothing saturates here" in small
+
+
+@pytest.mark.parametrize("link", [{"depth": "1", "layer": "5"}, {"depth": "6", "rate": "10", "start": "8"}])
+def test_extreme_networks(link):
+    at = open_page(show="saturation", **link)
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at) + " ".join(texts(at.caption)))
+
+
+@pytest.mark.parametrize(("rate", "steps"), [("0.001", "1"), ("0.1", "50"), ("10", "500")])
+def test_b_grows_and_the_loss_stands_still(rate, steps):
+    at = open_page(show="outside", step_size=rate, steps=steps)
+    grown = re.search(r"b grows to ([\d.·⁰¹²³⁴]+), and the loss changes by 0( to rounding)?; inside", said(at))
+    assert grown, said(at)
+    assert float(grown[1]) == pytest.approx(float(rate) * int(steps), rel=1e-3)
