@@ -50,7 +50,7 @@ FIGURES = {
     "compare": {"cubes"},
     "why": {"before", "bands", "bias", "lines", "sweep", "pictures", "timeline"},
     "invariance": {"grid table"},
-    "geometry": {"with"},
+    "geometry": {"with", "lengths"},
     "running": {"stream"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},

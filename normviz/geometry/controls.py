@@ -19,4 +19,5 @@ def controls(view: View) -> None:
     """Everything in the sidebar that means something to what is shown."""
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
-        page.rest()
+        page.rest("seed")
+        page.draw("seed")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from normviz.core.settings import choice, real, whole
-from normviz.geometry import fisher
+from normviz.geometry import fisher, rate
 from normviz.ui.link import View, params
 
 PAGE = "geometry"
@@ -13,20 +13,21 @@ PAGE = "geometry"
 PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
-SHOWN = {"fisher": "Distance"}
+SHOWN = {"fisher": "Distance", "rate": "Effective rate"}
 """What the page shows; only that is computed."""
 
 LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
 """Which colour, dash and marker a scheme has in every chart."""
 
-BELONGS: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ("scheme", "outputs", "length", "scale", "gain", "distance", "draws"), ("fisher",)
-)
+BELONGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("outputs", "length", "scale", "gain", "scheme", "distance", "draws"), ("fisher",)),
+    **dict.fromkeys(("rate", "decay", "steps", "delta"), ("rate",)),
+}
 """Where a value means something; one that is not here does everywhere."""
 
 
 @dataclass(frozen=True)
-class Page(fisher.Model):
+class Page(rate.Training, fisher.Model):
     """What the page's link holds."""
 
     show: str = choice("fisher", SHOWN)
@@ -59,3 +60,15 @@ def scaling(model: fisher.Model) -> dict[str, fisher.Scaling]:
 def sampled(model: fisher.Model, scheme: str, draws: int) -> fisher.Sampled:
     """The Fisher information from drawn outputs."""
     return fisher.monte_carlo(scheme, model, draws)
+
+
+@st.cache_data(max_entries=64, show_spinner="Training …")
+def decay_runs(training: rate.Training) -> rate.Course:
+    """The runs with and without weight decay; δ does not matter to them."""
+    return rate.decay_runs(training)
+
+
+@st.cache_data(max_entries=64, show_spinner="Training …")
+def twins(training: rate.Training) -> dict[str, dict[int, float]]:
+    """How far the twins come from their originals, by optimizer; weight decay does not matter to them."""
+    return {optimizer: rate.twins(training, optimizer) for optimizer in rate.OPTIMIZERS}

@@ -12,12 +12,18 @@ from normviz.ui.palette import THEMES
 SCRIPT = "pages/geometry.py"
 FIGURES = {
     "fisher": {"without", "with", "weights_block", "gain_block", "drawn"},
+    "rate": {"lengths", "effective", "losses"},
 }
 EXTREMES = {
     "fisher": (
         {"outputs": "bernoulli", "length": "4", "scale": "4", "gain": "4", "scheme": "layer", "distance": "1"},
         {"outputs": "bernoulli", "length": "0.25", "scale": "0.25", "gain": "0.25", "distance": "1", "draws": "10"},
         {"scheme": "weight", "length": "0.25", "distance": "0.01", "draws": "3000"},
+    ),
+    "rate": (
+        {"rate": "1", "decay": "0.1", "steps": "400", "delta": "0.1"},
+        {"rate": "0.01", "decay": "0", "steps": "20", "delta": "1"},
+        {"rate": "0.01", "decay": "0.001", "delta": "10"},
     ),
 }
 WRONG = re.compile(r"\d[eE][-−+]?\d|\b(?:inf|nan|None)\b|-\d")
@@ -80,3 +86,24 @@ def test_the_length_of_w_moves_the_step_with_normalization_only():
     (with_, without), (with_2, without_2) = (found.groups() for found in across)
     assert float(with_2) == pytest.approx(2 * float(with_), rel=0.01)
     assert without == without_2
+
+
+# --- effective rate -----------------------------------------------------------------------------------------------
+
+
+def test_the_sentences_on_the_rate_are_those_of_the_claims():
+    words = said(open_page(show="rate"))
+    assert "the network is the same function in all 300 steps" in words
+    assert "none ever got shorter" in words
+    assert "at δ² times the learning rate with SGD, and at δ times with Adam" in words
+
+
+def test_nothing_is_said_of_what_is_not_there():
+    words = said(open_page(show="rate", decay="0", delta="1", steps="20"))
+    assert "there is no weight decay to undo" in words
+    assert "Equilibrium" not in words
+    assert "With δ = 1 the twin is the original" in words
+
+
+def test_rounding_that_a_run_magnifies_is_told():
+    assert "until rounding tells" in said(open_page(show="rate", rate="1", decay="0.1", steps="400"))

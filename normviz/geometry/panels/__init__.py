@@ -1,5 +1,5 @@
 """What the page on geometry shows: one panel at a time."""
 
-from normviz.geometry.panels import distance
+from normviz.geometry.panels import distance, rate
 
-PANELS = {"fisher": distance.show}
+PANELS = {"fisher": distance.show, "rate": rate.show}

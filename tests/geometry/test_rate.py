@@ -1,0 +1,96 @@
+"""The effective learning rate: gradients against differences, the length's growth, and runs that are the same."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.data.digits import load_digits
+from normviz.geometry.rate import (
+    OPTIMIZERS,
+    POWERS,
+    Parameters,
+    Training,
+    balance,
+    decay_runs,
+    gradients,
+    pythagoras,
+    start,
+    twins,
+)
+
+
+def batch(size=40):
+    images, labels = load_digits()
+    return images[:size].reshape(size, -1), labels[:size]
+
+
+@pytest.mark.parametrize("name", Parameters._fields)
+def test_the_gradient_is_the_derivative(name):
+    x, labels = batch()
+    at = start(1, (1.0, 2.0))
+    rng = np.random.default_rng(0)
+    at = Parameters(*(part + 0.1 * rng.standard_normal(part.shape) for part in at))
+    _, _, g = gradients(at, x, labels)
+    way, step = rng.standard_normal(getattr(at, name).shape), 1e-6
+    ahead, behind = (
+        gradients(at._replace(**{name: getattr(at, name) + side * step * way}), x, labels)[1] for side in (1, -1)
+    )
+    found = (ahead - behind) / (2 * step)
+    np.testing.assert_allclose(np.sum(getattr(g, name) * way, axis=(1, 2)), found, rtol=2e-5)
+
+
+def test_the_gradient_is_at_right_angles_to_every_unit_and_falls_with_its_length():
+    x, labels = batch()
+    at = start(2, (1.0, 3.0))
+    _, _, g = gradients(at, x, labels)
+    assert np.abs((at.w * g.w).sum(axis=1)).max() < 1e-14
+    np.testing.assert_allclose(3 * g.w[1], g.w[0], atol=1e-15)
+
+
+@settings(max_examples=8)
+@given(
+    st.builds(
+        Training,
+        rate=st.floats(0.01, 1.0),
+        decay=st.floats(0.0, 0.1),
+        steps=st.integers(20, 60),
+        seed=st.integers(0, 9999),
+    )
+)
+def test_weight_decay_is_a_learning_rate(training):
+    course = decay_runs(training)
+    assert course.apart(2) < 1e-10  # B11
+    shrink = (1 - training.rate * training.decay) ** np.arange(training.steps + 1)
+    np.testing.assert_allclose(course.length[:, 2] * shrink, course.length[:, 1], rtol=1e-9)
+    ratio = course.effective[:, 2] / course.effective[:, 1]
+    np.testing.assert_allclose(ratio, 1 / (1 - training.rate * training.decay), rtol=1e-9)
+    assert pythagoras(course) < 1e-13  # W01
+    assert course.shortest[:, 0].min() > -1e-14
+    assert np.all(np.diff(course.effective[:, 0]) <= 1e-14)
+
+
+def test_another_schedule_does_not_do_the_same():
+    course = decay_runs(Training(steps=100))
+    assert course.apart(0) > 0.01
+    assert course.apart(3) < 1e-12
+
+
+def test_weight_decay_comes_to_an_equilibrium():
+    training = Training()
+    found = balance(decay_runs(training), training)
+    assert found.ratio == pytest.approx(1, abs=0.1)
+    assert found.turned == pytest.approx(found.expected, rel=0.1)
+    early = Training(steps=20)
+    assert balance(decay_runs(early), early).ratio > 2
+
+
+@pytest.mark.parametrize("delta", [0.3, 3.0])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_the_twins_need_the_factor_of_table_1(optimizer, delta):
+    found = twins(Training(delta=delta, steps=60), optimizer)
+    factor = TRANSFORMATIONS["weight-matrix-rescaling"].rate_factor(optimizer, delta)
+    for power in POWERS:
+        assert (found[power] < 1e-10) == (delta**power == pytest.approx(factor)), found
+    assert min(gap for gap in found.values() if gap > 1e-10) > 1e-2
