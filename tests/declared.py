@@ -3,6 +3,7 @@
 import pytest
 
 from normviz.core.settings import declarations
+from normviz.gradients import state as gradients
 from normviz.networks import setting as networks
 from normviz.running import state as running
 from normviz.running import stream
@@ -12,7 +13,7 @@ from normviz.weights import state as weights
 from normviz.why import saturation
 from normviz.why import state as why
 
-PAGES = {"table1": table1, "running": running, "weights": weights, "why": why}
+PAGES = {"table1": table1, "gradients": gradients, "running": running, "weights": weights, "why": why}
 KINDS = {
     "networks": networks.Setting,
     "stream": stream.Setting,

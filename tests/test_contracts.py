@@ -53,6 +53,6 @@ def test_every_contract_is_broken_by_its_breach(copy):
 
 
 def test_a_folder_that_no_layer_names_is_told(copy):
-    (copy / "normviz" / "gradients").mkdir()
-    (copy / "normviz" / "gradients" / "__init__.py").touch()
+    (copy / "normviz" / "newcomer").mkdir()
+    (copy / "normviz" / "newcomer" / "__init__.py").touch()
     assert broken(copy) == {"From the ground up"}

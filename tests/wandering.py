@@ -52,6 +52,7 @@ FIGURES = {
     "invariance": {"grid table"},
     "geometry": {"with", "lengths"},
     "running": {"stream"},
+    "gradients": {"incoming", "chain"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
 }

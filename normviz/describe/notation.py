@@ -48,7 +48,7 @@ class Formula(NamedTuple):
     latex: str
 
 
-class _Term(NamedTuple):
+class Term(NamedTuple):
     """What one rule adds to an average: index of the statistic and of what is summed, size, sum sign, explanation.
 
     `whole`: the letter of an index that is summed over all of its axis, which needs no sign of its own.
@@ -61,44 +61,49 @@ class _Term(NamedTuple):
     where: str = ""
     whole: str = ""
 
+    @property
+    def moves(self) -> bool:
+        """Whether it is of a window, which every element has its own of."""
+        return self.summand.endswith("'")
+
 
 Tag = tuple[str, ...]
 """What distinguishes a number of groups or a radius from others: nothing, the axis's letter, the field, or both."""
 
 
-def _own(axis: str, rule: Rule, tag: Tag) -> _Term:
+def _own(axis: str, rule: Rule, tag: Tag) -> Term:
     letter = AXIS[axis].letter
-    return _Term(letter, letter)
+    return Term(letter, letter)
 
 
-def _full(axis: str, rule: Rule, tag: Tag) -> _Term:
+def _full(axis: str, rule: Rule, tag: Tag) -> Term:
     letter, size = AXIS[axis].letter, _size(axis)
-    return _Term("", letter, size, whole=letter)
+    return Term("", letter, size, whole=letter)
 
 
-def _groups(axis: str, rule: Rule, tag: Tag) -> _Term:
+def _groups(axis: str, rule: Rule, tag: Tag) -> Term:
     letter, size = AXIS[axis].letter, _size(axis)
-    group, count = (symbol + _subscript(",".join(tag)) for symbol in "gG")
-    members, share = rf"\mathcal{{G}}{_subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
+    group, count = (symbol + subscript(",".join(tag)) for symbol in "gG")
+    members, share = rf"\mathcal{{G}}{subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
     where = (
         rf"{members} = \{{{group}{share},\dots,({group}+1){share}-1\}},\quad {group} = 0,\dots,{count}-1,"
         rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {AXIS[axis].many}}}"
     )
-    return _Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
+    return Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
 
 
-def _window(axis: str, rule: Rule, tag: Tag) -> _Term:
-    letter, radius = AXIS[axis].letter, "R" + _subscript(",".join(tag))
+def _window(axis: str, rule: Rule, tag: Tag) -> Term:
+    letter, radius = AXIS[axis].letter, "R" + subscript(",".join(tag))
     field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
-    near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{_subscript(letter)}"
+    near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{subscript(letter)}"
     where = (
         rf"{members} = \{{{letter}' : {near},\ 0\le {letter}' < {_size(axis)}\}},"
         rf"\quad {radius} = {rule.parameter}\quad\text{{(cut at the border)}}"
     )
-    return _Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
+    return Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
 
 
-_TERMS: dict[str, Callable[[str, Rule, Tag], _Term]] = {
+_TERMS: dict[str, Callable[[str, Rule, Tag], Term]] = {
     "own": _own,
     "full": _full,
     "groups": _groups,
@@ -114,20 +119,20 @@ _TAGS: tuple[Callable[[str, str], Tag], ...] = (
 
 
 @dataclass(frozen=True)
-class _Average:
+class Average:
     """The average over the boxes of a field, as LaTeX."""
 
-    terms: tuple[_Term, ...]
+    terms: tuple[Term, ...]
 
     @property
     def index(self) -> str:
         """The index of the statistic, as a subscript."""
-        return _subscript("".join(term.statistic for term in self.terms))
+        return subscript("".join(term.statistic for term in self.terms))
 
     @property
     def summand(self) -> str:
         """The index of what is summed, as a subscript."""
-        return _subscript("".join(term.summand for term in self.terms))
+        return subscript("".join(term.summand for term in self.terms))
 
     @property
     def sums(self) -> str:
@@ -142,6 +147,48 @@ class _Average:
         sizes = [term.size for term in self.terms if term.size]
         size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
         return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
+
+    @property
+    def neighbour(self) -> str:
+        """The index of the statistic of what is summed, as a subscript: that of a neighbour under a window."""
+        return subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
+
+    def given_back(self, summand: str) -> str:
+        """The transposed average: what an element has given to the averages of others, each over its own size."""
+        fixed = Average(tuple(term._replace(size="") if term.moves else term for term in self.terms))
+        sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.moving)
+        return (fixed.over or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
+
+    @property
+    def moving(self) -> tuple[Term, ...]:
+        """Those of windows."""
+        return tuple(term for term in self.terms if term.moves)
+
+
+class Parts(NamedTuple):
+    """What the formulas of a scheme are made of, in LaTeX.
+
+    Attributes:
+        tensor: the letter of what is normalized; centred: that of what is divided.
+        element: the index of an element, as a subscript.
+        hat: the normalized element; below: the root that divides it.
+        averages: those over the fields A and B, as far as the scheme has them.
+    """
+
+    tensor: str
+    centred: str
+    element: str
+    hat: str
+    below: str
+    averages: dict[str, Average]
+
+
+def parts(scheme: Scheme) -> Parts:
+    """What the formulas of a scheme are made of; `below` is empty where nothing divides."""
+    eps = "" if scheme.eps is None else r"+\varepsilon"
+    divides = scheme.suppression is not None and not scheme.spectral
+    below = rf"\sqrt{{{_mean_square(scheme)}{eps}}}" if divides else r"\sigma_{\max}" if scheme.spectral else ""
+    return Parts(_symbol(scheme), _centred(scheme), _element(scheme), _hat(scheme), below, _averages(scheme))
 
 
 def formulas(scheme: Scheme) -> list[Formula]:
@@ -230,7 +277,7 @@ def _output(scheme: Scheme) -> Iterator[Formula]:
         return
     base = _centred(scheme) + _element(scheme) if scheme.suppression is None else _hat(scheme)
     gain, bias = (
-        None if axes is None else symbol + _subscript("".join(AXIS[axis].letter for axis in axes))
+        None if axes is None else symbol + subscript("".join(AXIS[axis].letter for axis in axes))
         for symbol, axes in ((gain_letter(scheme), scheme.gain), (r"\beta", scheme.bias))
     )
     product = base if gain is None else f"{gain} {base}"
@@ -265,12 +312,12 @@ def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
     )
 
 
-def _averages(scheme: Scheme) -> dict[str, _Average]:
+def _averages(scheme: Scheme) -> dict[str, Average]:
     """The averages over the summation field A and the suppression field B, as far as the scheme has them."""
     fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
     tags = _tags(scheme, fields)
     return {
-        name: _Average(
+        name: Average(
             tuple(
                 _TERMS[rule.kind](axis, rule, tags.get((axis, name), ()))
                 for axis, rule in zip(scheme.axes, field.rules, strict=True)
@@ -317,7 +364,7 @@ def _hat(scheme: Scheme) -> str:
 
 
 def _element(scheme: Scheme) -> str:
-    return _subscript("".join(AXIS[axis].letter for axis in scheme.axes))
+    return subscript("".join(AXIS[axis].letter for axis in scheme.axes))
 
 
 def _difference(scheme: Scheme) -> str:
@@ -338,5 +385,6 @@ def _size(axis: str) -> str:
     return SIZE.get(axis, axis)
 
 
-def _subscript(text: str) -> str:
+def subscript(text: str) -> str:
+    """An index in LaTeX; nothing where there is none."""
     return text and (f"_{text}" if len(text) == 1 else f"_{{{text}}}")

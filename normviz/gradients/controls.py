@@ -1,17 +1,25 @@
-"""The controls of the page on gradients."""
+"""The controls of the page on gradients. Every widget's key is that of a value in `gradients.state.PARAMS`."""
 
 import streamlit as st
 
-from normviz.gradients.state import PREFIX, SHOWN, Page, has
-from normviz.ui.link import KEPT, View
+from normviz.core.schemes import Scheme
+from normviz.describe import wording
+from normviz.gradients.state import LONGEST, MOST_NUMBERS, PREFIX, SHOWN, Page, has, scheme_of, shape_of
+from normviz.ui import custom
+from normviz.ui.choice import choose_one
+from normviz.ui.link import KEPT, View, value_slider
+from normviz.ui.player import stop
+from normviz.ui.scheme import EPS_STEPS, group_options, grouped
 from normviz.ui.settings import Controls
+from normviz.ui.tensor import SIZES, lengths
+from normviz.ui.tensor_controls import window_controls
 
 
 def choose() -> None:
     """What the page shows."""
     st.segmented_control(
-        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.__getitem__,
-        label_visibility="collapsed",
+        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.__getitem__, on_change=stop,
+        args=(PREFIX,), label_visibility="collapsed",
     )  # fmt: skip
 
 
@@ -19,4 +27,43 @@ def controls(view: View) -> None:
     """Everything in the sidebar that means something to what is shown."""
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
+        if has(view, "scheme"):
+            scheme = scheme_of(view)
+            choose_one(PREFIX + "scheme")
+            _parameters(view, scheme)
+        if has(view, "x"):
+            _numbers(view)
+        if has(view, "eps"):
+            value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+        if has(view, "n"):
+            st.divider()
+            _shape(view, scheme_of(view))
         page.rest()
+
+
+def _parameters(view: View, scheme: Scheme) -> None:
+    """Those of the scheme but for ε, as far as it has them."""
+    if scheme.key == "custom":
+        custom.controls(view, lengths, PREFIX)
+    if has(view, "groups"):
+        cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
+        st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key=PREFIX + "groups", **KEPT)
+    if has(view, "radius"):
+        window_controls(["H", "W", "C"], PREFIX)
+
+
+def _shape(view: View, scheme: Scheme) -> None:
+    """The lengths of the small tensor."""
+    columns = st.columns(2)
+    called = wording.axes_of(scheme.axes, shape_of(view))
+    for number, (size, name, axis) in enumerate(zip(SIZES, scheme.axes, called, strict=True)):
+        label = f"{name} ({axis.many})"
+        columns[number % 2].number_input(label, 1, LONGEST[size], key=PREFIX + size, **KEPT)
+
+
+def _numbers(view: View) -> None:
+    """The field that is taken apart: its numbers, what comes from above, and the element that is followed."""
+    st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="With commas between them.")
+    st.text_input("∂l/∂y: as many", key=PREFIX + "dy", **KEPT, help="What comes back from the rest of the network.")
+    options = range(len(view["x"].split(",")))
+    st.segmented_control("Element followed", options, key=PREFIX + "element", **KEPT, required=True)

@@ -1,38 +1,141 @@
-"""The state of the page on gradients: what its link holds."""
+"""The state of the page on gradients: what its link holds, and the small tensor and the scheme that it asks for."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
 
-from normviz.core.settings import choice
-from normviz.ui.link import View, params
+from normviz.core.fields import Shape
+from normviz.core.schemes import Scheme
+from normviz.core.settings import among, choice, real, switch, whole
+from normviz.gradients.chain import LAST
+from normviz.ui import scheme as chosen
+from normviz.ui.link import Param, View, decimal, params
+from normviz.ui.tensor import SIZES
 
 PAGE = "gradients"
 
 PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
-SHOWN = {
-    "formula": "Formula",
-    "graph": "Step by step",
-    "jacobian": "Jacobian",
-    "scale": "Scale of W",
-    "answer": "Check your own",
-}
+SHOWN = {"formula": "Formula", "graph": "Step by step"}
 """What the page shows; only that is computed."""
 
-BELONGS: dict[str, tuple[str, ...]] = {}
+TENSOR = ("formula",)
+"""What is shown of the small tensor and the scheme."""
+
+BELONGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys((*SIZES, "seed"), TENSOR),
+    "torch": ("formula",),
+    **dict.fromkeys(("x", "dy", "element", "gain", "bias", "step", "pace"), ("graph",)),
+}
 """Where a value means something; one that is not here does everywhere."""
+
+LONGEST = {"n": 4, "h": 3, "w": 3, "c": 4}
+"""The largest tensor: its Jacobian is a picture of 144 × 144 numbers."""
+
+MOST_NUMBERS = 6
+"""In the field that is taken apart step by step."""
+
+LARGEST = 1000.0
+"""Of these, which have three decimals."""
+
+
+def numbers_of(text: str) -> list[float]:
+    """The numbers of a text, with commas, semicolons or spaces between them, as a page takes them."""
+    found = [float(part) for part in str(text)[:400].replace(";", ",").replace("−", "-").replace(",", " ").split()]
+    if not all(map(isfinite, found)):
+        raise ValueError("not all of them are finite")
+    return [round(min(max(each, -LARGEST), LARGEST), 3) + 0.0 for each in found[:MOST_NUMBERS]]
+
+
+def _x(value: Any, view: View) -> str:
+    found = numbers_of(value)
+    if len(found) < 2:
+        raise ValueError("a field has two elements at least")
+    return _text(found)
+
+
+def _dy(value: Any, view: View) -> str:
+    """As many numbers as x has; those that are missing are 0."""
+    count = len(numbers_of(view["x"]))
+    return _text(([*numbers_of(value), *[0.0] * count])[:count])
+
+
+def _text(numbers: list[float]) -> str:
+    return ", ".join(map(decimal, numbers))
+
+
+def _why(name: str) -> Callable[[Any, View], str | None]:
+    """Nothing is wrong with a text that only spells the same numbers otherwise."""
+
+    def why(given: Any, view: View) -> str | None:
+        try:
+            found = numbers_of(given)
+        except ValueError:
+            return f"is not a list of 2 to {MOST_NUMBERS} numbers"
+        if name == "dy" and len(found) != len(numbers_of(view["x"])):
+            return "does not have as many numbers as x"
+        return "" if found == numbers_of(view[name]) else f"is not a list of 2 to {MOST_NUMBERS} numbers"
+
+    return why
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the page's link holds."""
+    """What the page's link holds, beside the scheme."""
 
     show: str = choice("formula", SHOWN)
+    n: int = whole(2, 1, LONGEST["n"])
+    h: int = whole(2, 1, LONGEST["h"])
+    w: int = whole(2, 1, LONGEST["w"])
+    c: int = whole(3, 1, LONGEST["c"])
+    seed: int = whole(0, 0, 9999, label="Seed", help="Of x, of what comes from above, and of γ and β.")
+    torch: bool = switch(False, label="Compare with autograd", help="PyTorch differentiates the same lines by itself.")
+    gain: float = real(2.0, -10.0, 10.0, label="γ (gain)")
+    bias: float = real(1.0, -10.0, 10.0, label="β (bias)")
+    step: int = whole(0, 0, LAST)
+    pace: int = among(1, (1, 2))
 
 
-PARAMS = params(Page, PREFIX)
+_NUMBERS = (
+    Param(PREFIX + "x", "1, 2, 4, 1", _x, label="x", why=_why("x")),
+    Param(PREFIX + "dy", "1, 0, -1, 0.5", _dy, label="∂l/∂y", why=_why("dy")),
+    Param(
+        PREFIX + "element", 2, lambda value, view: min(max(int(value), 0), len(numbers_of(view["x"])) - 1),
+        label="Element",
+    ),
+)  # fmt: skip
+
+PARAMS = (
+    *params(Page, PREFIX),
+    *_NUMBERS,
+    *(replace(param, key=PREFIX + param.key) for param in chosen.PARAMS),
+)
 
 
 def has(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    if name in _SCHEME:
+        return view["show"] in TENSOR and chosen.has(chosen.scheme_of(view), name)
+    if name == "eps":
+        return view["show"] not in TENSOR or chosen.has(chosen.scheme_of(view), name)
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
+
+
+_SCHEME = {param.name for param in chosen.PARAMS} - {"eps"}
+
+
+def scheme_of(view: View) -> Scheme:
+    """The scheme with its parameters."""
+    return chosen.scheme_of(view)
+
+
+def shape_of(view: View) -> Shape:
+    """The shape of the small tensor."""
+    return tuple(view[size] for size in SIZES)
+
+
+def eps_of(view: View) -> float:
+    """ε as the scheme takes it: 0 where it has none."""
+    return chosen.eps_of(view, scheme_of(view))

@@ -4,7 +4,7 @@ It knows nothing of what it plays. While it plays, only what is shown at the pos
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
 
@@ -41,6 +41,8 @@ class Player:
         name, pace: the position is at `prefix + name`, the speed at `prefix + pace`; both are in the page's link.
         label: of the slider.
         last: where it ends.
+        period: seconds between two pictures while it plays.
+        speeds: by how many positions it may move on.
     """
 
     prefix: str
@@ -48,6 +50,8 @@ class Player:
     label: str
     last: int
     pace: str = "pace"
+    period: float = TICK
+    speeds: Sequence[int] = SPEEDS
 
     @property
     def position(self) -> int:
@@ -65,7 +69,7 @@ class Player:
         playing = self.playing
         st.session_state[self._key("ticked")] = time.monotonic()  # a run of the whole page is no tick
 
-        @st.fragment(run_every=TICK if playing else None)
+        @st.fragment(run_every=self.period if playing else None)
         def follow() -> None:
             self.tick(time.monotonic())
             if self.playing != playing or (_by_itself() and not playing):
@@ -81,7 +85,7 @@ class Player:
         """Move on, if it plays and a tick is due `now`, in seconds; what comes close behind a late one is no tick."""
         state = st.session_state
         with self._alone:
-            if self.playing and now - state[self._key("ticked")] >= TICK / 2:
+            if self.playing and now - state[self._key("ticked")] >= self.period / 2:
                 state[self._key("ticked")] = now
                 self._go(self.position + state[self.prefix + self.pace])
                 if self.position >= self.last:
@@ -126,7 +130,7 @@ class Player:
                 move = (self.move, by)
                 st.button(label, self._key(label), icon=f":material/{icon}:", on_click=self._press, args=move)
             st.segmented_control(
-                "Speed", SPEEDS, key=self.prefix + self.pace, **KEPT, required=True, format_func="{} ×".format,
+                "Speed", self.speeds, key=self.prefix + self.pace, **KEPT, required=True, format_func="{} ×".format,
                 label_visibility="collapsed",
             )  # fmt: skip
 

@@ -126,8 +126,8 @@ STORIES = (
         question="What does normalization do to a gradient?",
         why="Every normalizer takes two directions out of the gradient, that of a shift and that of a factor; whoever "
         "writes the backward pass by hand forgets one of them.",
-        first="Look at the **Jacobian**: every block is a field, and every row of it sums to zero where the scheme "
-        "centres.",
+        first="Pick **RMS**, then **Layer**: the formula gains a mean, and the gradient sums to 0. Then go through it "
+        "**Step by step**.",
         takeaway="What the forward pass does not notice, the backward pass does not move: each field loses its mean "
         "where it is centred, and its part along x̂ where it is scaled, as far as ε allows.",
         see=(

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+from normviz.gradients.panels.formula import formula
+from normviz.gradients.panels.graph import graph
 from normviz.ui.link import View
 
-PANELS: dict[str, Callable[[View, str], None]] = {}
+PANELS: dict[str, Callable[[View, str], None]] = {"formula": formula, "graph": graph}
 """By a key of `state.SHOWN`: what draws it, for a view and a theme."""

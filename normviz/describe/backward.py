@@ -1,0 +1,164 @@
+r"""The backward pass of a scheme in LaTeX, derived from its fields as its formula is.
+
+With d = ∂l/∂x̂ and the transposed averages E_Aᵀ and E_Bᵀ,
+
+    ∂l/∂v = d/σ - v E_Bᵀ[d v/σ³],   ∂l/∂x = ∂l/∂v - E_Aᵀ[∂l/∂v]      (σ with ε under its root)
+
+An average over boxes that do not overlap is its own transpose, and σ is constant in a box: then ∂l/∂v is
+(d - x̂ E_B[d x̂])/σ, and where A and B are one field, ∂l/∂x = (d - E[d] - x̂ E[d x̂])/σ. It is called d, not g, which
+counts groups and is weight norm's gain.
+"""
+
+from collections.abc import Iterator
+
+from normviz.core.fields import AXIS
+from normviz.core.schemes import SCHEMES, Scheme
+from normviz.describe.notation import Formula, Parts, formulas, gain_letter, parts, subscript
+
+ALGORITHM_1 = {
+    "normalized": r"\frac{\partial\ell}{\partial\hat x_i} = \frac{\partial\ell}{\partial y_i}\cdot\gamma",
+    "variance": (
+        r"\frac{\partial\ell}{\partial\sigma_{\mathcal B}^2} = \sum_{i=1}^m\frac{\partial\ell}{\partial\hat x_i}\cdot"
+        r"(x_i-\mu_{\mathcal B})\cdot\frac{-1}{2}(\sigma_{\mathcal B}^2+\epsilon)^{-3/2}"
+    ),
+    "mean": (
+        r"\frac{\partial\ell}{\partial\mu_{\mathcal B}} = \left(\sum_{i=1}^m\frac{\partial\ell}{\partial\hat x_i}\cdot"
+        r"\frac{-1}{\sqrt{\sigma_{\mathcal B}^2+\epsilon}}\right)+\frac{\partial\ell}{\partial\sigma_{\mathcal B}^2}"
+        r"\cdot\frac{\sum_{i=1}^m-2(x_i-\mu_{\mathcal B})}{m}"
+    ),
+    "input": (
+        r"\frac{\partial\ell}{\partial x_i} = \frac{\partial\ell}{\partial\hat x_i}\cdot"
+        r"\frac{1}{\sqrt{\sigma_{\mathcal B}^2+\epsilon}}+\frac{\partial\ell}{\partial\sigma_{\mathcal B}^2}\cdot"
+        r"\frac{2(x_i-\mu_{\mathcal B})}{m}+\frac{\partial\ell}{\partial\mu_{\mathcal B}}\cdot\frac{1}{m}"
+    ),
+}
+"""Batch norm's backward pass in its paper's own names (Ioffe & Szegedy 2015, section 3); m: the elements of a field."""
+
+SPECTRAL = (
+    Formula("incoming", r"d = \frac{\partial l}{\partial\hat W}"),
+    Formula(
+        "input",
+        r"\frac{\partial l}{\partial W} = \frac{1}{\sigma_{\max}}\left(d-\langle d,\hat W\rangle\,a\,b^\top\right)",
+    ),
+    Formula("where", r"a,\ b\text{: the singular vectors of }W\text{ of }\sigma_{\max}"),
+)
+"""That of spectral norm, the scheme without fields (Miyato et al. 2018, eq. 12)."""
+
+
+def backward_formulas(scheme: Scheme) -> list[Formula]:
+    r"""The lines of the backward pass: incoming, averages, divided, input; then gain, bias, smoothing and where.
+
+    Only those that the scheme has. A scheme with weights normalized in front of it ends with the lines of these.
+    """
+    own = [*_input(scheme, parts(scheme)), *_parameters(scheme, parts(scheme))]
+    where = [line for line in formulas(scheme) if line.name == "where"]
+    if scheme.weight is None:
+        return [*own, *where]
+    front = backward_formulas(SCHEMES[scheme.weight])
+    return [*own, *where, *(Formula(f"weights: {name}", latex) for name, latex in front)]
+
+
+def _input(scheme: Scheme, of: Parts) -> Iterator[Formula]:
+    """From ∂l/∂y to ∂l/∂x."""
+    d, dx = "d" + of.element, _by(of.tensor + of.element)
+    if scheme.spectral:
+        yield from SPECTRAL
+        return
+    yield Formula("incoming", f"{d} = {_incoming(scheme, of)}")
+    before = d
+    if scheme.suppression is not None:
+        yield from _averages(scheme, of)
+        before = _divided(scheme, of)
+        if scheme.summation is None or scheme.divides_by_variance:
+            yield Formula("input", f"{dx} = {before}")
+            return
+        yield Formula("divided", f"{_by(of.centred + of.element)} = {before}")
+        before = _by(of.centred + of.element)
+    if scheme.summation is None:
+        yield Formula("input", f"{dx} = {before}")
+        return
+    summed = of.averages["A"]
+    summand = f"d{summed.summand}" if scheme.suppression is None else _by(of.centred + summed.summand)
+    yield Formula("input", f"{dx} = {before} - {summed.given_back(summand)}")
+
+
+def _averages(scheme: Scheme, of: Parts) -> Iterator[Formula]:
+    """E[d x̂], and E[d] where A and B are one field; of windows nothing, whose σ stays under the sum."""
+    square = of.averages["B"]
+    if square.moving:
+        return
+    hat = of.hat.removesuffix(of.element) + square.summand
+    over = square.sums if scheme.per_fan_in else square.over  # the fan-in in x̂ takes up that of the mean
+    if scheme.divides_by_variance:
+        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.over}d{square.summand}")
+    yield Formula("along", rf"{_along_hat(scheme, of)} = {over}d{square.summand}\,{hat}")
+
+
+def _divided(scheme: Scheme, of: Parts) -> str:
+    """∂l/∂v; where A and B are one field, the mean is taken out as well, and it is ∂l/∂x."""
+    square, d = of.averages["B"], "d" + of.element
+    if square.moving:
+        cube = _cube(of, square.index, square.neighbour)
+        back = square.given_back(rf"\frac{{d{square.summand}\,{of.centred}{square.summand}}}{{{cube}}}")
+        return rf"\frac{{{d}}}{{{of.below}}} - {of.centred}{of.element}\,{back}"
+    mean = rf" - \overline{{d}}{square.index}" if scheme.divides_by_variance else ""
+    return rf"\frac{{1}}{{{_below(scheme, of)}}}\left({d}{mean} - {of.hat}\,{_along_hat(scheme, of)}\right)"
+
+
+def _along_hat(scheme: Scheme, of: Parts) -> str:
+    """What E[d x̂] is called; a sum where x̂ has the fan-in."""
+    both = rf"d\hat{{{of.tensor}}}"
+    return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + of.averages["B"].index
+
+
+def _parameters(scheme: Scheme, of: Parts) -> Iterator[Formula]:
+    """∂l/∂γ, ∂l/∂β and ∂l/∂ε."""
+    dy = _by("y" + of.element)
+    if scheme.gain is not None:
+        gain = gain_letter(scheme) + _along(scheme.gain)
+        base = of.hat if scheme.suppression is not None else of.centred + of.element
+        yield Formula("gain", rf"{_by(gain)} = {_sum(scheme, scheme.gain)}{dy}\,{base}")
+    if scheme.bias is not None:
+        bias = r"\beta" + _along(scheme.bias)
+        yield Formula("bias", f"{_by(bias)} = {_sum(scheme, scheme.bias)}{dy}")
+    if scheme.suppression is not None and scheme.eps is not None and not scheme.spectral:
+        cube = _cube(of, "", "")
+        total = rf"{_sum(scheme, ())}\frac{{d{of.element}\,{of.centred}{of.element}}}{{{cube}}}"
+        yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
+
+
+def _incoming(scheme: Scheme, of: Parts) -> str:
+    """∂l/∂x̂, or ∂l/∂v where nothing divides: what comes from y, times the gain."""
+    if scheme.fields and scheme.gain is None and scheme.bias is None:
+        return _by(of.hat)
+    gain = "" if scheme.gain is None else rf"{gain_letter(scheme)}{_along(scheme.gain)}\,"
+    return gain + _by("y" + of.element)
+
+
+def _below(scheme: Scheme, of: Parts) -> str:
+    """What divides, with the square root of the fan-in where x̂ has that."""
+    if not scheme.per_fan_in:
+        return of.below
+    return rf"\sqrt{{{''.join(size for size in (term.size for term in of.averages['B'].terms) if size)}}}\,{of.below}"
+
+
+def _cube(of: Parts, index: str, neighbour: str) -> str:
+    """(σ² + ε)^{3/2}, under the index of a neighbour."""
+    inside = of.below.removeprefix(r"\sqrt{").removesuffix("}")
+    if index:
+        inside = inside.replace(index, neighbour, 1)
+    return rf"({inside})^{{3/2}}"
+
+
+def _by(variable: str) -> str:
+    return rf"\frac{{\partial l}}{{\partial {variable}}}"
+
+
+def _along(axes: tuple[str, ...]) -> str:
+    return subscript("".join(AXIS[axis].letter for axis in axes))
+
+
+def _sum(scheme: Scheme, kept: tuple[str, ...]) -> str:
+    """The sum over all axes but those that are kept."""
+    letters = [AXIS[axis].letter for axis in scheme.axes if axis not in kept]
+    return rf"\sum_{{{','.join(letters)}}} " if letters else ""

@@ -1,0 +1,99 @@
+"""One field as a graph of its computation, step by step: forward to the loss, and back."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.text import measured
+from normviz.gradients.chain import LAST, STEPS, TURN, Chain, back, chain
+from normviz.gradients.chain_figures import GRADIENTS, NODES, chain_figure
+from normviz.gradients.state import PREFIX, numbers_of
+from normviz.ui.components.plot import plot
+from normviz.ui.link import View
+from normviz.ui.player import Player
+from normviz.ui.saving import save_table
+
+PERIOD = 2.4
+"""Seconds for a sentence to be read."""
+
+
+def graph(view: View, theme: str) -> None:
+    """The graph, the sentence of the step, and the numbers of all elements so far."""
+    x, dy = (np.array(numbers_of(view[name])) for name in ("x", "dy"))
+    one = chain(x, dy, view["eps"], view["gain"], view["bias"])
+    i = view["element"]
+    edges = back(one, i)
+
+    def own(name: str) -> float:
+        found = getattr(one, name)
+        return float(found[i]) if np.ndim(found) else float(found)
+
+    def show(step: int) -> None:
+        left, right = st.columns([5, 4], gap="medium")
+        with left:
+            values, gradients = ({name: own(of) for name, of in names} for names in (_VALUES, GRADIENTS.items()))
+            said = sentence(one, i, step)
+            alt = f"A graph of the steps from x to the loss, at step {step} of {LAST}. {said.replace('**', '')}"
+            plot(chain_figure(values, gradients, edges, i, step, theme), "chain", alt, "33rem")
+        with right:
+            st.markdown(f"#### {'Forward' if step <= TURN else 'Backward'}, step {step} of {LAST}")
+            with st.container(key="said-of-step"):
+                st.markdown(said)
+            st.table(_table(one, step), border="horizontal")
+
+    Player(PREFIX, "step", "Step", LAST, period=PERIOD, speeds=(1, 2)).show(show)
+    save_table(lambda: {name: np.broadcast_to(getattr(one, name), x.shape).tolist() for name in STEPS}, "chain")
+
+
+_VALUES = [(name, name) for name in NODES]
+
+_NAMES = {
+    "x": "x", "v": "v", "xhat": "x̂", "y": "y", "dy": "∂l/∂y", "dxhat": "∂l/∂x̂", "dv": "∂l/∂v", "dx": "∂l/∂x",
+}  # fmt: skip
+
+
+def _table(one: Chain, step: int) -> dict[str, list[str]]:
+    """What every element has so far."""
+    columns = {"": [str(k) for k in range(len(one.x))]}
+    for name in STEPS[: step + 1] if step <= TURN else ("x", *STEPS[TURN : step + 1]):
+        if name in _NAMES:
+            least = 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0) if name == "dx" else 0.0
+            columns[_NAMES[name]] = [measured(value, 3, least) for value in getattr(one, name)]
+    return columns
+
+
+def sentence(one: Chain, i: int, step: int) -> str:
+    """What happens at a step, in a sentence."""
+    n = measured
+    count = len(one.x)
+    constant = one.root == 0
+    divided = "" if constant else f" = {n(one.v[i])} / {n(one.root)}"
+    texts = {
+        "x": f"The field has {count} elements; we follow **x{_sub(i)} = {n(one.x[i])}**.",
+        "mean": f"**μ = {n(one.mean)}** is the mean of all {count}: each of them has 1/{count} of its weight in it.",
+        "v": f"**v{_sub(i)} = x{_sub(i)} − μ = {n(one.v[i])}**: x now goes on along two paths, its own and through μ.",
+        "variance": f"**σ² = {n(one.variance)}** is the mean of all v².",
+        "root": f"**s = √(σ² + ε) = {n(one.root)}** divides the whole field.",
+        "xhat": f"**x̂{_sub(i)} = v{_sub(i)}/s{divided} = {n(one.xhat[i])}**"
+        + (": 0/0, all numbers are alike and ε is 0, is taken to be 0." if constant else "."),
+        "y": f"**y{_sub(i)} = γ x̂{_sub(i)} + β = {n(one.y[i])}**.",
+        "l": f"**l = Σ ∂l/∂y · y = {n(one.l)}**, a loss with the slopes that are given. From here all goes back.",
+        "dy": f"**∂l/∂y{_sub(i)} = {n(one.dy[i])}** comes from the rest of the network.",
+        "dxhat": f"**∂l/∂x̂{_sub(i)} = γ ∂l/∂y{_sub(i)} = {n(one.dxhat[i])}**.",
+        "droot": f"**∂l/∂s = −Σ ∂l/∂x̂ · v/s² = {n(one.droot)}**: s divides all {count}, and each "
+        "of them sends its part back.",
+        "dvariance": f"**∂l/∂σ² = ∂l/∂s / (2s) = {n(one.dvariance)}**.",
+        "dv": f"**∂l/∂v{_sub(i)} = {n(one.dv[i])}**: two paths meet, from x̂{_sub(i)} and from σ², where v{_sub(i)} has "
+        f"2v{_sub(i)}/{count}.",
+        "dmean": f"**∂l/∂μ = −Σ ∂l/∂v = {n(one.dmean)}**: μ was subtracted from all {count}.",
+        "dx": f"**∂l/∂x{_sub(i)} = ∂l/∂v{_sub(i)} + ∂l/∂μ / {count} = {n(one.dx[i], 4, _least(one))}**: the two "
+        f"paths meet again. Over the field ∂l/∂x sums to {n(one.dx.sum(), 3, _least(one))}.",
+    }
+    return texts[STEPS[step]]
+
+
+def _least(one: Chain) -> float:
+    return 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0)
+
+
+def _sub(i: int) -> str:
+    return str(i).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))

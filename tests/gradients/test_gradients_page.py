@@ -1,0 +1,150 @@
+"""The page on gradients as a user meets it, run by Streamlit without a browser."""
+
+import re
+
+import numpy as np
+import pytest
+from lab_page import latex, open_lab, plots, replaced, said, sound, texts
+
+from normviz.core.schemes import SCHEMES
+from normviz.describe.backward import ALGORITHM_1, backward_formulas
+from normviz.gradients.chain import LAST
+from normviz.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.ui.link import clean
+from normviz.ui.palette import THEMES
+
+SCRIPT = "pages/gradients.py"
+FIGURES = {"formula": {"incoming", "outgoing"}, "graph": {"chain"}}
+
+
+def open_page(**link):
+    return open_lab(SCRIPT, **link)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_view(show, theme):
+    at = open_lab(SCRIPT, theme, show=show)
+    assert set(plots(at)) == FIGURES[show]
+    assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
+    assert next(iter(plots(at).values()))["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
+    assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_value_that_belongs_has_a_control(show):
+    at = open_page(show=show, scheme="divisive")
+    widgets = [
+        *at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle, *at.selectbox, *at.text_input,
+    ]  # fmt: skip
+    offered = {widget.key.removeprefix(PREFIX) for widget in widgets}
+    view = clean(PARAMS, {"show": show, "scheme": "divisive"})[0]
+    expected = {param.name for param in PARAMS if has(view, param.name)} - {"scheme", "step"}
+    assert expected <= offered
+
+
+def test_every_value_belongs_somewhere():
+    assert set(BELONGS) < {param.name for param in PARAMS}
+    assert all(set(shown) <= set(SHOWN) for shown in BELONGS.values())
+
+
+# --- the formula --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", SCHEMES)
+def test_the_formula_is_that_of_the_scheme(key):
+    found = latex(open_page(scheme=key))
+    wanted = [line.latex for line in backward_formulas(SCHEMES[key]) if not line.name.endswith("where")]
+    printed = list(ALGORITHM_1.values()) if key == "batch" else []
+    assert sorted(found) == sorted(wanted + printed)
+
+
+@pytest.mark.parametrize("eps", ["0", "1e-05", "1000"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (1, 1, 1, 2), (4, 3, 3, 4)])
+@pytest.mark.parametrize("key", ["none", "batch", "rms", "divisive", "weight", "spectral", "custom"])
+def test_extremes(key, sizes, eps):
+    at = open_page(scheme=key, eps=eps, **dict(zip("nhwc", map(str, sizes), strict=True)))
+    assert (len(at.error), set(plots(at))) == (0, FIGURES["formula"])
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan|NaN)\b", said(at))
+    centred, scaled = SCHEMES[key].summation is not None, SCHEMES[key].suppression is not None
+    total, along = at.table[0].value["∂l/∂x"]
+    assert (total in ("0", "0 to rounding")) or not centred
+    assert along in ("0", "0 to rounding") or not scaled or float(eps) > 0
+
+
+def test_autograd_is_asked_only_where_it_is_wanted():
+    assert "autograd" not in " ".join(open_page().table[1].value.columns)
+    at = open_page(torch="1")
+    (column,) = (name for name in at.table[1].value.columns if "autograd" in name)
+    assert at.table[1].value[column][3] == "–"
+
+
+def test_the_printed_term_of_the_smoothing_is_not_its_sum():
+    assert "**∂l/∂ε takes all 24 elements**" in said(open_page())
+    assert "∂l/∂ε" not in said(open_page(scheme="weight"))
+
+
+def test_groups_that_cannot_be_are_told():
+    at = open_page(scheme="group", groups="2")
+    assert replaced(at) == ["Groups G: 2 does not divide C = 3; 1 is used."]
+
+
+# --- step by step -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", range(LAST + 1))
+def test_every_step_says_what_it_adds(step):
+    at = open_page(show="graph", step=str(step))
+    assert f"step {step} of {LAST}" in said(at)
+    boxes = [each["text"] for each in plots(at)["chain"]["figure"]["layout"]["annotations"] if each["text"]]
+    assert sum("∂l/∂" in text for text in boxes) == max(step - 7, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("1;2 3", "1, 2, 3"),
+        ("5", "1, 2, 4, 1"),
+        ("", "1, 2, 4, 1"),
+        ("nan,1", "1, 2, 4, 1"),
+        ("1e9,-1e9", "1000, -1000"),
+        ("1,2,3,4,5,6,7,8", "1, 2, 3, 4, 5, 6"),
+        ("1e-9,0", "0, 0"),
+        ("x" * 9999, "1, 2, 4, 1"),
+    ],
+)
+def test_numbers_of_a_link_are_bounded(given, taken):
+    at = open_page(show="graph", x=given, step=str(LAST))
+    assert at.session_state[PREFIX + "x"] == taken
+    assert len(at.session_state[PREFIX + "dy"].split(",")) == len(taken.split(","))
+
+
+def test_the_same_numbers_spelt_otherwise_need_no_note():
+    assert replaced(open_page(show="graph", x="1 2 4 1", dy="1;0;-1;.5")) == []
+    assert len(replaced(open_page(show="graph", x="1,2,many"))) == 1
+
+
+@pytest.mark.parametrize("eps", ["0", "1e-05"])
+def test_numbers_that_are_all_alike(eps):
+    at = open_page(show="graph", x="3,3,3", eps=eps, step="5")
+    assert ("0/0" in said(at)) == (eps == "0")
+    at = sound(open_page(show="graph", x="3,3,3", eps=eps, step=str(LAST)))
+    assert not re.search(r"\b(inf|nan|NaN)\b", said(at))
+
+
+def test_the_field_is_edited_on_the_page():
+    at = open_page(show="graph")
+    at.text_input(key=PREFIX + "x").set_value("1, 5, 9")
+    sound(at.run())
+    assert at.session_state[PREFIX + "element"] == 2
+    assert "x₂ = 9" in said(at)
+    assert len(texts(at.error)) == 0
+
+
+def test_steps_forward_and_back():
+    at = open_page(show="graph")
+    for label, step in (("Step", 1), ("Step", 2), ("Back", 1), ("Rewind", 0)):
+        next(button for button in at.button if button.label == label).click()
+        sound(at.run())
+        assert at.session_state[PREFIX + "step"] == step
+    assert np.isfinite(float(at.session_state[PREFIX + "gain"]))
