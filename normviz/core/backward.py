@@ -95,7 +95,10 @@ def gradients(
         dv = _spectral(x, inward)
     else:
         dv, deps = _divided(inward, result, scheme.suppression)
-    dx = dv if scheme.summation is None else _centred(dv, scheme.summation)
+    if scheme.summation is None:
+        dx = dv
+    else:  # a mean over equal boxes with the care of the kernel
+        dx = dv - transposed(dv, scheme.summation) if scheme.summation.windows else centre(dv, scheme.summation)[0]
     if given != x.dtype:
         dxhat, dv, dx = (xp.astype(step, given) for step in (dxhat, dv, dx))
     return Gradients(dxhat, dv, dx, _sum_to(dy * result.xhat, gain), _sum_to(dy, bias), deps)
@@ -172,16 +175,13 @@ def _divided(g: Array, result: Normalized, field: Field) -> tuple[Array, Array]:
     return g * inverse - (result.v * largest) * (spread(total, field, g.shape) * largest), deps
 
 
-def _centred(dv: Array, field: Field) -> Array:
-    """∂l/∂v - E_Aᵀ ∂l/∂v."""
-    if not field.windows:
-        return centre(dv, field)[0]
-    xp = array_namespace(dv)
-    total = reduce(dv, field.blocks, xp.mean)
+def transposed(x: Array, field: Field) -> Array:
+    """Eᵀ x, in a shape that broadcasts against x; averages over equal boxes are their own transpose."""
+    total = reduce(x, field.blocks, array_namespace(x).mean)
     for axis, rule in field.windows:
-        sizes = _along(np.diff(rule.bounds(dv.shape[axis]))[:, 0], axis, dv)
+        sizes = _along(np.diff(rule.bounds(x.shape[axis]))[:, 0], axis, x)
         total = window_mean(window(total / sizes, rule, axis), rule, axis) * sizes
-    return dv - spread(total, field, dv.shape)
+    return spread(total, field, x.shape)
 
 
 def _spectral(weight: Array, g: Array) -> Array:

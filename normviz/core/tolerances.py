@@ -19,6 +19,9 @@ EXPLAINED = {"float64": _LONG, "float32": _LONG, "bfloat16": _SHORT, "float16": 
 "magnified", and still be rounding. In the short types every copy is rounded anew throughout, and so coarsely that no
 sum adds to it: their controls need a smaller margin."""
 
+ANSWER = 4
+"""An answer to homework may be off by so many roundings of each term that it is the sum of, and is right."""
+
 
 def tolerance(dtype: object) -> float:
     """The relative difference allowed for arrays of this type, NumPy's or torch's."""

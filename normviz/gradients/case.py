@@ -1,0 +1,141 @@
+"""A task of homework with what is right, and how far rounding may take an answer from it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from normviz.core.backward import gradients, transposed
+from normviz.core.errors import InvalidInput
+from normviz.core.normalize import normalize, reduce, spread
+from normviz.core.schemes import Scheme
+from normviz.core.tolerances import ANSWER, ROUNDING
+from normviz.gradients.layouts import check_size, from_tensor, parameter_shape, parameter_to_tensor, to_tensor
+from normviz.gradients.ways import Task
+
+MAX_ELEMENTS = 2**14
+"""The largest x whose answers are judged: a few hundred wrong ways are computed."""
+
+MAX_LAID_OUT = 2**19
+"""The most numbers that windows may hold together in it."""
+
+
+def arrays_of(arrays: Mapping[str, Any], names: tuple[str, ...], told: str) -> dict[str, np.ndarray]:
+    """The arrays in the order of the names, of finite real numbers in a floating type."""
+    unknown = [str(name)[:40] for name in arrays if name not in names]
+    if unknown:
+        raise InvalidInput(f"{unknown[0]!r} is no name in the {told}; {', '.join(names)} are.")
+    found = {}
+    for name in names:
+        if name in arrays:
+            array = np.asarray(arrays[name])
+            if array.dtype.kind not in "fiub":
+                raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
+            if array.size > MAX_ELEMENTS:
+                raise InvalidInput(f"{name} has {array.size:,} elements; up to {MAX_ELEMENTS:,} are judged.")
+            if array.ndim > 4:
+                raise InvalidInput(f"{name} has {array.ndim} axes; up to 4 are read.")
+            if not np.isfinite(array).all():
+                count = np.sum(~np.isfinite(array))
+                raise InvalidInput(f"{name} holds {count:,} NaN or infinite values; finite ones are needed.")
+            found[name] = array
+    return found
+
+
+class Case:
+    """What is right for some inputs, and how far rounding may take an answer from it.
+
+    Attributes:
+        task: the inputs, as tensors.
+        normalized: what `normalize` gives for them.
+        right: each array of a right answer, as a tensor; gradients only where dout is given.
+        allowed: how far each of its numbers may be off, for a rounding of 1.
+        condition: the largest factor by which the inputs magnify a rounding of 1.
+    """
+
+    def __init__(self, scheme: Scheme, layout: str, inputs: dict[str, np.ndarray], eps: float | None) -> None:
+        if "x" not in inputs:
+            raise InvalidInput("the inputs hold no x.")
+        x = inputs["x"]
+        check_size(x.shape, layout, MAX_ELEMENTS)
+        self.scheme, self.layout, self.inputs = scheme, layout, inputs
+        if "eps" in inputs:
+            if inputs["eps"].size != 1:
+                raise InvalidInput(f"eps has {inputs['eps'].size} elements; it is one number.")
+            eps = float(inputs["eps"].reshape(()))
+        self.eps = (scheme.eps or 0.0) if eps is None else eps
+        gamma, beta = (
+            parameter_to_tensor(self._parameter(name).astype(float), scheme, name, layout, x.shape)
+            for name in ("gamma", "beta")
+        )
+        dout = inputs.get("dout")
+        if dout is not None and dout.shape != x.shape:
+            raise InvalidInput(f"dout has the shape {dout.shape}; x has {x.shape}.")
+        given = None if dout is None else to_tensor(dout.astype(float), layout)
+        self.task = Task(to_tensor(x.astype(float), layout), gamma, beta, given)
+        scheme.check(self.task.x.shape, MAX_LAID_OUT)
+        self.right = self._right()
+        self.allowed, self.condition = self._allowed()
+
+    def _parameter(self, name: str) -> np.ndarray:
+        shape = parameter_shape(self.scheme, name, self.layout, self.inputs["x"].shape)
+        return self.inputs.get(name, np.full(shape, 1.0 if name == "gamma" else 0.0))
+
+    def _right(self) -> dict[str, np.ndarray]:
+        """What the core computes, as tensors."""
+        task, scheme = self.task, self.scheme
+        self.normalized = normalize(task.x, scheme, self.eps, task.gamma, task.beta)
+        sigma = self.normalized.deviation
+        if sigma is not None and sigma.min() <= 1e-12 * np.abs(task.x).max():
+            raise InvalidInput("the inputs divide 0 by 0: a field of x is constant, and ε is 0; give an ε above 0.")
+        right = {"out": self.normalized.y}
+        if task.dout is not None:
+            found = gradients(task.x, task.dout, scheme, self.eps, task.gamma, task.beta)
+            right |= {"dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
+        return right
+
+    def _allowed(self) -> tuple[dict[str, np.ndarray], float]:
+        """How far each number of an answer may be off, for a rounding of 1, and how much of it inputs magnify.
+
+        x̂ loses what x loses beside σ, and σ what a variance loses that is a difference of squares.
+        """
+        task, scheme, xhat = self.task, self.scheme, np.abs(self.normalized.xhat)
+        beside = np.ones((1, 1, 1, 1))
+        longest = 1
+        r = np.ones_like(xhat)
+        if scheme.suppression is not None:
+            sigma = spread(self.normalized.deviation, scheme.suppression, xhat.shape)
+            r = np.broadcast_to(scheme.scale(xhat.shape) / sigma, xhat.shape)
+        for field in scheme.fields:
+            most = spread(reduce(np.abs(task.x), field.coarse, np.max), field.coarse, xhat.shape) * r
+            beside = np.maximum(beside, most / scheme.scale(xhat.shape))
+            longest = max(longest, int(field.sizes(xhat.shape).max()))
+        lost = ANSWER * (1 + longest**0.5 / 16) * (2 + beside * (1 if scheme.summation is None else beside))
+        scaled = lost * (xhat + scheme.scale(xhat.shape))
+        gamma = np.abs(task.gamma)
+        allowed = {"out": gamma * scaled + ANSWER * np.abs(task.beta)}
+        if task.dout is not None:
+            g = np.abs(task.dout) * gamma
+            dv = lost * g * r
+            if scheme.suppression is not None:
+                through = np.abs(transposed(lost * g * (xhat + 1) * r**2, scheme.suppression))
+                dv = dv + (np.abs(self.normalized.v) + 1 / r) * through / scheme.scale(xhat.shape) ** 2
+            allowed["dx"] = dv if scheme.summation is None else dv + transposed(dv, scheme.summation)
+            summed = {"dgamma": np.abs(task.dout) * scaled, "dbeta": lost * np.abs(task.dout)}
+            for name, terms in summed.items():
+                parameter = task.gamma if name == "dgamma" else task.beta
+                over = tuple(axis for axis, n in enumerate(parameter.shape) if n == 1)
+                allowed[name] = terms.sum(over, keepdims=True)
+        return allowed, float(lost.max())
+
+    def roundings(self, array: np.ndarray) -> list[float]:
+        """What roundings an answer may show, the finest first: those of float64, and of a shorter type on its way."""
+        types = [a.dtype.name for n, a in self.inputs.items() if n != "eps"] + [array.dtype.name]
+        shorter = [ROUNDING[name] for name in types if name in ROUNDING]
+        if np.array_equal(array, array.astype(np.float32)):
+            shorter.append(ROUNDING["float32"])  # computed in float32, and saved as float64
+        return sorted({ROUNDING["float64"], max(shorter)}) if shorter else [ROUNDING["float64"]]
+
+    def laid(self, tensor: np.ndarray) -> np.ndarray:
+        """A tensor in the order of the layout, without axes of length 1: so are answers compared."""
+        return from_tensor(tensor, self.layout).squeeze()

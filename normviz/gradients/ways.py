@@ -1,0 +1,301 @@
+"""Normalization as homework writes it, right or wrong: one formula with a place for each mistake.
+
+    v = x - E_A[x],   w = v,   s = E_B[w²],   r = 1/√(s + ε),   x̂ = v r
+    ∂l/∂x = (1 - E_Aᵀ)(g r + 2 w E_Bᵀ[g v ∂r/∂s])
+
+Plain float64, without the care that `normviz.core` takes of extreme numbers: answers are held against that one first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.backward import diagonal_only, transposed
+from normviz.core.fields import FULL, OWN, Field, Rule, Shape
+from normviz.core.normalize import centre, spread
+from normviz.core.schemes import SCHEMES, Scheme
+from normviz.gradients.layouts import LAYOUTS, from_tensor
+
+Keys = tuple[str, ...]
+"""The mistakes that were made together; none: the right way."""
+
+OTHERS = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
+"""What ε is by default in frameworks and in homework."""
+
+
+class Task(NamedTuple):
+    """What is given, as tensors (N, H, W, C): gamma and beta broadcast against x; dout is None where there is none."""
+
+    x: np.ndarray
+    gamma: np.ndarray
+    beta: np.ndarray
+    dout: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to normalize: which fields, what divides, and which ε.
+
+    Attributes:
+        summation, suppression: A and B; None: not centred, or not divided.
+        eps: ε, added inside of the root, outside of it, or to a variance without one.
+        root: "inside", "outside" or "none".
+        sample: whether squares are averaged with m - 1.
+        around: whether what divides is centred: w = v, otherwise w = x.
+        scale: a constant factor of x̂.
+    """
+
+    summation: Field | None
+    suppression: Field | None
+    eps: float
+    root: str = "inside"
+    sample: bool = False
+    around: bool = True
+    scale: float = 1.0
+
+
+class Steps(NamedTuple):
+    """The steps of a way: v, what is squared, 1/σ with its derivative by the mean square, and x̂."""
+
+    v: np.ndarray
+    w: np.ndarray
+    r: np.ndarray
+    slope: np.ndarray
+    xhat: np.ndarray
+
+
+def average(x: np.ndarray, field: Field) -> np.ndarray:
+    """E[x] at every element."""
+    return np.broadcast_to(spread(centre(x, field)[1], field, x.shape), x.shape)
+
+
+def forward(x: np.ndarray, way: Way) -> Steps:
+    """The steps of a way on a tensor."""
+    v = x if way.summation is None else x - average(x, way.summation)
+    if way.suppression is None:
+        one = np.ones_like(x)
+        return Steps(v, v, one, np.zeros_like(x), v * way.scale)
+    w = v if way.around else x
+    square, m = average(w * w, way.suppression), way.suppression.sizes(x.shape)
+    factor = m / (m - 1) if way.sample else np.ones_like(x)
+    square = square * factor
+    if way.root == "inside":
+        r = 1 / np.sqrt(square + way.eps)
+        slope = -(r**3) / 2
+    elif way.root == "outside":
+        r = 1 / (np.sqrt(square) + way.eps)
+        slope = -(r**2) / (2 * np.sqrt(square))
+    else:
+        r = 1 / (square + way.eps)
+        slope = -(r**2)
+    return Steps(v, w, r * way.scale, slope * factor * way.scale, v * r * way.scale)
+
+
+def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[tuple[Keys, np.ndarray]]:
+    """∂l/∂x of a way from g = ∂l/∂x̂, the right one first, then with each mistake that the backward pass may hold."""
+    a, b = way.summation, way.suppression
+    direct = g * steps.r
+    through = np.zeros_like(x) if b is None else 2 * steps.w * transposed(g * steps.v * steps.slope, b)
+
+    def back(z: np.ndarray) -> np.ndarray:
+        return np.zeros_like(x) if a is None else np.broadcast_to(transposed(z, a), x.shape)
+
+    inner = through if way.around else 0.0  # through v, or straight to x
+    outer = 0.0 if way.around else through
+    dx = direct + inner - back(direct + inner) + outer
+    yield (), dx
+    if a is not None:
+        yield ("mean-path",), direct + through
+    if b is not None:
+        yield ("variance-path",), direct - back(direct)
+        yield ("constant-statistics",), direct
+    if way.root == "inside" and way.around and not way.sample:
+        own = SCHEMES["custom"].with_fields(a, b)
+        yield ("diagonal-gradient",), diagonal_only(x, g * way.scale, own, way.eps)
+        if b is not None:
+            yield ("diagonal-gradient",), direct + 2 * steps.w * g * steps.v * steps.slope / b.sizes(x.shape)
+    for of_mean, of_variance in ((1, 0), (0, 1), (1, 1)):
+        n = 1.0 if a is None or not of_mean else a.sizes(x.shape)
+        m = 1.0 if b is None or not of_variance else b.sizes(x.shape)
+        dv = direct + through * m
+        yield ("sum-instead-of-mean",), dv - back(dv) * n
+    for factor in (0.5, 2.0):
+        dv = direct + factor * through
+        yield ("factor-of-two",), dv - back(dv)
+    yield ("sign",), -dx
+    for of_mean, of_variance in ((1, -1), (-1, 1), (-1, -1)):
+        dv = direct + of_variance * through
+        yield ("sign",), dv - of_mean * back(dv)
+    for m in {x.size, x.shape[0], 1 if b is None else int(b.sizes(x.shape).max())}:
+        yield ("mean-instead-of-sum",), dx / m
+
+
+def right_way(scheme: Scheme, shape: Shape, eps: float) -> Way:
+    """The way of the scheme itself."""
+    return Way(scheme.summation, scheme.suppression, eps, scale=scheme.scale(shape))
+
+
+def formulas(scheme: Scheme, way: Way) -> Iterator[tuple[Keys, Way]]:
+    """Ways that differ from the right one in what is computed with one statistic, not in which elements share it."""
+    if way.suppression is None:
+        if way.summation is not None:
+            yield ("no-centring",), replace(way, summation=None)
+        return
+    if way.eps:
+        yield ("eps-outside-root",), replace(way, root="outside")
+    yield ("no-root",), replace(way, root="none")
+    yield ("sample-variance",), replace(way, sample=True)
+    if way.eps:
+        yield ("no-eps",), replace(way, eps=0.0)
+    if way.summation is not None:
+        yield ("no-centring",), replace(way, summation=None)
+        yield ("mean-square",), replace(way, around=False)
+    else:
+        yield ("centred",), replace(way, summation=way.suppression)
+    yield ("no-division",), replace(way, suppression=None)
+    for other in dict.fromkeys((way.eps**2, way.eps**0.5, *OTHERS)):
+        if other != way.eps:
+            yield ("other-eps",), replace(way, eps=other)
+    if scheme.per_fan_in:
+        yield ("no-scale",), replace(way, scale=1.0)
+
+
+def denominators(way: Way) -> Iterator[tuple[Keys, Way]]:
+    """The ways with each of the mistakes that are made most, beside another one."""
+    if way.suppression is None:
+        return
+    roots = {"inside": (), "none": ("no-root",), **({"outside": ("eps-outside-root",)} if way.eps else {})}
+    for (root, first), sample in product(roots.items(), (False, True)):
+        keys = (*first, *(("sample-variance",) if sample else ()))
+        if keys:
+            yield keys, replace(way, root=root, sample=sample)
+    if way.eps:
+        yield ("no-eps",), replace(way, eps=0.0)
+        yield ("no-eps", "sample-variance"), replace(way, eps=0.0, sample=True)
+
+
+def placements(way: Way, shape: Shape, layout: str) -> Iterator[tuple[Keys, Way]]:
+    """Ways of which other elements share a statistic: the array misread, groups miscounted, other axes."""
+    seen = {_canonical(way, shape)}
+
+    def new(way: Way) -> bool:
+        known = _canonical(way, shape)
+        if known in seen:
+            return False
+        seen.add(known)
+        return True
+
+    for key, wrong in (*_misread(way, layout), *_miscounted(way, shape), *_other_axes(way, shape)):
+        if all(fits(field, shape) for field in (wrong.summation, wrong.suppression)) and new(wrong):
+            yield (key,), wrong
+
+
+def _canonical(way: Way, shape: Shape) -> tuple[Field | None, ...]:
+    return tuple(None if f is None else f.canonical(shape) for f in (way.summation, way.suppression))
+
+
+def fits(field: Field | None, shape: Shape) -> bool:
+    """Whether the groups of a field divide their axes; None fits."""
+    rules = () if field is None else zip(field.rules, shape, strict=True)
+    return all(rule.kind != "groups" or n % rule.number == 0 for rule, n in rules)
+
+
+def _with(way: Way, change: "dict[int, Rule] | Field") -> Way:
+    """The way with both fields replaced, or with some of their rules."""
+
+    def changed(field: Field | None) -> Field | None:
+        if field is None:
+            return None
+        if isinstance(change, Field):
+            return change
+        return Field(tuple(change.get(axis, rule) for axis, rule in enumerate(field.rules)))
+
+    return replace(way, summation=changed(way.summation), suppression=changed(way.suppression))
+
+
+def _misread(way: Way, layout: str) -> Iterator[tuple[str, Way]]:
+    """The array read with its channels at the other end."""
+    read = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 3, 1, 2), "BTC": (0, 3, 1)}.get(layout)
+    if read is None:
+        return
+    there = dict(zip(LAYOUTS[layout], read, strict=True))
+
+    def permuted(field: Field | None) -> Field | None:
+        return None if field is None else Field(tuple(field.rules[there.get(axis, axis)] for axis in range(4)))
+
+    key = "channels-last" if layout == "NCHW" else "channels-first"
+    yield key, replace(way, summation=permuted(way.summation), suppression=permuted(way.suppression))
+
+
+def _miscounted(way: Way, shape: Shape) -> Iterator[tuple[str, Way]]:
+    field = way.suppression or way.summation
+    groups = {axis: rule for axis, rule in enumerate(field.rules if field else ()) if rule.kind == "groups"}
+    for axis, rule in groups.items():
+        if shape[axis] % rule.number == 0:
+            yield "group-size", _with(way, {axis: Rule("groups", shape[axis] // rule.number)})
+
+
+def _other_axes(way: Way, shape: Shape) -> Iterator[tuple[str, Way]]:
+    """Every other choice of axes to average over."""
+    long = [axis for axis, n in enumerate(shape) if n > 1]
+    for chosen in product((True, False), repeat=len(long)):
+        over = {axis for axis, full in zip(long, chosen, strict=True) if full}
+        if over:
+            yield "wrong-axis", _with(way, Field(tuple(FULL if axis in over else OWN for axis in range(4))))
+
+
+class View(NamedTuple):
+    """A task seen in another order of its elements, as a reshape or a misread layout would.
+
+    Attributes:
+        key: the mistake that it is to see it so.
+        task: with x and dout, and where their axes stay gamma and beta, in that order.
+        order: the index, in the flat tensor of the task, of every element of the view.
+        whole: the shape of the task's tensor.
+        channels: the order of the channels where they alone are in another one.
+    """
+
+    key: str
+    task: Task
+    order: np.ndarray
+    whole: Shape
+    channels: np.ndarray | None = None
+
+    def back(self, tensor: np.ndarray) -> np.ndarray:
+        """A tensor of the view, or a parameter beside it, in the order of the task."""
+        if tensor.shape != self.order.shape:
+            return tensor if self.channels is None else tensor[..., np.argsort(self.channels)]
+        flat = np.empty(tensor.size)
+        flat[self.order.ravel()] = tensor.ravel()
+        return flat.reshape(self.whole)
+
+
+def views(task: Task, scheme: Scheme, layout: str) -> Iterator[View]:
+    """The task as a plain reshape to channels last sees it, as a misread layout does, and with groups interleaved."""
+    index = np.arange(task.x.size).reshape(task.x.shape)
+
+    def seen(
+        key: str, order: np.ndarray, gamma: np.ndarray, beta: np.ndarray, channels: np.ndarray | None = None
+    ) -> View:
+        dout = None if task.dout is None else task.dout.ravel()[order]
+        return View(key, Task(task.x.ravel()[order], gamma, beta, dout), order, task.x.shape, channels)
+
+    per_channel = all(p.shape[:3] == (1, 1, 1) for p in (task.gamma, task.beta))
+    n, h, w, c = task.x.shape
+    if layout == "NCHW" and per_channel:
+        array = from_tensor(index, layout)
+        yield seen("channels-last", array.reshape(n, h, w, c), task.gamma, task.beta)
+        if w == c:
+            yield seen("channels-last", array, task.gamma, task.beta)
+    if layout == "NHWC" and per_channel and h == c:
+        yield seen("channels-first", np.moveaxis(index, 1, -1), task.gamma, task.beta)
+    if layout == "BTC" and per_channel and h == c:
+        yield seen("channels-first", np.swapaxes(index, 1, 3), task.gamma, task.beta)
+    groups = scheme.parameters.get("groups")
+    if groups and scheme.field is not None and scheme.field.rules[3].kind == "groups" and c % groups == 0:
+        order = np.arange(c).reshape(c // groups, groups).T.ravel()
+        gamma, beta = (np.broadcast_to(p, (*p.shape[:3], c))[..., order] for p in (task.gamma, task.beta))
+        yield seen("interleaved-groups", index[..., order], gamma, beta, order)
