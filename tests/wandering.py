@@ -52,7 +52,7 @@ FIGURES = {
     "invariance": {"grid table"},
     "geometry": {"with", "lengths"},
     "running": {"stream"},
-    "gradients": {"incoming", "chain"},
+    "gradients": {"incoming", "chain", "jacobian"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
 }

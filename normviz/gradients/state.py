@@ -18,15 +18,15 @@ PAGE = "gradients"
 PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
-SHOWN = {"formula": "Formula", "graph": "Step by step"}
+SHOWN = {"formula": "Formula", "graph": "Step by step", "jacobian": "Jacobian"}
 """What the page shows; only that is computed."""
 
-TENSOR = ("formula",)
+TENSOR = ("formula", "jacobian")
 """What is shown of the small tensor and the scheme."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((*SIZES, "seed"), TENSOR),
-    "torch": ("formula",),
+    "torch": ("formula", "jacobian"),
     **dict.fromkeys(("x", "dy", "element", "gain", "bias", "step", "pace"), ("graph",)),
 }
 """Where a value means something; one that is not here does everywhere."""

@@ -14,7 +14,7 @@ from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/gradients.py"
-FIGURES = {"formula": {"incoming", "outgoing"}, "graph": {"chain"}}
+FIGURES = {"formula": {"incoming", "outgoing"}, "graph": {"chain"}, "jacobian": {"jacobian", "projections", "errors"}}
 
 
 def open_page(**link):
@@ -148,3 +148,29 @@ def test_steps_forward_and_back():
         sound(at.run())
         assert at.session_state[PREFIX + "step"] == step
     assert np.isfinite(float(at.session_state[PREFIX + "gain"]))
+
+
+# --- the Jacobian -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eps", ["0", "1e-05", "1000"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (1, 1, 1, 2), (4, 3, 3, 4)])
+@pytest.mark.parametrize("key", ["none", "batch", "rms", "divisive", "spectral"])
+def test_the_facts_of_every_jacobian(key, sizes, eps):
+    at = open_page(show="jacobian", scheme=key, eps=eps, **dict(zip("nhwc", map(str, sizes), strict=True)))
+    assert (len(at.error), set(plots(at))) == (0, FIGURES["jacobian"])
+    scheme = SCHEMES[key]
+    rows, factor, expected = at.table[0].value["largest number"]
+    assert ("**Every row sums to 0**" in said(at)) == (scheme.summation is not None)
+    assert rows in ("0", "0 to rounding") or scheme.summation is None
+    assert factor.replace("0 to rounding", "0") == expected.replace("0 to rounding", "0")
+    assert ("**J·x = 0**" in said(at) or "**J·W = 0**" in said(at)) == (
+        scheme.suppression is not None and (eps == "0" or scheme.eps is None)
+    )
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan|NaN)\b", said(at))
+
+
+def test_one_scheme_with_two_fields_has_no_blocks():
+    at = open_page(show="jacobian", scheme="custom", apart="1", a_n="full", b_c="full")
+    assert "**Fields overlap, or differ" in said(at)
+    assert "**Each of the 3 blocks is a field of 8 elements**" in said(open_page(show="jacobian"))

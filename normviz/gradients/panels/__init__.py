@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from normviz.gradients.panels.formula import formula
 from normviz.gradients.panels.graph import graph
+from normviz.gradients.panels.jacobian import jacobian
 from normviz.ui.link import View
 
-PANELS: dict[str, Callable[[View, str], None]] = {"formula": formula, "graph": graph}
+PANELS: dict[str, Callable[[View, str], None]] = {"formula": formula, "graph": graph, "jacobian": jacobian}
 """By a key of `state.SHOWN`: what draws it, for a view and a theme."""
