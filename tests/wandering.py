@@ -48,7 +48,7 @@ STATES: dict[str, ModuleType] = {
 FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},
-    "why": {"before", "bands", "bias", "lines", "sweep", "pictures", "timeline"},
+    "why": {"before", "bands", "bias", "lines", "restyled", "timeline"},
     "invariance": {"grid table"},
     "geometry": {"with", "lengths"},
     "running": {"stream"},

@@ -96,7 +96,8 @@ STORIES = (
         question="Why normalize at all?",
         why="Inputs of a common scale are easier to learn from, and in a deep network every layer is the input of the "
         "next, and moves while all layers learn.",
-        first="Choose **Scaled per feature**, then **Whitened**: the first is what batch norm does of the second.",
+        first="Go from **Centred** to **Scaled per feature** to **Whitened**: the second is what batch norm does of "
+        "the third.",
         takeaway="Batch norm is the affordable part of whitening: one feature at a time, by the statistics of a "
         "mini-batch. It works because the gradient knows of it: what it takes out, a step cannot put back.",
         see=(

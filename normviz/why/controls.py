@@ -6,7 +6,7 @@ from normviz.ui.link import KEPT, View
 from normviz.ui.settings import Controls
 from normviz.why.state import PREFIX, SHOWN, Page, has
 
-IN_THE_PAGE = ("stage",)
+IN_THE_PAGE = ("stage", "part", "swept")
 """Values whose controls stand beside what they change."""
 
 

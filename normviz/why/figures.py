@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from normviz.core.text import typeset
 from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES, Theme
 from normviz.ui.style import DASHES, finish, line, marker, rule
@@ -144,15 +145,30 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
             named.add(curve.name)
         for level in panel.levels:
             figure.add_hline(level, line=rule(colours), **place)
-        power = {"type": "log", "exponentformat": "power", "dtick": 1}
-        figure.update_xaxes(title={"text": panel.x, "standoff": 4}, **(power if "x" in panel.log else {}), **place)
+        figure.update_xaxes(
+            title={"text": panel.x, "standoff": 4},
+            **(_decades([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
+            **place,
+        )
         if panel.marks:
             figure.update_xaxes(tickvals=panel.marks, ticktext=[f"{mark:g}" for mark in panel.marks], **place)
-        scale = power if "y" in panel.log else {"nticks": 6}
+        heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
+        scale = _decades(heights) if "y" in panel.log else {"nticks": 6}
         span = {"range": list(panel.span)} if panel.span else {}
         form = {"tickformat": panel.ticks} if panel.ticks else {}
         figure.update_yaxes(title={"text": panel.y, "standoff": 4}, automargin=True, **scale, **span, **form, **place)
     return finish(figure, colours, {"t": 34, "b": ROOM, "l": 55}, BELOW)
+
+
+def _decades(values: Sequence[np.ndarray]) -> dict:
+    """A logarithmic axis: powers of ten, and where these are few 2 and 5 times each too."""
+    low, high = (float(how([how(each) for each in values])) for how in (np.min, np.max))
+    scale = {"type": "log", "exponentformat": "power"}
+    if high > 200 * low:
+        return scale | {"dtick": max(round(np.log10(high / low) / 6), 1)}
+    ticks = [lead * 10.0**k for k in range(-12, 13) for lead in (1, 2, 5)]
+    shown = [tick for tick in ticks if low / 2 < tick < 2 * high]
+    return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
 
 
 def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
@@ -184,3 +200,42 @@ def faint(colour: str) -> str:
     """A colour "#rrggbb" as what is behind a curve."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, 0.22)"
+
+
+def lines_to_identity(
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], ends: tuple[float, float], theme: str = "light"
+) -> Figure:
+    """y over x, a line a channel, each of two points or more, over the line y = x; `ends`: of the vertical axis."""
+    colours, figure = THEMES[theme], Figure()
+    figure.add_scatter(
+        x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip", line={"color": colours.ink, "width": 6},
+        opacity=0.35,
+    )  # fmt: skip
+    for k, (across, up) in enumerate(zip(x, y, strict=True)):
+        figure.add_scatter(x=across, y=up, mode="lines", name=f"c = {k}", line=line(k, colours, 3))
+    figure.update_layout(showlegend=True)
+    low, high = (float(how([how(each) for each in x])) for how in (np.min, np.max))
+    figure.update_xaxes(title={"text": "x", "standoff": 4}, range=[low - 0.2, high + 0.2])
+    figure.update_yaxes(title={"text": "y", "standoff": 4}, range=[ends[0] - 0.2, ends[1] + 0.2])
+    return finish(figure, colours, {"t": 10, "b": ROOM, "l": 55}, BELOW, zero="xy")
+
+
+def timeline(years: Sequence[float], labels: Sequence[str], known: Sequence[bool], theme: str = "light") -> Figure:
+    """Papers over time, a line each, the earliest on top; `known`: whether the app has it, which is a filled marker."""
+    colours, figure = THEMES[theme], Figure()
+    for here, name, symbol in ((False, "before", "circle-open"), (True, "a scheme of this app", "diamond")):
+        places = [k for k, each in enumerate(known) if each == here]
+        figure.add_scatter(
+            x=[years[k] for k in places], y=places, mode="markers", name=name, text=[labels[k] for k in places],
+            hovertemplate="%{text}<extra></extra>", showlegend=True,
+            marker={"color": colours.field if here else colours.muted, "symbol": symbol, "size": 12},
+        )  # fmt: skip
+    first, last = min(years), max(years)
+    for k, (year, label) in enumerate(zip(years, labels, strict=True)):
+        right = year < (first + last) / 2
+        figure.add_annotation(
+            x=year, y=k, text=label, showarrow=False, xanchor="left" if right else "right", xshift=12 if right else -12
+        )
+    figure.update_xaxes(range=[first - 1, last + 1.5], dtick=5, tickformat="d")
+    figure.update_yaxes(range=[len(years) - 0.4, -0.6], visible=False)
+    return finish(figure, colours, {"t": 10, "b": 78, "l": 12}, BELOW)

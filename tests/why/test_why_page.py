@@ -7,7 +7,7 @@ import pytest
 from lab_page import latex, open_lab, plots, said, sound, texts
 
 from normviz.ui.palette import THEMES
-from normviz.why import saturation, whitening
+from normviz.why import history, identity, saturation, whitening
 from normviz.why.panels import PANELS
 from normviz.why.state import BELONGS, PARAMS, PREFIX, SHOWN, has
 
@@ -16,6 +16,9 @@ FIGURES = {
     "whitening": {"before", "made", "batches"},
     "saturation": {"bands", "bands normalized", "saturated", "losses"},
     "outside": {"bias", "loss"},
+    "identity": {"lines", "sweep", "accuracy"},
+    "style": {"content", "style", "normalized", "restyled"},
+    "history": {"timeline"},
 }
 
 
@@ -106,3 +109,46 @@ def test_b_grows_and_the_loss_stands_still(rate, steps):
     grown = re.search(r"b grows to ([\d.·⁰¹²³⁴]+), and the loss changes by 0( to rounding)?; inside", said(at))
     assert grown, said(at)
     assert float(grown[1]) == pytest.approx(float(rate) * int(steps), rel=1e-3)
+
+
+# --- γ and β, style, history --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["0", "0.3", "1"])
+@pytest.mark.parametrize("eps", ["0", "1"])
+def test_the_identity_is_told_at_every_place(part, eps):
+    at = open_page(show="identity", part=part, eps=eps)
+    assert re.search(r"the layer does nothing: y differs from x by (0|0 to rounding)\.", said(at))
+    assert ("of the way there" in said(at)) == (part != "1")
+    found = identity.undone(float(part), float(eps), 0)
+    drawn = {each["name"]: each for each in plots(at)["lines"]["figure"]["data"]}
+    np.testing.assert_allclose(drawn["c = 0"]["y"], [found.y[0].min(), found.y[0].max()], atol=1e-6)
+
+
+@pytest.mark.parametrize("swept", ["gain", "bias"])
+def test_the_sweep_says_what_it_found(swept):
+    at = open_page(show="identity", swept=swept)
+    values, losses = identity.GAINS if swept == "gain" else identity.SHIFTS, plots(at)["sweep"]["figure"]["data"][-1]
+    np.testing.assert_allclose(losses["x"], values)
+    found = re.search(r"It matters: after \d+ steps (\d+)% of unseen digits are read at .* and (\d+)% at", said(at))
+    assert int(found[1]) < int(found[2])
+
+
+@pytest.mark.parametrize(
+    "link", [{}, {"contrast": "0"}, {"eps": "0", "contrast": "1"}, {"space": "features", "kernel": "5", "eps": "1"},
+             {"space": "features", "kernel": "1", "content": "flower"}],
+)  # fmt: skip
+def test_style_at_its_ends(link):
+    at = open_page(show="style", **link)
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at) + " ".join(texts(at.caption)))
+    assert ("Without contrast nothing is left" in said(at)) == (link.get("contrast") == "0")
+    assert ("These features are not trained" in said(at)) == (link.get("space") == "features")
+    assert ("cannot all have" in said(at)) == (link.get("kernel") == "5")
+
+
+def test_every_paper_is_in_the_history():
+    at = open_page(show="history")
+    table = at.table[0].value
+    for event in history.events():
+        assert event.reference.text in said(at) + " ".join(table["Paper"])
+    assert list(table["Scheme"]).index("Batch") < list(table["Scheme"]).index("Group")

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 
 from normviz.ui.link import View
-from normviz.why.panels import outside, saturation, whitening
+from normviz.why.panels import history, identity, outside, saturation, style, whitening
 
 PANELS: dict[str, Callable[[View, str], None]] = {
     "whitening": whitening.show,
     "saturation": saturation.show,
     "outside": outside.show,
+    "identity": identity.show,
+    "style": style.show,
+    "history": history.show,
 }
 """By a key of `state.SHOWN`: what draws it, for a view and a theme."""

@@ -1,0 +1,76 @@
+"""When the schemes came: their papers' dates, and what came before them."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from normviz.core.fields import Rule
+from normviz.core.schemes import SCHEMES, Reference, Scheme
+
+MARKS = {"full": "●", "groups": "◐", "window": "≈", "own": "·"}
+"""How a rule along an axis is marked."""
+
+MARK_WORDS = "● averaged, ◐ in groups, ≈ in windows, · kept"
+
+
+@dataclass(frozen=True)
+class Event:
+    """A paper: its label, when it came (year, and month as a share of it), its reference, and the schemes of it."""
+
+    label: str
+    when: float
+    reference: Reference
+    schemes: tuple[Scheme, ...] = ()
+
+    @property
+    def year(self) -> int:
+        """The year it came in."""
+        return int(self.when)
+
+
+BEFORE = (
+    Event(
+        "Divisive model of V1", 1992.0, Reference("Heeger 1992, Normalization of Cell Responses in Cat Striate Cortex")
+    ),
+    Event("Whitened inputs", 1998.0, Reference("LeCun et al. 1998, Efficient BackProp")),
+    Event("Local contrast", 2009.0, Reference("Jarrett et al. 2009, What is the Best Multi-Stage Architecture?")),
+    Event("Local response", 2012.0, Reference("Krizhevsky et al. 2012, ImageNet Classification with Deep CNNs")),
+)
+"""What the schemes of the app come from; these have no arXiv number, so they have their year here."""
+
+
+def submitted(arxiv: str) -> date:
+    """The month in which a paper was submitted, from its number: 1502.03167 is of February 2015."""
+    return date(2000 + int(arxiv[:2]), int(arxiv[2:4]), 1)
+
+
+def events() -> list[Event]:
+    """All, from the earliest; the schemes of one paper are one."""
+    by_paper: dict[Reference, list[Scheme]] = {}
+    for scheme in SCHEMES.values():
+        if scheme.reference.arxiv and scheme.key != "custom":
+            by_paper.setdefault(scheme.reference, []).append(scheme)
+    papers = [
+        Event(
+            min((s.label for s in schemes), key=len),
+            _share(submitted(reference.arxiv or "")),
+            reference,
+            tuple(schemes),
+        )
+        for reference, schemes in by_paper.items()
+    ]
+    return sorted([*BEFORE, *papers], key=lambda event: event.when)
+
+
+def _share(day: date) -> float:
+    return day.year + (day.month - 1) / 12
+
+
+def marks(scheme: Scheme) -> list[str]:
+    """What the scheme does along each of its axes, by its widest field."""
+    if scheme.field is None:
+        return [""] * 4
+    return [_mark(rule) for rule in scheme.field.rules]
+
+
+def _mark(rule: Rule) -> str:
+    return MARKS[rule.kind]

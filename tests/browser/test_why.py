@@ -1,0 +1,39 @@
+"""The page on why in a real browser: what it shows changes by keyboard, and a phone shows it whole."""
+
+import pytest
+from patience import settle
+
+from normviz.why.state import SHOWN
+
+CUT = """() => [...document.querySelectorAll('.nv-graph')].flatMap((graph) => {
+  const { left, right } = graph.getBoundingClientRect();
+  const texts = [...graph.querySelectorAll('text')].filter((text) => text.textContent.trim());
+  return texts.map((text) => [text.textContent, text.getBoundingClientRect()])
+    .filter(([, box]) => box.left < left - 1 || box.right > right + 1).map(([name]) => name);
+})"""
+
+
+def open_page(page, url, link=""):
+    page.goto(f"{url}/why{link}")
+    page.wait_for_selector(".nv-plot[data-drawn]")
+    settle(page)
+
+
+def test_stages_are_chosen_by_keyboard(page, server):
+    open_page(page, server)
+    page.get_by_role("radio", name="Scaled per feature").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.get_by_text("Whitened: the correlation goes from").wait_for()
+    settle(page)
+    assert "stage=zca" in page.url
+
+
+@pytest.mark.parametrize("show", [show for show in SHOWN if show != "saturation"])
+def test_on_a_phone_nothing_is_cut(page, server, show):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, server, f"?show={show}")
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
+    wide = page.locator(".nv-graph").evaluate_all("graphs => graphs.map((g) => g.getBoundingClientRect().right)")
+    assert max(wide) <= 390
