@@ -205,10 +205,11 @@ def faint(colour: str) -> str:
 def lines_to_identity(
     x: Sequence[np.ndarray], y: Sequence[np.ndarray], ends: tuple[float, float], theme: str = "light"
 ) -> Figure:
-    """y over x, a line a channel, each of two points or more, over the line y = x; `ends`: of the vertical axis."""
+    """y over x, a line a channel, over the line y = x; `ends`: of the vertical axis."""
     colours, figure = THEMES[theme], Figure()
     figure.add_scatter(
-        x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip", line={"color": colours.ink, "width": 6},
+        x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip",
+        line={"color": colours.ink, "width": 6},
         opacity=0.35,
     )  # fmt: skip
     for k, (across, up) in enumerate(zip(x, y, strict=True)):
