@@ -1,4 +1,4 @@
-"""The command `normviz`, also `python -m normviz`: schemes, a tensor normalized, its gradient, Table 1, the app."""
+"""The command `normviz`, also `python -m normviz`: a tensor normalized, its gradient, homework, Table 1, the app."""
 
 import argparse
 import json
@@ -18,7 +18,9 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import add_options, build
-from normviz.data.files import as_tensor, read_npy, write_npy
+from normviz.data.files import as_tensor, read_npy, read_npz, write_npy
+from normviz.gradients.answers import judge
+from normviz.gradients.layouts import LAYOUTS
 from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:
@@ -124,6 +126,21 @@ def backward_file(arguments: argparse.Namespace) -> None:
     write_finite(arguments.output, dx, told)
 
 
+def judge_answer(arguments: argparse.Namespace) -> None:
+    """Say of each array of an answer to homework whether it is right, or which mistake it is; 0 whatever it is."""
+    scheme = own_scheme(arguments)
+    inputs, answer = (read_npz(read_bytes(path)) for path in (arguments.inputs, arguments.answer))
+    verdicts = judge(scheme, arguments.layout, inputs, answer, arguments.eps)
+    if arguments.json:
+        print(json.dumps({name: verdict.record() for name, verdict in verdicts.items()}))
+    for name, verdict in verdicts.items():
+        error = "" if verdict.error is None else f", error {verdict.error:.1e}"
+        if not arguments.json:
+            print(f"{name:8}{'right' if verdict.right else verdict.mistake or 'wrong'}{error}")
+        if not verdict.right:
+            print(f"normviz: {name} is wrong. {verdict.told}", file=sys.stderr)
+
+
 def print_table1(arguments: argparse.Namespace) -> int:
     """Predict, measure and train the cells of Table 1 (Ba et al. 2016), and print them; 1 where answers disagree."""
     need("train", "torch", "sklearn")
@@ -199,7 +216,7 @@ def build_parser() -> Parser:
         description="See and test normalization in deep learning.",
     )
     parser.add_argument("--version", action="version", version=f"normviz {normviz.__version__}")
-    commands = "schemes | normalize | backward | table1 | serve"
+    commands = "schemes | normalize | backward | answer | table1 | serve"
     jobs = parser.add_subparsers(required=True, metavar=commands, parser_class=Parser)
     job = jobs.add_parser("schemes", help="list the schemes with their fields and papers")
     job.add_argument("--json", action="store_true")
@@ -215,6 +232,13 @@ def build_parser() -> Parser:
     job.add_argument("gradient", type=Path, metavar="DY.npy")
     job.add_argument("output", type=Path, metavar="DX.npy")
     job.set_defaults(run=backward_file)
+    job = jobs.add_parser("answer", help="homework judged by its numbers: right, or which mistake it is")
+    add_scheme(job)
+    job.add_argument("--layout", required=True, metavar="KEY", help=", ".join(LAYOUTS))
+    job.add_argument("inputs", type=Path, metavar="INPUTS.npz", help="x, and gamma, beta, eps, dout where wanted")
+    job.add_argument("answer", type=Path, metavar="ANSWER.npz", help="any of out, dx, dgamma, dbeta")
+    job.add_argument("--json", action="store_true")
+    job.set_defaults(run=judge_answer)
     add_table1(jobs)
     job = jobs.add_parser("serve", help="serve the app")
     job.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")

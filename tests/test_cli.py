@@ -17,6 +17,8 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.gradients.answers import make_inputs
+from normviz.gradients.mistakes import MISTAKES
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (3, 4, 5, 6)
@@ -288,6 +290,90 @@ def test_backward_refuses_bad_options_and_leaves_nothing_behind(case, three, cap
 def test_backward_refuses_a_gradient_of_another_shape(three, capsys):
     np.save(three[1], uneven_array((3, 4, 5, 1), 1))
     assert_refused(["--scheme", "batch"], "dy.npy has the shape (3, 4, 5, 1)", None, three, capsys, "backward")
+
+
+# --- answer -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def homework(tmp_path):
+    """The paths of inputs to batch norm of (N, C), and of an answer to them: out right, dx without the mean's path."""
+    inputs = make_inputs(SCHEMES["batch"], "NC", (6, 4), 1)
+    x, gamma, beta, eps, dout = inputs.values()
+    r = 1 / np.sqrt(x.var(0) + eps)
+    xhat = (x - x.mean(0)) * r
+    g = dout * gamma
+    paths = tmp_path / "inputs.npz", tmp_path / "answer.npz"
+    np.savez(paths[0], **inputs)
+    np.savez(paths[1], out=gamma * xhat + beta, dx=r * (g - xhat * (g * xhat).mean(0)), dbeta=np.ones((2, 2)))
+    return paths
+
+
+def test_answer_says_what_is_right_and_which_mistake_the_rest_is(homework, capsys):
+    assert run("answer", "--scheme", "batch", "--layout", "NC", *homework, "--json") == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert list(found) == ["out", "dx", "dbeta"]
+    assert all(list(verdict) == ["right", "error", "mistake"] for verdict in found.values())
+    assert (found["out"]["right"], found["out"]["mistake"]) == (True, None)
+    assert found["out"]["error"] < 1e-13
+    assert (found["dx"]["right"], found["dx"]["mistake"]) == (False, "mean-path")
+    assert found["dbeta"] == {"right": False, "error": None, "mistake": "wrong-shape"}
+    lines = printed.err.splitlines()
+    assert [line.partition(" is wrong. ")[0] for line in lines] == ["normviz: dx", "normviz: dbeta"]
+    assert MISTAKES["mean-path"].told in lines[0]
+
+
+def test_answer_as_a_table(homework, capsys):
+    assert run("answer", "--scheme", "batch", "--layout", "NC", *homework) == 0
+    lines = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert lines == [["out", "right,"], ["dx", "mean-path,"], ["dbeta", "wrong-shape"]]
+
+
+def test_the_options_of_answer_reach_the_judge(homework, capsys):
+    inputs = dict(np.load(homework[0]))
+    del inputs["eps"]
+    np.savez(homework[0], **inputs)
+    x, gamma, beta, _ = inputs.values()
+    parts = x.reshape(6, 2, 2)
+    xhat = (parts - parts.mean(2, keepdims=True)) / np.sqrt(parts.var(2, keepdims=True) + 0.5)
+    np.savez(homework[1], out=gamma * xhat.reshape(6, 4) + beta)
+    options = ["--scheme", "group", "--groups", "2", "--layout", "NC", "--eps", "0.5"]
+    assert run("answer", *options, *homework, "--json") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["out"]["right"]
+    assert printed.err == ""
+
+
+BAD_ANSWERS = {
+    "no layout": (["--scheme", "batch"], {}, "the following arguments are required: --layout"),
+    "no such layout": (["--scheme", "batch", "--layout", "CN"], {}, "'CN' is not a layout; NC, NHWC, NCHW, BTC are."),
+    "another layout": (["--scheme", "batch", "--layout", "BTC"], {}, "x has 2 axes; BTC has 3."),
+    "groups that do not divide": (["--scheme", "group", "--groups", "3", "--layout", "NC"], {}, "3 groups do not"),
+    "two epsilons": (["--scheme", "batch", "--layout", "NC", "--eps", "0.5"], {}, "0.5 beside them"),
+    "an unknown name": (["--scheme", "batch", "--layout", "NC"], {"y": np.ones(3)}, "'y' is no name in the answer"),
+    "NaN": (["--scheme", "batch", "--layout", "NC"], {"out": np.full((6, 4), np.nan)}, "out holds 24 NaN"),
+    "objects": (["--scheme", "batch", "--layout", "NC"], {"out": np.array([None])}, "Python objects"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ANSWERS)
+def test_answers_that_cannot_be_judged_are_refused(case, homework, capsys):
+    options, answer, message = BAD_ANSWERS[case]
+    if answer:
+        np.savez(homework[1], **answer)
+    assert message in refused(capsys, "answer", *options, *homework)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("content", [b"", b"1, 2, 3", None])
+def test_files_that_hold_no_arrays_are_refused(content, which, homework, capsys):
+    if content is None:
+        homework[which].unlink()
+    else:
+        homework[which].write_bytes(content)
+    message = refused(capsys, "answer", "--scheme", "batch", "--layout", "NC", *homework)
+    assert ("cannot be read" if content is None else "not a .npz file that NumPy wrote") in message
 
 
 # --- the real command -------------------------------------------------------------------------------------------

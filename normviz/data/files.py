@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -20,6 +21,7 @@ from normviz.core.fields import check_shape
 
 MAX_UPLOAD_BYTES = 5 * 2**20
 MAX_HEAD = 100_000  # characters of a first row that may hold names
+MAX_UNPACKED_BYTES = 2**24  # of all arrays in a .npz file, before any of them is unpacked
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 
 PICTURES = ("png", "jpg", "jpeg")
@@ -127,6 +129,30 @@ def read_npy(content: bytes) -> np.ndarray:
             )
         stream.seek(0)
         return np.load(stream, allow_pickle=False)
+
+
+def read_npz(content: bytes) -> dict[str, np.ndarray]:
+    """Read a .npz file by `read_npy`, without unpacking more than a bound, whatever its directory promises.
+
+    Raises:
+        InvalidInput: not a .npz file, one that is too large, packed or unpacked, or what `read_npy` raises.
+    """
+    if len(content) > MAX_UNPACKED_BYTES:
+        raise InvalidInput(f"the file is {len(content):,} bytes; .npz files up to {MAX_UNPACKED_BYTES:,} are read.")
+    with (
+        _any_failure_told_as("this is not a .npz file that NumPy wrote; save one with numpy.savez."),
+        zipfile.ZipFile(io.BytesIO(content)) as packed,
+    ):
+        parts = packed.infolist()
+        names = [part.filename.removesuffix(".npy") for part in parts]
+        if len(set(names)) < len(names):
+            raise InvalidInput("the .npz file holds two arrays of one name.")
+        if sum(part.file_size for part in parts) > MAX_UNPACKED_BYTES:
+            raise InvalidInput(f"the .npz file unpacks to more than the {MAX_UNPACKED_BYTES:,} bytes that are read.")
+        # The other ways to pack, which NumPy does not use, unpack a piece to whatever size it has.
+        if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
+            raise InvalidInput("the .npz file is packed in a way that NumPy does not use; save one with numpy.savez.")
+        return {name: read_npy(packed.read(part)) for name, part in zip(names, parts, strict=True)}
 
 
 def write_npy(path: Path, array: np.ndarray) -> None:

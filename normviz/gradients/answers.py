@@ -5,7 +5,7 @@ each mistake made, alone first, then together. The nearest within rounding is na
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from normviz.core.tolerances import ROUNDING
 from normviz.gradients.candidates import Candidates, alone, difference, of_other_statistics, together
 from normviz.gradients.case import MAX_ELEMENTS, Case, arrays_of
 from normviz.gradients.layouts import check_layout, check_size, parameter_shape
+from normviz.gradients.mistakes import MISTAKES
 from normviz.gradients.ways import Keys
 
 ANSWERS = ("out", "dx", "dgamma", "dbeta")
@@ -41,6 +42,20 @@ class Verdict(NamedTuple):
     error: float | None
     mistake: str | None = None
     beside: str | None = None
+
+    @property
+    def told(self) -> str:
+        """What is wrong, and what to do about it, in words; empty for what is right."""
+        if self.right:
+            return ""
+        rows = [MISTAKES[key] for key in (self.mistake, self.beside) if key]
+        return " ".join(f"{row.told} {row.remedy}" for row in rows) or "No mistake that is known explains it."
+
+    def record(self) -> dict[str, Any]:
+        """The verdict as plain data; `beside` only where there is a second mistake."""
+        error = None if self.error is None or not np.isfinite(self.error) else self.error
+        plain = {"right": self.right, "error": error, "mistake": self.mistake}
+        return plain if self.beside is None else plain | {"beside": self.beside}
 
 
 def make_inputs(

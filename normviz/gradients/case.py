@@ -62,7 +62,10 @@ class Case:
         if "eps" in inputs:
             if inputs["eps"].size != 1:
                 raise InvalidInput(f"eps has {inputs['eps'].size} elements; it is one number.")
-            eps = float(inputs["eps"].reshape(()))
+            given = float(inputs["eps"].reshape(()))
+            if eps is not None and abs(eps - given) > ROUNDING["float32"] * abs(given):
+                raise InvalidInput(f"ε is {given:g} in the inputs and {eps:g} beside them; one of them is enough.")
+            eps = given
         self.eps = (scheme.eps or 0.0) if eps is None else eps
         gamma, beta = (
             parameter_to_tensor(self._parameter(name).astype(float), scheme, name, layout, x.shape)
@@ -71,8 +74,8 @@ class Case:
         dout = inputs.get("dout")
         if dout is not None and dout.shape != x.shape:
             raise InvalidInput(f"dout has the shape {dout.shape}; x has {x.shape}.")
-        given = None if dout is None else to_tensor(dout.astype(float), layout)
-        self.task = Task(to_tensor(x.astype(float), layout), gamma, beta, given)
+        above = None if dout is None else to_tensor(dout.astype(float), layout)
+        self.task = Task(to_tensor(x.astype(float), layout), gamma, beta, above)
         scheme.check(self.task.x.shape, MAX_LAID_OUT)
         self.right = self._right()
         self.allowed, self.condition = self._allowed()

@@ -2,6 +2,8 @@ import io
 import pickle
 import struct
 import tracemalloc
+import warnings
+import zipfile
 import zlib
 from contextlib import suppress
 
@@ -14,12 +16,14 @@ from strategies import examples, shapes
 
 from normviz.core.errors import InvalidInput
 from normviz.data.files import (
+    MAX_UNPACKED_BYTES,
     MAX_UPLOAD_BYTES,
     as_tensor,
     axes_of,
     looks_channels_first,
     read_file,
     read_npy,
+    read_npz,
     read_upload,
     shrink_image,
 )
@@ -413,3 +417,76 @@ def test_a_large_picture_is_averaged_before_its_numbers_are_widened():
 def test_a_picture_of_no_more_numbers_than_that_stays_as_it_is():
     content = flat(10, 100, "L")
     np.testing.assert_array_equal(read_upload("a.png", content, MOST), np.ones((1, 10, 100, 1)))
+
+
+# --- .npz ---------------------------------------------------------------------------------------------------------
+
+
+def npz(save=np.savez, **arrays):
+    stream = io.BytesIO()
+    save(stream, **arrays)
+    return stream.getvalue()
+
+
+def packed(parts, **options):
+    """A .zip file of these names and contents, as nobody else would write it."""
+    stream = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(stream, "w", **options) as file:
+        warnings.simplefilter("ignore")  # of names that are there twice
+        for name, content in parts:
+            file.writestr(name, content)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_npz_of_several_arrays(save):
+    arrays = {"x": np.arange(6.0).reshape(2, 3), "eps": np.array(1e-5), "y": np.ones(3, np.float32)}
+    found = read_npz(npz(save, **arrays))
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+
+
+BOMB = np.zeros(MAX_UNPACKED_BYTES // 8)
+NOT_NPZ = "not a .npz file that NumPy wrote"
+BAD_NPZ = {
+    "nothing": (b"", NOT_NPZ),
+    "an array alone": (npy(np.ones(3)), NOT_NPZ),
+    "cut off": (npz(x=np.ones(100))[:400], NOT_NPZ),
+    "damaged": (npz(x=np.ones(100)).replace(npy(np.ones(100))[200:300], bytes(100)), NOT_NPZ),
+    "Python objects": (packed([("x.npy", npy(np.array([None]), allow_pickle=True))]), "Python objects"),
+    "a pickle": (packed([("x.npy", pickle.dumps([1.0]))]), NOT_NPY),
+    "text": (packed([("readme.txt", b"hello")]), NOT_NPY),
+    "one name twice": (packed([("x.npy", npy(np.ones(1)))] * 2), "two arrays of one name"),
+    "a bomb": (npz(np.savez_compressed, x=BOMB), "unpacks to more than"),
+    "many that are a bomb together": (npz(np.savez_compressed, x=BOMB[::2], y=BOMB[::2]), "unpacks to more than"),
+    "a bomb of another packer": (packed([("x.npy", npy(np.zeros(9)))], compression=zipfile.ZIP_BZIP2), "not use"),
+    "too large": (bytes(MAX_UNPACKED_BYTES + 1), "are read"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_NPZ)
+def test_bad_npz_is_refused_in_one_line(case):
+    content, message = BAD_NPZ[case]
+    with pytest.raises(InvalidInput, match=message) as told:
+        read_npz(content)
+    assert "\n" not in str(told.value)
+
+
+def test_a_directory_that_promises_less_than_there_is_unpacks_no_more():
+    content = npz(np.savez_compressed, x=BOMB)
+    lying = content.replace(np.uint32(len(npy(BOMB))).tobytes(), np.uint32(1000).tobytes())
+    assert lying != content
+    with pytest.raises(InvalidInput):
+        read_npz(lying)
+
+
+@examples(200)
+@given(st.data())
+def test_a_damaged_npz_is_read_or_refused(data):
+    content = bytearray(npz(x=np.arange(12.0), y=np.ones(2)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(InvalidInput):
+        read_npz(bytes(content))
