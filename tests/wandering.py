@@ -52,7 +52,7 @@ FIGURES = {
     "invariance": {"grid table"},
     "geometry": {"with", "lengths"},
     "running": {"stream"},
-    "gradients": {"incoming", "chain", "jacobian"},
+    "gradients": {"incoming", "chain", "jacobian", "scale"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
 }

@@ -18,21 +18,25 @@ PAGE = "gradients"
 PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
-SHOWN = {"formula": "Formula", "graph": "Step by step", "jacobian": "Jacobian"}
+SHOWN = {"formula": "Formula", "graph": "Step by step", "jacobian": "Jacobian", "scale": "Scale of W"}
 """What the page shows; only that is computed."""
 
-TENSOR = ("formula", "jacobian")
+TENSOR = ("formula", "jacobian", "scale")
 """What is shown of the small tensor and the scheme."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((*SIZES, "seed"), TENSOR),
     "torch": ("formula", "jacobian"),
+    "a": ("scale",),
     **dict.fromkeys(("x", "dy", "element", "gain", "bias", "step", "pace"), ("graph",)),
 }
 """Where a value means something; one that is not here does everywhere."""
 
 LONGEST = {"n": 4, "h": 3, "w": 3, "c": 4}
 """The largest tensor: its Jacobian is a picture of 144 × 144 numbers."""
+
+STOPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
+"""Of the factor a."""
 
 MOST_NUMBERS = 6
 """In the field that is taken apart step by step."""
@@ -92,6 +96,13 @@ class Page:
     c: int = whole(3, 1, LONGEST["c"])
     seed: int = whole(0, 0, 9999, label="Seed", help="Of x, of what comes from above, and of γ and β.")
     torch: bool = switch(False, label="Compare with autograd", help="PyTorch differentiates the same lines by itself.")
+    a: float = real(
+        3.0,
+        0.01,
+        100.0,
+        label="a: all weights times",
+        stops=(0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0),
+    )
     gain: float = real(2.0, -10.0, 10.0, label="γ (gain)")
     bias: float = real(1.0, -10.0, 10.0, label="β (bias)")
     step: int = whole(0, 0, LAST)

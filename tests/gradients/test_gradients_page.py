@@ -14,7 +14,12 @@ from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/gradients.py"
-FIGURES = {"formula": {"incoming", "outgoing"}, "graph": {"chain"}, "jacobian": {"jacobian", "projections", "errors"}}
+FIGURES = {
+    "formula": {"incoming", "outgoing"},
+    "graph": {"chain"},
+    "jacobian": {"jacobian", "projections", "errors"},
+    "scale": {"scale"},
+}
 
 
 def open_page(**link):
@@ -174,3 +179,25 @@ def test_one_scheme_with_two_fields_has_no_blocks():
     at = open_page(show="jacobian", scheme="custom", apart="1", a_n="full", b_c="full")
     assert "**Fields overlap, or differ" in said(at)
     assert "**Each of the 3 blocks is a field of 8 elements**" in said(open_page(show="jacobian"))
+
+
+# --- the scale of W -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("a", ["0.01", "1", "100"])
+@pytest.mark.parametrize("eps", ["0", "1e-05", "1000"])
+@pytest.mark.parametrize("key", ["none", "batch", "rms", "weight", "weight-standardization", "layer-weight"])
+def test_what_is_said_of_a_factor(key, eps, a):
+    at = open_page(show="scale", scheme=key, eps=eps, a=a)
+    exact = key in ("weight", "layer-weight") or (key != "none" and eps == "0")
+    assert ("**Nothing divides" in said(at)) == (key == "none")
+    assert ("**x̂ and ∂l/∂u do not notice a" in said(at)) == exact
+    if exact:
+        assert set(at.table[0].value["gap"].str.replace(", of a times it", "")) <= {"0", "0 to rounding"}
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan|NaN)\b", said(at))
+
+
+@pytest.mark.parametrize("key", ["batch", "divisive", "spectral", "layer-weight"])
+def test_one_element_is_enough(key):
+    at = open_page(show="scale", scheme=key, n="1", h="1", w="1", c="1")
+    assert (len(at.error), set(plots(at))) == (0, {"scale"})

@@ -5,7 +5,13 @@ from collections.abc import Callable
 from normviz.gradients.panels.formula import formula
 from normviz.gradients.panels.graph import graph
 from normviz.gradients.panels.jacobian import jacobian
+from normviz.gradients.panels.scale import scale
 from normviz.ui.link import View
 
-PANELS: dict[str, Callable[[View, str], None]] = {"formula": formula, "graph": graph, "jacobian": jacobian}
+PANELS: dict[str, Callable[[View, str], None]] = {
+    "formula": formula,
+    "graph": graph,
+    "jacobian": jacobian,
+    "scale": scale,
+}
 """By a key of `state.SHOWN`: what draws it, for a view and a theme."""
