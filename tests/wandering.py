@@ -50,7 +50,7 @@ FIGURES = {
     "compare": {"cubes"},
     "why": {"before", "bands", "bias", "lines", "restyled", "timeline"},
     "invariance": {"grid table"},
-    "geometry": {"with", "lengths"},
+    "geometry": {"with", "lengths", "slice_with", "factors"},
     "running": {"stream"},
     "gradients": {"incoming", "chain", "jacobian", "scale"},
     "weights": {"losses", "divided", "values"},

@@ -1,9 +1,7 @@
 """A network with batch norm that is trained on digits: what its weights' length does to the learning rate.
 
-    a = x W,   h = max(γ x̂ + β, 0),   softmax of h V + c        64 pixels, 32 units, 10 classes, ε = 0
-
 The loss does not depend on the length of W, so its gradient is at right angles to W, and 1/δ as long where W is δ times
-as long. Several runs train side by side along a leading axis, on the same batches.
+as long. Several runs train side by side, on the same mini-batches.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.settings import real, whole
-from normviz.data.digits import CLASSES, SIDE, load_digits
-from normviz.geometry.norms import backward, forward
+from normviz.geometry.network import Net, digits, gradients, start
 
 UNITS = 32
 BATCH = 64
@@ -39,51 +36,6 @@ class Training:
         3.0, 0.1, 10.0, label="δ: W of the twin is δW", symbol="δ", stops=(0.1, 0.3, 0.5, 2.0, 3.0, 10.0)
     )
     seed: int = whole(0, 0, 9999, label="Seed")
-
-
-class Parameters(NamedTuple):
-    """W (runs, 64, 32), γ and β (runs, 1, 32), V (runs, 32, 10), c (runs, 1, 10); or their gradients."""
-
-    w: np.ndarray
-    gain: np.ndarray
-    bias: np.ndarray
-    classifier: np.ndarray
-    offset: np.ndarray
-
-
-def start(seed: int, times: Sequence[float]) -> Parameters:
-    """The parameters before training, for a run with W as it is drawn times each of these."""
-    rng = np.random.default_rng(seed)
-    pixels = SIDE * SIDE
-    w = rng.normal(0, (2 / pixels) ** 0.5, (pixels, UNITS))
-    classifier = rng.normal(0, UNITS**-0.5, (UNITS, CLASSES))
-    runs = len(times)
-    each = (np.ones((1, UNITS)), np.zeros((1, UNITS)), classifier, np.zeros((1, CLASSES)))
-    return Parameters(np.reshape(times, (-1, 1, 1)) * w, *(np.repeat(part[None], runs, axis=0) for part in each))
-
-
-def gradients(at: Parameters, x: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Parameters]:
-    """The class scores (runs, examples, 10), the mean cross-entropy (runs,), and its gradient."""
-    normed = forward(x @ at.w, "batch")
-    hidden = np.maximum(normed.xhat * at.gain + at.bias, 0)
-    scores = hidden @ at.classifier + at.offset
-    shifted = scores - scores.max(axis=-1, keepdims=True)
-    share = np.exp(shifted)
-    total = share.sum(axis=-1, keepdims=True)
-    rows = np.arange(len(x))
-    loss = (np.log(total[..., 0]) - shifted[:, rows, labels]).mean(axis=-1)
-    g = share / total
-    g[:, rows, labels] -= 1
-    g /= len(x)
-    back = (g @ np.swapaxes(at.classifier, 1, 2)) * (hidden > 0)
-    by_sums = backward(back * at.gain, normed, "batch")
-    return scores, loss, Parameters(
-        x.T @ by_sums,
-        (back * normed.xhat).sum(axis=1, keepdims=True),
-        back.sum(axis=1, keepdims=True),
-        np.swapaxes(hidden, 1, 2) @ g,
-        g.sum(axis=1, keepdims=True),
-    )  # fmt: skip
 
 
 class Course(NamedTuple):
@@ -117,24 +69,23 @@ class Course(NamedTuple):
         return float(self.gap[:, run].max() / self.size[:, run].max())
 
 
-Direction = Callable[[Parameters], Parameters]
+Direction = Callable[[Net], Net]
 """What an optimizer makes of the gradients: what is subtracted, times the learning rate."""
 
 
 def adam() -> Direction:
     """m̂ / (√v̂ + ε) with ε = `TINY`: Kingma & Ba 2015, Algorithm 1."""
-    means: list[np.ndarray | float] = [0.0] * len(Parameters._fields)
-    squares, steps = list(means), [0]
+    kept: list[dict[str, np.ndarray]] = [{}, {}]
+    steps = 0
 
-    def direction(g: Parameters) -> Parameters:
-        steps[0] += 1
-        made = []
-        for k, part in enumerate(g):
-            means[k] = BETAS[0] * means[k] + (1 - BETAS[0]) * part
-            squares[k] = BETAS[1] * squares[k] + (1 - BETAS[1]) * part**2
-            m, v = (kept[k] / (1 - share ** steps[0]) for kept, share in zip((means, squares), BETAS, strict=True))
-            made.append(m / (np.sqrt(v) + TINY))
-        return Parameters(*made)
+    def direction(g: Net) -> Net:
+        nonlocal steps
+        steps += 1
+        for power, (old, share) in enumerate(zip(kept, BETAS, strict=True), 1):
+            old |= {name: share * old.get(name, 0.0) + (1 - share) * part**power for name, part in g.items()}
+        means, squares = ({name: part / (1 - share**steps) for name, part in old.items()}
+                          for old, share in zip(kept, BETAS, strict=True))  # fmt: skip
+        return {name: means[name] / (np.sqrt(squares[name]) + TINY) for name in g}
 
     return direction
 
@@ -161,26 +112,27 @@ def train(
         against: for each run, which one its scores are held against.
         optimizer: "sgd" or "adam".
     """
-    images, labels = load_digits()
-    x = images.reshape(len(images), -1)
+    x, labels = digits()
     rng = np.random.default_rng([seed, 1])
-    at, shrink, direction = start(seed, times), np.reshape(decays, (-1, 1, 1)), DIRECTIONS[optimizer]()
-    length, found = [np.linalg.norm(at.w, axis=(1, 2))], []
+    shrink, direction = np.reshape(decays, (-1, 1, 1)), DIRECTIONS[optimizer]()
+    at = {name: np.repeat(part, len(times), axis=0) for name, part in start(seed, (UNITS,)).items()}
+    w = np.reshape(times, (-1, 1, 1)) * at["w0"]
+    length, found = [np.linalg.norm(w, axis=(1, 2))], []
     for each in rates:
         chosen = rng.integers(0, len(x), BATCH)
-        scores, loss, g = gradients(at, x[chosen], labels[chosen])
+        scores, loss, g = gradients(at | {"w0": w}, x[chosen], labels[chosen], "batch")
         step, eta = direction(g), each[:, None, None]
-        moved = (1 - eta * shrink) * at.w - eta * step.w
-        before, after = (np.linalg.norm(w, axis=1) for w in (at.w, moved))
+        moved = (1 - eta * shrink) * w - eta * step["w0"]
+        before, after = (np.linalg.norm(each, axis=1) for each in (w, moved))
         other = scores[list(against)]
         found.append(
             (
-                (after / before - 1).min(axis=1), np.linalg.norm(g.w, axis=(1, 2)), each, loss, _angle(at.w, moved),
+                (after / before - 1).min(axis=1), np.linalg.norm(g["w0"], axis=(1, 2)), each, loss, _angle(w, moved),
                 np.abs(scores - other).max(axis=(1, 2)), np.abs(other).max(axis=(1, 2)),
             )
         )  # fmt: skip
-        at = Parameters(moved, *(part - rates[0, 0] * by for part, by in zip(at[1:], step[1:], strict=True)))
-        length.append(np.linalg.norm(moved, axis=(1, 2)))
+        at, w = {name: part - rates[0, 0] * step[name] for name, part in at.items()}, moved
+        length.append(np.linalg.norm(w, axis=(1, 2)))
     return Course(np.array(length), *(np.array(row) for row in zip(*found, strict=True)))
 
 

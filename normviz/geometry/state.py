@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from normviz.core.settings import choice, real, whole
-from normviz.geometry import fisher, rate
+from normviz.geometry import fisher, rate, recurrent, slices
 from normviz.ui.link import View, params
 
 PAGE = "geometry"
@@ -13,7 +13,7 @@ PAGE = "geometry"
 PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
-SHOWN = {"fisher": "Distance", "rate": "Effective rate"}
+SHOWN = {"fisher": "Distance", "rate": "Effective rate", "slices": "Loss slices", "recurrent": "Recurrent"}
 """What the page shows; only that is computed."""
 
 LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
@@ -22,18 +22,23 @@ LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("outputs", "length", "scale", "gain", "scheme", "distance", "draws"), ("fisher",)),
     **dict.fromkeys(("rate", "decay", "steps", "delta"), ("rate",)),
+    **dict.fromkeys(("beside", "trained", "directions", "times", "reach"), ("slices",)),
+    **dict.fromkeys(("strength", "activation", "gamma", "inputs", "unrolled"), ("recurrent",)),
 }
 """Where a value means something; one that is not here does everywhere."""
 
 
 @dataclass(frozen=True)
-class Page(rate.Training, fisher.Model):
+class Page(recurrent.Unrolled, slices.Slice, rate.Training, fisher.Model):
     """What the page's link holds."""
 
     show: str = choice("fisher", SHOWN)
     scheme: str = choice("batch", {"batch": "Batch", "weight": "Weight", "layer": "Layer"}, label="Normalization")
     distance: float = real(0.1, 0.01, 1.0, label="KL of the border", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
     draws: int = whole(300, 10, 3000, label="Monte Carlo draws an example", stops=(10, 30, 100, 300, 1000, 3000))
+    strength: float = real(
+        4.0, 0.5, 4.0, label="s: scale of the recurrent weights", symbol="s", stops=(0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
+    )
 
 
 PARAMS = params(Page, PREFIX)
@@ -72,3 +77,16 @@ def decay_runs(training: rate.Training) -> rate.Course:
 def twins(training: rate.Training) -> dict[str, dict[int, float]]:
     """How far the twins come from their originals, by optimizer; weight decay does not matter to them."""
     return {optimizer: rate.twins(training, optimizer) for optimizer in rate.OPTIMIZERS}
+
+
+@st.cache_data(max_entries=64, show_spinner="Training …")
+def sliced(setting: slices.Slice) -> slices.Slices:
+    """The slices without normalization and with it."""
+    return slices.slices(setting)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def flows(setting: recurrent.Unrolled, strength: float) -> dict[str, recurrent.Flow]:
+    """The gradient's way back by scheme; the last scale is the page's."""
+    scales = (*recurrent.SCALES, strength)
+    return {scheme: recurrent.flow(scheme, setting, scales) for scheme in recurrent.SCHEMES}

@@ -140,11 +140,13 @@ STORIES = (
         page="geometry",
         title="Geometry",
         question="How far does a step of learning go?",
-        why="Not how far the weights move counts but how much the predictions change; where a scale is absorbed, "
-        "larger weights make every step smaller.",
-        first="Move the length of **w** and watch the ellipses, with and without normalization.",
+        why="Not how far the weights move counts but how much the predictions change; where a layer absorbs the length "
+        "of its weights, a step of the same size changes less the longer they are.",
+        first="In **Distance**, move the length of **w**: with normalization, a step must grow with it to be as far. "
+        "Then see in **Effective rate** what weight decay does.",
         takeaway="Where a layer absorbs the length of its weights, the learning rate that counts is that over their "
-        "squared length: it falls by itself as they grow.",
+        "squared length: SGD lowers it by itself, as it lengthens them, and weight decay, which shortens them, raises "
+        "it.",
         see=(
             See("Weight norm: length and direction apart", "weights"),
             See("The same factor, in Table 1", "invariance"),

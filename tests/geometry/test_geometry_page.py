@@ -11,8 +11,10 @@ from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/geometry.py"
 FIGURES = {
-    "fisher": {"without", "with", "weights_block", "gain_block", "drawn"},
+    "fisher": {"without", "with", "weights_block", "gain_block", "exact", "drawn"},
     "rate": {"lengths", "effective", "losses"},
+    "slices": {"slice_without", "slice_with", "slice_line"},
+    "recurrent": {"steps_back", "factors"},
 }
 EXTREMES = {
     "fisher": (
@@ -24,6 +26,16 @@ EXTREMES = {
         {"rate": "1", "decay": "0.1", "steps": "400", "delta": "0.1"},
         {"rate": "0.01", "decay": "0", "steps": "20", "delta": "1"},
         {"rate": "0.01", "decay": "0.001", "delta": "10"},
+    ),
+    "slices": (
+        {"trained": "0", "directions": "fixed", "times": "10", "reach": "2", "beside": "layer"},
+        {"trained": "400", "times": "0.1", "reach": "0.1"},
+        {"trained": "400", "times": "10", "directions": "fixed", "reach": "2"},
+    ),
+    "recurrent": (
+        {"activation": "linear", "strength": "4", "unrolled": "50", "gamma": "2"},
+        {"strength": "0.5", "unrolled": "50", "gamma": "0.1", "inputs": "1"},
+        {"unrolled": "5", "strength": "1.234"},
     ),
 }
 WRONG = re.compile(r"\d[eE][-−+]?\d|\b(?:inf|nan|None)\b|-\d")
@@ -72,7 +84,9 @@ def test_every_value_belongs_somewhere_and_every_panel_is_there():
 def test_the_sentences_on_distance_are_those_of_the_claims():
     words = said(open_page(scheme="batch"))
     assert "multiplied by ¼ with batch normalization, by 1 without" in words
-    assert "where weights are twice as large with batch, weight and layer, and where the data are with batch" in words
+    assert (
+        "where weights are twice as large with batch, weight and layer norm, and where the data are with batch" in words
+    )
     assert "0 to rounding** of the largest" in words
 
 
@@ -107,3 +121,22 @@ def test_nothing_is_said_of_what_is_not_there():
 
 def test_rounding_that_a_run_magnifies_is_told():
     assert "until rounding tells" in said(open_page(show="rate", rate="1", decay="0.1", steps="400"))
+
+
+# --- loss slices --------------------------------------------------------------------------------------------------
+
+
+def test_the_slices_say_what_does_not_hang_on_the_length():
+    words = said(open_page(show="slices", times="3"))
+    assert "so is the slice: it changes by 0 to rounding with batch normalization, 0 to rounding without" in words
+    assert "3 times" not in texts(open_page(show="slices", times="3").caption)[0]
+    assert "3 times that, W₁ 1/3 of it" in texts(open_page(show="slices", times="3", directions="fixed").caption)[0]
+
+
+# --- recurrent ----------------------------------------------------------------------------------------------------
+
+
+def test_the_recurrent_network_tells_what_the_invariance_is():
+    words = said(open_page(show="recurrent", inputs="1"))
+    assert "the factor is then the same at every s with batch, layer and RMS norm; without" in words
+    assert "still hangs on it" in said(open_page(show="recurrent"))

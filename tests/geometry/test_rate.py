@@ -1,4 +1,4 @@
-"""The effective learning rate: gradients against differences, the length's growth, and runs that are the same."""
+"""The effective learning rate: the length's growth, and runs that are the same."""
 
 import numpy as np
 import pytest
@@ -6,47 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.data.digits import load_digits
 from normviz.geometry.rate import (
     OPTIMIZERS,
     POWERS,
-    Parameters,
     Training,
     balance,
     decay_runs,
-    gradients,
     pythagoras,
-    start,
     twins,
 )
-
-
-def batch(size=40):
-    images, labels = load_digits()
-    return images[:size].reshape(size, -1), labels[:size]
-
-
-@pytest.mark.parametrize("name", Parameters._fields)
-def test_the_gradient_is_the_derivative(name):
-    x, labels = batch()
-    at = start(1, (1.0, 2.0))
-    rng = np.random.default_rng(0)
-    at = Parameters(*(part + 0.1 * rng.standard_normal(part.shape) for part in at))
-    _, _, g = gradients(at, x, labels)
-    way, step = rng.standard_normal(getattr(at, name).shape), 1e-6
-    ahead, behind = (
-        gradients(at._replace(**{name: getattr(at, name) + side * step * way}), x, labels)[1] for side in (1, -1)
-    )
-    found = (ahead - behind) / (2 * step)
-    np.testing.assert_allclose(np.sum(getattr(g, name) * way, axis=(1, 2)), found, rtol=2e-5)
-
-
-def test_the_gradient_is_at_right_angles_to_every_unit_and_falls_with_its_length():
-    x, labels = batch()
-    at = start(2, (1.0, 3.0))
-    _, _, g = gradients(at, x, labels)
-    assert np.abs((at.w * g.w).sum(axis=1)).max() < 1e-14
-    np.testing.assert_allclose(3 * g.w[1], g.w[0], atol=1e-15)
 
 
 @settings(max_examples=8)

@@ -10,10 +10,10 @@ from normviz.core.settings import build
 from normviz.core.text import measured, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.geometry import fisher
-from normviz.geometry.figures import EXACT, QUADRATIC, Curve, Region, curves, plane
+from normviz.geometry.figures import EXACT, QUADRATIC, Curve, Region, curves, matrix, plane
 from normviz.geometry.state import LOOKS, borders, sampled, scaling
+from normviz.geometry.wording import listed
 from normviz.ui.components.plot import plot
-from normviz.ui.figures import before_after
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 
@@ -25,6 +25,9 @@ EPS = (1e-5, 1e-2)
 
 CHANGED = {"w": "W′ = 2W", "x": "x′ = 2x", "gain": "γ′ = 2γ"}
 """How what is multiplied is said."""
+
+NAMES = ("w₀", "w₁", "γ", "β")
+"""The parameters of a unit."""
 
 _RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
 
@@ -115,13 +118,10 @@ def _scales(model: fisher.Model, scheme: str, found: dict[str, fisher.Scaling], 
     )
     f = fisher.information(scheme, model)
     error = fisher.prediction_error(scheme, model)
-    gains = {
-        change: [SCHEMES[key].label.lower() for key, each in found.items() if _same(each.powers["γ", change])]
-        for change in ("w", "x")
-    }
+    gains = {change: [key for key, each in found.items() if _same(each.powers["γ", change])] for change in ("w", "x")}
     st.markdown(
         f"**Learning the gain**: its block stays as it is where weights are twice as large with "
-        f"{_listed(gains['w'])}, and where the data are with {_listed(gains['x'])}. What is left is the size of the "
+        f"{listed(gains['w'])}, and where the data are with {listed(gains['x'])}. What is left is the size of the "
         f"prediction error: with {SCHEMES[scheme].name} F of a unit's γ is on average "
         f"{measured(fisher.block(f, 'γ').trace() / fisher.UNITS, 4)}, and E[(y − E[y|x])²] is {measured(error, 4)}."
     )
@@ -154,16 +154,28 @@ def _drawn(model: fisher.Model, scheme: str, draws: int, theme: str) -> None:
         f"### The Fisher information from drawn outputs: its trace is {measured(found.trace, 4)} ± "
         f"{measured(found.trace_error, 2)}, and exactly {measured(exact.trace(), 4)}."
     )
-    alt = f"Two matrices of {len(exact)} by {len(exact)}, F of {SCHEMES[scheme].name} exactly and by Monte Carlo."
-    plot(before_after(exact, found.mean, ["F, exact", "F, drawn"], theme), "drawn", alt, "24rem")
+    largest, shown = float(abs(exact).max()), {"exact": ("F, exact", exact), "drawn": ("F, drawn", found.mean)}
+    for column, (key, (title, f)) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
+        with column:
+            alt = (
+                f"{title}: a matrix of {len(f)} rows with {SCHEMES[scheme].name}, of trace {f.trace():.4g}; its "
+                f"largest entry is {f.max():.3g}."
+            )
+            plot(matrix(title, f, NAMES * fisher.UNITS, largest, theme), key, alt, "25rem")
     st.caption(
         f"{share:.0%} of the entries lie within two standard errors of the exact ones; were all errors "
-        f"normal, it would be about 95% over many seeds. {draws:,} draws an example; ±: a standard error. Rows and "
-        "columns: w₀, w₁, γ, β of one unit after the other. F = E[∇log p ∇log pᵀ], y drawn from the model itself."
+        f"normal, it would be about 95% over many seeds. {draws:,} draws an example; ±: a standard error. One "
+        "unit comes after the other. F = E[∇log p ∇log pᵀ], y drawn from the model itself."
     )
     with st.container(horizontal=True, gap="medium"):
-        st.latex(r"\mathrm{KL}(p_\theta \,\Vert\, p_{\theta+\delta}) \approx \tfrac12\,\delta^\top F\,\delta")
-        st.latex(r"F = \mathrm{E}_x\!\left[J^\top\,\mathrm{Cov}[y|x]\,J\right],\quad J = \partial z/\partial\theta")
+        st.latex(
+            r"\mathrm{KL}(p_\theta \,\Vert\, p_{\theta+\delta}) \approx \tfrac12\,\delta^\top F\,\delta",
+            width="content",
+        )
+        st.latex(
+            r"F = \mathrm{E}_x\!\left[J^\top\,\mathrm{Cov}[y|x]\,J\right],\quad J = \partial z/\partial\theta",
+            width="content",
+        )
 
 
 def _times(power: fisher.Power) -> str:
@@ -175,9 +187,3 @@ def _times(power: fisher.Power) -> str:
 
 def _same(power: fisher.Power) -> bool:
     return power.exact and round(power.exponent) == 0
-
-
-def _listed(names: list[str]) -> str:
-    """Names in a sentence."""
-    *head, last = names or ["none of them"]
-    return f"{', '.join(head)} and {last}" if head else last
