@@ -119,7 +119,7 @@ def sweep(swept: str, rate: float) -> tuple[tuple[float, ...], identity.Sweep]:
     return identity.SHIFTS, identity.sweep([1.0] * len(identity.SHIFTS), identity.SHIFTS, rate)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@st.cache_data(max_entries=16, show_spinner=False)
 def restyled(content: str, contrast: float, kernel: int, eps: float, seed: int) -> style.Restyled:
     """A photograph in the style of the other."""
     return style.restyle(content, contrast, kernel, eps, seed)

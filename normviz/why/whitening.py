@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from normviz.core.schemes import DEFAULT_EPS
 from normviz.data.digits import SIDE, load_digits
 
 HALF = SIDE // 2
@@ -85,7 +86,7 @@ def root(cov: np.ndarray, eps: float, rotate_back: bool) -> np.ndarray:
     With Σ = E Λ Eᵀ, PCA whitening is W = (Λ + ε)^(−1/2) Eᵀ; rotated back, ZCA whitening is E (Λ + ε)^(−1/2) Eᵀ. A
     direction without variance gives 0, as `normalize` gives for a constant field.
 
-    Source: Bell & Sejnowski 1997; Huang et al. 2018, arXiv 1804.08450, eq. 3.
+    Source: Bell & Sejnowski 1997; Huang et al. 2018, arXiv 1804.08450, section 3.
     """
     values, vectors = principal(cov)
     w = _inverse_roots(values, eps)[:, None] * vectors.T
@@ -152,48 +153,65 @@ SIZES = tuple(2**k for k in range(1, 10))
 BUDGET = 1.5
 """Seconds after which no larger size is begun."""
 
-REPEATS = 5
+TRIES = 3
 
 
 class Costs(NamedTuple):
-    """Seconds for COUNT examples by the number of features, each the least of some repeats."""
+    """Seconds for COUNT examples by the number of features, each the least of some tries: x̂ alone, and x̂ and ∂l/∂x."""
 
     sizes: np.ndarray
     per_feature: np.ndarray
+    per_feature_back: np.ndarray
     whitened: np.ndarray
+    whitened_back: np.ndarray
 
 
-def per_feature(x: np.ndarray) -> np.ndarray:
-    """Batch norm of (N, C), in as few words as NumPy needs."""
+def per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
+    """Batch norm of (N, C), in as few words as NumPy needs; given g = ∂l/∂x̂, ∂l/∂x of it."""
     v = x - x.mean(0)
-    return v / np.sqrt((v * v).mean(0) + 1e-5)
+    inverse = 1 / np.sqrt((v * v).mean(0) + DEFAULT_EPS)
+    xhat = v * inverse
+    return xhat if g is None else inverse * (g - g.mean(0) - xhat * (g * xhat).mean(0))
 
 
-def jointly(x: np.ndarray) -> np.ndarray:
-    """ZCA whitening of (N, C): covariance, its eigenvectors, the inverse root, and its product with the examples."""
+def jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
+    """ZCA whitening of (N, C), x̂ = v W with W = (Σ + ε)^(−1/2); given g = ∂l/∂x̂, ∂l/∂x of it.
+
+    ∂l/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and of every pair of
+    eigenvalues, by their roots r = √(λ + ε), K_ij = −1 / (r_i r_j (r_i + r_j)).
+
+    Source: Huang et al. 2018, arXiv 1804.08450; K: Daleckii & Krein 1965.
+    """
     v = x - x.mean(0)
-    values, vectors = np.linalg.eigh(v.T @ v / len(v))
-    return v @ ((vectors / np.sqrt(np.maximum(values, 0.0) + 1e-5)) @ vectors.T)
+    values, q = np.linalg.eigh(v.T @ v / len(v))
+    roots = np.sqrt(np.maximum(values, 0.0) + DEFAULT_EPS)
+    w = (q / roots) @ q.T
+    if g is None:
+        return v @ w
+    product = v.T @ g
+    pairs = -1 / (roots[:, None] * roots * (roots[:, None] + roots))
+    dv = g @ w + v @ (q @ (pairs * (q.T @ (product + product.T) @ q)) @ q.T) / len(v)
+    return dv - dv.mean(0)
 
 
 def costs(sizes: Sequence[int] = SIZES, budget: float = BUDGET) -> Costs:
     """How long both take on this machine, for sizes in turn while the next fits into the budget; two at least."""
     end, rng = perf_counter() + budget, np.random.default_rng(0)
-    found: list[tuple[int, float, float]] = []
+    found: list[tuple[float, ...]] = []
     for size in sizes:
-        if len(found) > 1 and perf_counter() + 8 * REPEATS * found[-1][2] > end:  # twice the size takes eight times
+        if len(found) > 1 and perf_counter() + 8 * TRIES * (found[-1][3] + found[-1][4]) > end:  # C³: eight times
             break
-        x = rng.standard_normal((COUNT, size))
-        found.append((size, _seconds(per_feature, x), _seconds(jointly, x)))
+        x, g = rng.standard_normal((2, COUNT, size))
+        found.append((size, *(_seconds(work, *given) for work in (per_feature, jointly) for given in ((x,), (x, g)))))
     return Costs(*(np.array(column) for column in zip(*found, strict=True)))
 
 
-def _seconds(work: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> float:
+def _seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
     """Of the fastest of some tries."""
     taken = []
-    for _ in range(REPEATS):
+    for _ in range(TRIES):
         start = perf_counter()
-        work(x)
+        work(*given)
         taken.append(perf_counter() - start)
     return min(taken)
 

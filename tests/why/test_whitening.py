@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from normviz.core.backward import backward
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.why import whitening
@@ -73,6 +74,17 @@ def test_costs_stop_when_their_time_is_spent_and_compute_what_they_say():
     np.testing.assert_allclose(covariance(whitening.jointly(x)), np.eye(5), atol=1e-3)
     expected = normalize(x[:, None, None], SCHEMES["batch"], 1e-5).xhat[:, 0, 0]
     np.testing.assert_allclose(whitening.per_feature(x), expected, atol=1e-12)
+
+
+def test_the_ways_back_are_derivatives():
+    rng = np.random.default_rng(0)
+    x, g, way = rng.standard_normal((3, 30, 4))
+    x = x @ rng.standard_normal((4, 4))
+    for work in (whitening.per_feature, whitening.jointly):
+        ahead, behind = ((work(x + h * way) * g).sum() for h in (1e-6, -1e-6))
+        assert (work(x, g) * way).sum() == pytest.approx((ahead - behind) / 2e-6, rel=1e-6)
+    expected = backward(x[:, None, None], g[:, None, None], SCHEMES["batch"], 1e-5)[:, 0, 0]
+    np.testing.assert_allclose(whitening.per_feature(x, g), expected, atol=1e-12)
 
 
 def test_statistics_are_counted():

@@ -81,7 +81,7 @@ def test_the_cost_is_measured_when_asked_for():
     assert "costs" not in plots(at)
     at = sound(next(button for button in at.button if button.label.startswith("Measure")).click().run())
     assert "costs" in plots(at)
-    assert re.search(r"At C = \d+, whitening took [\d,]+ times as long as batch norm", said(at))
+    assert re.search(r"At C = \d+, whitening took [\d,.]+ times as long as batch norm", said(at))
 
 
 # --- saturation, and outside of the gradient ----------------------------------------------------------------------

@@ -70,12 +70,16 @@ def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
     turn = np.linspace(0, 2 * np.pi, 97)
     aim = {} if stage.plain else {"mean 0, covariance I": RADIUS * np.stack([np.cos(turn), np.sin(turn)], axis=-1)}
     reach = RADIUS * np.sqrt(np.diag(before))[:, None] * np.eye(2)
+    frame = half if stage.plain else HALF
+    pointing = reach @ w.T
+    shorter = min(1.0, 0.85 * frame / (float(np.abs(pointing).max()) or 1.0))
+    pointing = shorter * pointing
     made_axes = tuple(f"principal direction {k}" for k in range(2)) if view["stage"] == "pca" else axes
     shown = {
         "before": Cloud(x, {OUTLINE: ellipse(x.mean(0), before)}, _arrows(x.mean(0), reach), axes, x.mean(0), half),
         "made": Cloud(
-            made, {OUTLINE: ellipse(made.mean(0), after)} | aim, _arrows(np.zeros(2), reach @ w.T),
-            (made_axes[0], made_axes[1]), np.zeros(2), half if stage.plain else HALF,
+            made, {OUTLINE: ellipse(made.mean(0), after)} | aim, _arrows(np.zeros(2), pointing),
+            (made_axes[0], made_axes[1]), np.zeros(2), frame,
         ),
     }  # fmt: skip
     words = {"before": ("As it is", "x", before), "made": (stage.name, stage.formula, after)}
@@ -90,11 +94,12 @@ def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
     outside = int((np.abs(made) > HALF).any(1).sum())
     st.caption(
         f"{len(x):,} points, of which 500 are drawn; mean and covariance are of all. Arrows: {RADIUS:g} standard "
-        "deviations along each feature of x, and where they come to lie."
+        f"deviations along each feature of x, and where they come to lie{', drawn shorter' if shorter < 1 else ''}."
         + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
     )
-    save_table(lambda: {axes[0]: x[:, 0].tolist(), f"{axes[1]} ": x[:, 1].tolist(), "made 0": made[:, 0].tolist(),
-                        "made 1": made[:, 1].tolist()}, "whitening")  # fmt: skip
+    columns = {f"x{k} {axis}": x[:, k].tolist() for k, axis in enumerate(axes)}
+    columns |= {f"{stage.name} {k}": made[:, k].tolist() for k in range(2)}
+    save_table(lambda: columns, "whitening")
 
 
 def _arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -151,11 +156,18 @@ def _jointly(theme: str) -> None:
     found = state.costs()
     st.markdown(f"### {_cost_words(found)}")
     lines = [
-        Curve("per feature (batch norm)", found.sizes, 1e3 * found.per_feature, 0, points=True),
-        Curve("whitened (ZCA)", found.sizes, 1e3 * found.whitened, 1, points=True),
+        Curve(name, found.sizes, 1e3 * seconds, look, points=True)
+        for look, (name, seconds) in enumerate(
+            {
+                "batch norm: x̂": found.per_feature,
+                "batch norm: x̂ and ∂l/∂x": found.per_feature_back,
+                "whitening: x̂": found.whitened,
+                "whitening: x̂ and ∂l/∂x": found.whitened_back,
+            }.items()
+        )
     ]
-    times = ", ".join(f"{int(c)}: {1e3 * a:.2g} and {1e3 * b:.2g}" for c, a, b in zip(*found, strict=True))
-    alt = f"Milliseconds over the number of features, per feature and whitened: {times}."
+    ends = ", ".join(f"{curve.name} {typeset(curve.y[0], 2)} to {typeset(curve.y[-1], 2)}" for curve in lines)
+    alt = f"Milliseconds over {int(found.sizes[0])} to {int(found.sizes[-1])} features: {ends}."
     plot(
         curves([Panel("", lines, "features C", "milliseconds", "xy", marks=found.sizes.tolist())], theme),
         "costs",
@@ -163,9 +175,9 @@ def _jointly(theme: str) -> None:
         "24rem",
     )
     st.caption(
-        f"{COUNT} examples, forward only, the fastest of a few tries each. Covariance: N·C² products; its "
-        "eigenvectors: of the order of C³. The way back goes through the eigenvectors too: the gradient of an inverse "
-        f"root couples every pair of them ([{DBN.text}]({DBN.url}), appendix)."
+        f"{COUNT} examples in NumPy, the fastest of a few tries. Covariance: N·C² products; its eigenvectors: of the "
+        "order of C³. The way back goes through the eigenvectors too: the gradient of an inverse root couples every "
+        f"pair of them ([{DBN.text}]({DBN.url}))."
     )
 
 
@@ -175,12 +187,15 @@ def _ask() -> None:
 
 def _cost_words(found: Costs) -> str:
     """How much longer whitening takes, and how its time grows."""
-    size, ratio = int(found.sizes[-1]), found.whitened[-1] / found.per_feature[-1]
-    double = found.whitened[-1] / found.whitened[-2]
+    there, back = found.whitened / found.per_feature, found.whitened_back / found.per_feature_back
     return (
-        f"At C = {size}, whitening took {ratio:,.0f} times as long as batch norm, and {double:.1f} times as long as at "
-        f"C = {int(found.sizes[-2])}."
+        f"At C = {int(found.sizes[-1])}, whitening took {_times(there[-1])} times as long as batch norm, and with its "
+        f"gradient {_times(back[-1])} times; at C = {int(found.sizes[0])} it was {_times(there[0])} times."
     )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _by_mini_batch(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
