@@ -52,7 +52,7 @@ FIGURES = {
     "invariance": {"grid table"},
     "geometry": {"with", "lengths", "slice_with", "factors"},
     "running": {"stream"},
-    "gradients": {"incoming", "chain", "jacobian", "scale"},
+    "gradients": {"incoming", "chain", "jacobian", "scale", "given"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
 }

@@ -33,6 +33,7 @@ def controls(view: View) -> None:
             _parameters(view, scheme)
         if has(view, "x"):
             _numbers(view)
+        page.draw("norm", "layout", "examples", "height", "width", "channels", "parts", "dtype")
         if has(view, "eps"):
             value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
         if has(view, "n"):

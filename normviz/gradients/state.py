@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from normviz.core.fields import Shape
-from normviz.core.schemes import Scheme
+from normviz.core.fields import Shape, divisors
+from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.settings import among, choice, real, switch, whole
+from normviz.gradients import exercise
 from normviz.gradients.chain import LAST
+from normviz.gradients.exercise import Exercise
 from normviz.ui import scheme as chosen
 from normviz.ui.link import Param, View, decimal, params
 from normviz.ui.tensor import SIZES
@@ -18,16 +20,24 @@ PAGE = "gradients"
 PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
-SHOWN = {"formula": "Formula", "graph": "Step by step", "jacobian": "Jacobian", "scale": "Scale of W"}
+SHOWN = {
+    "formula": "Formula",
+    "graph": "Step by step",
+    "jacobian": "Jacobian",
+    "scale": "Scale of W",
+    "answer": "Check your own",
+}
 """What the page shows; only that is computed."""
 
 TENSOR = ("formula", "jacobian", "scale")
 """What is shown of the small tensor and the scheme."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys((*SIZES, "seed"), TENSOR),
+    **dict.fromkeys(SIZES, TENSOR),
+    "seed": (*TENSOR, "answer"),
     "torch": ("formula", "jacobian"),
     "a": ("scale",),
+    **dict.fromkeys(("layout", "norm", "parts", *exercise.LONGEST, "dtype"), ("answer",)),
     **dict.fromkeys(("x", "dy", "element", "gain", "bias", "step", "pace"), ("graph",)),
 }
 """Where a value means something; one that is not here does everywhere."""
@@ -103,6 +113,14 @@ class Page:
         label="a: all weights times",
         stops=(0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0),
     )
+    norm: str = choice("batch", {key: SCHEMES[key].label for key in exercise.SCHEMES}, label="Normalization")
+    layout: str = choice("NCHW", exercise.NAMES, label="Layout")
+    examples: int = whole(6, 1, exercise.LONGEST["examples"], label="Examples")
+    height: int = whole(4, 1, exercise.LONGEST["height"], label="Rows, or positions T")
+    width: int = whole(5, 1, exercise.LONGEST["width"], label="Columns")
+    channels: int = whole(6, 1, exercise.LONGEST["channels"], label="Channels")
+    parts: int = among(2, lambda given: divisors(given["channels"]), label="Groups G")
+    dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
     gain: float = real(2.0, -10.0, 10.0, label="γ (gain)")
     bias: float = real(1.0, -10.0, 10.0, label="β (bias)")
     step: int = whole(0, 0, LAST)
@@ -131,7 +149,14 @@ def has(view: View, name: str) -> bool:
         return view["show"] in TENSOR and chosen.has(chosen.scheme_of(view), name)
     if name == "eps":
         return view["show"] not in TENSOR or chosen.has(chosen.scheme_of(view), name)
-    return view["show"] in BELONGS.get(name, tuple(SHOWN))
+    if view["show"] not in BELONGS.get(name, tuple(SHOWN)):
+        return False
+    needs = {
+        "height": view["layout"] != "NC",
+        "width": view["layout"] in ("NCHW", "NHWC"),
+        "parts": view["norm"] == "group",
+    }
+    return needs.get(name, True)
 
 
 _SCHEME = {param.name for param in chosen.PARAMS} - {"eps"}
@@ -150,3 +175,9 @@ def shape_of(view: View) -> Shape:
 def eps_of(view: View) -> float:
     """ε as the scheme takes it: 0 where it has none."""
     return chosen.eps_of(view, scheme_of(view))
+
+
+def exercise_of(view: View) -> Exercise:
+    """The homework that the page sets."""
+    lengths = view["examples"], view["height"], view["width"], view["channels"]
+    return Exercise(view["norm"], view["parts"], view["layout"], lengths, view["dtype"], view["eps"], view["seed"])

@@ -1,15 +1,22 @@
 """The page on gradients as a user meets it, run by Streamlit without a browser."""
 
+import io
 import re
 
 import numpy as np
 import pytest
 from lab_page import latex, open_lab, plots, replaced, said, sound, texts
 
+from normviz.core.backward import gradients
+from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.describe.backward import ALGORITHM_1, backward_formulas
 from normviz.gradients.chain import LAST
-from normviz.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.gradients.exercise import SCHEMES as HOMEWORK
+from normviz.gradients.exercise import packed
+from normviz.gradients.layouts import LAYOUTS, from_tensor, to_tensor
+from normviz.gradients.mistakes import MISTAKES
+from normviz.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, exercise_of, has
 from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
 
@@ -19,6 +26,7 @@ FIGURES = {
     "graph": {"chain"},
     "jacobian": {"jacobian", "projections", "errors"},
     "scale": {"scale"},
+    "answer": {"given"},
 }
 
 
@@ -201,3 +209,79 @@ def test_what_is_said_of_a_factor(key, eps, a):
 def test_one_element_is_enough(key):
     at = open_page(show="scale", scheme=key, n="1", h="1", w="1", c="1")
     assert (len(at.error), set(plots(at))) == (0, {"scale"})
+
+
+# --- check your own -----------------------------------------------------------------------------------------------
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def npz(**arrays):
+    return packed(arrays)
+
+
+def upload(at, name, content):
+    at.file_uploader(key=PREFIX + "upload").set_value((name, content, "application/octet-stream"))
+    return sound(at.run())
+
+
+def right_answer(at):
+    """out and dx of the page's task, from the core."""
+    task = exercise_of({param.name: at.session_state[param.key] for param in PARAMS})
+    given = task.inputs()
+    x, dout = (to_tensor(given[name], task.layout) for name in ("x", "dout"))
+    gamma, beta = (given[name] for name in ("gamma", "beta"))
+    out = normalize(x, task.scheme, task.eps, gamma, beta).y
+    dx = gradients(x, dout, task.scheme, task.eps, gamma, beta).dx
+    return {"out": from_tensor(out, task.layout), "dx": from_tensor(dx, task.layout)}
+
+
+def test_right_and_wrong_answers_are_told_and_stay():
+    at = open_page(show="answer")
+    right = right_answer(at)
+    upload(at, "answer.npz", npz(**right))
+    assert [text.value.partition(",")[0] for text in at.success] == ["**out is right**", "**dx is right**"]
+    upload(at, "out.npy", npy(right["out"] * 0 + 1.5))
+    assert [text.value.partition("**,")[0] for text in at.success] == ["**dx is right"]
+    assert len(at.warning) == 1
+    upload(at, "note.npy", npy(np.ones(3)))
+    assert at.error[0].value.endswith("out, dx are still judged.")
+    assert (len(at.success), len(at.warning)) == (1, 1)
+    next(button for button in at.button if button.label == "Forget the answers").click()
+    sound(at.run())
+    assert (len(at.success), len(at.warning), len(at.error)) == (0, 0, 0)
+
+
+def test_the_mistake_is_named_with_what_to_do():
+    at = open_page(show="answer")
+    task = exercise_of({param.name: at.session_state[param.key] for param in PARAMS})
+    given = task.inputs()
+    x = to_tensor(given["x"], task.layout)
+    xhat = (x - x.mean(axis=(0, 1, 2))) / np.sqrt(x.var(axis=(0, 1, 2), ddof=1) + task.eps)
+    upload(at, "out.npy", npy(from_tensor(given["gamma"] * xhat + given["beta"], task.layout)))
+    row = MISTAKES["sample-variance"]
+    assert at.warning[0].value.startswith(f"**out: {row.name}**, off by ")
+    assert row.remedy in at.warning[0].value
+
+
+@pytest.mark.parametrize("eps", ["0", "1e-05", "1000"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("key", HOMEWORK)
+def test_every_task_can_be_set(key, layout, eps):
+    at = open_page(show="answer", norm=key, layout=layout, eps=eps)
+    assert (len(at.error), set(plots(at))) == (0, {"given"})
+    assert f"**out = γ x̂ + β by {SCHEMES[key].name}" in said(at)
+    if eps != "1000":
+        return
+    upload(at, "out.npy", npy(np.ones(3)))
+    assert len(at.warning) == 1
+    upload(open_page(show="answer", norm=key, layout=layout, examples="1"), "dx.npy", npy(1.0))
+
+
+def test_all_mistakes_are_listed():
+    rows = open_page(show="answer").table[0].value
+    assert list(rows.iloc[:, 0]) == [row.name for row in MISTAKES.values()]

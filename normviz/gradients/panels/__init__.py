@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from normviz.gradients.panels.answer import answer
 from normviz.gradients.panels.formula import formula
 from normviz.gradients.panels.graph import graph
 from normviz.gradients.panels.jacobian import jacobian
@@ -13,5 +14,6 @@ PANELS: dict[str, Callable[[View, str], None]] = {
     "graph": graph,
     "jacobian": jacobian,
     "scale": scale,
+    "answer": answer,
 }
 """By a key of `state.SHOWN`: what draws it, for a view and a theme."""

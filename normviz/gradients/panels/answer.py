@@ -1,0 +1,133 @@
+"""Homework checked by its numbers: inputs to download, answers to upload, and what is right or which mistake it is."""
+
+import io
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.errors import InvalidInput
+from normviz.core.text import sentence, typeset
+from normviz.describe.wording import shape_words
+from normviz.gradients import answers
+from normviz.gradients.answers import ANSWERS, INPUTS, Verdict
+from normviz.gradients.exercise import NAMES, Exercise, packed, taken
+from normviz.gradients.figures import tensor_map
+from normviz.gradients.layouts import to_tensor
+from normviz.gradients.mistakes import MISTAKES
+from normviz.gradients.state import PREFIX, exercise_of
+from normviz.ui.components.plot import plot
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+
+HELD = PREFIX + "answers"
+ERROR = PREFIX + "upload error"
+
+judged = st.cache_data(max_entries=64, show_spinner="Your numbers are held against the ways to get them wrong …")(
+    answers.judge
+)
+
+
+def answer(view: View, theme: str) -> None:
+    """What is given, what came back, and what it is."""
+    task = exercise_of(view)
+    inputs = task.inputs()
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        _given(task, inputs, theme)
+    with right:
+        _sent()
+        _verdicts(task, inputs)
+    with st.expander("A frame to write it in"):
+        st.code(task.code())
+        st.markdown("The same check without a browser:")
+        st.code(task.command(), language="bash")
+    with st.expander(f"The {len(MISTAKES)} mistakes that it knows by their numbers"):
+        st.table([{"": row.name, "What happened": row.told, "What to do": row.remedy} for row in MISTAKES.values()])
+
+
+def _given(task: Exercise, inputs: dict[str, np.ndarray], theme: str) -> None:
+    """The task in words and as files."""
+    st.markdown(
+        f"#### 1. Compute\n**out = γ x̂ + β by {task.said()}**, and, where you like, dx, dgamma and dbeta from dout; "
+        f"ε = {typeset(task.eps)}. x is {NAMES[task.layout]} = {shape_words(task.shape)}, {task.dtype}."
+    )
+    with st.container(horizontal=True, gap="small"):
+        st.download_button(
+            "inputs.npz", lambda: packed(inputs), "inputs.npz", on_click="ignore", icon=":material/download:"
+        )
+        for name in INPUTS:
+            file = f"{name}.npy"
+            st.download_button(file, partial(_npy, inputs[name]), file, on_click="ignore", type="tertiary")
+    x = to_tensor(inputs["x"].astype(float), task.layout)
+    alt = f"x as a heat map of {x.size} numbers, examples and rows down, columns and channels across."
+    plot(tensor_map(x, "x: N and H down, W and C across", theme), "given", alt, "14rem")
+    st.caption("Another setting gives other inputs: download them anew, for answers are judged by those shown here.")
+
+
+def _npy(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return stream.getvalue()
+
+
+def _sent() -> None:
+    """The upload, what is here, and why the last file was not taken."""
+    state = st.session_state
+    st.markdown("#### 2. Send the numbers back")
+    st.file_uploader(
+        f"answer.npz, or {', '.join(f'{name}.npy' for name in ANSWERS)}", ["npz", "npy"], key=PREFIX + "upload",
+        on_change=_take, help="Arrays only: nothing that you send is run.",
+    )  # fmt: skip
+    held = state.get(HELD, {})
+    if state.get(ERROR):
+        there = f"{', '.join(held)} {'is' if len(held) == 1 else 'are'} still judged." if held else "Nothing is judged."
+        st.error(f"{sentence(state[ERROR])} {there}")
+    if held:
+        st.button("Forget the answers", on_click=lambda: state.update({HELD: {}, ERROR: None}))
+
+
+def _take() -> None:
+    """Read a file into the session, beside what is there; that stays where the file is no good."""
+    state, file = st.session_state, st.session_state[PREFIX + "upload"]
+    state[ERROR] = None
+    if file is None:
+        return
+    try:
+        state[HELD] = state.get(HELD, {}) | taken(file.name, file.getvalue())
+    except InvalidInput as error:
+        state[ERROR] = str(error)
+
+
+def _verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
+    """A line for each answer: right, and how exactly, or which mistake it is, and what to do."""
+    held = {name: st.session_state[HELD][name] for name in ANSWERS if name in st.session_state.get(HELD, {})}
+    if not held:
+        return
+    found = judged(task.scheme, task.layout, inputs, held, task.eps)
+    for name, verdict in found.items():
+        show, icon = (st.success, ":material/check:") if verdict.right else (st.warning, ":material/close:")
+        show(said(name, verdict), icon=icon)
+    save_table(
+        lambda: {
+            "array": list(found),
+            "right": [int(each.right) for each in found.values()],
+            "error": [each.error for each in found.values()],
+            "mistake": [each.mistake for each in found.values()],
+            "beside": [each.beside for each in found.values()],
+        },
+        "verdicts",
+    )
+
+
+def said(name: str, verdict: Verdict) -> str:
+    """A verdict in words."""
+    off = "" if verdict.error is None else f", off by {typeset(verdict.error, 2)} of its largest number"
+    if verdict.right:
+        exactly = f"to {typeset(verdict.error, 2)} of its largest number" if verdict.error else "to the last digit"
+        return f"**{name} is right**, {exactly}."
+    if verdict.mistake is None:
+        return f"**{name} is wrong**{off}. None of the mistakes below explains it, nor any two of them together."
+    rows = [MISTAKES[key] for key in (verdict.mistake, verdict.beside) if key]
+    names = " and ".join(row.name for row in rows)
+    return f"**{name}: {names}**{off}. " + " ".join(f"{row.told} *{row.remedy}*" for row in rows)
