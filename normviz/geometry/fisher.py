@@ -318,6 +318,17 @@ def _first(scheme: str, model: Model, ways: np.ndarray, distance: float) -> np.n
     return np.where(found.any(axis=1), far, REACH)
 
 
-def prediction_error(scheme: str, model: Model) -> float:
-    """E[(y - E[y|x])²] of the model's own outputs, a mean over units and data."""
-    return float(variance(model.outputs, predictions(scheme, model.x, model.w, model.gain)).mean())
+class GainParts(NamedTuple):
+    """Means over units and data: (y - E[y|x])² of the model's own outputs, x̂² before γ, and F of one unit's γ."""
+
+    error: float
+    square: float
+    information: float
+
+
+def gain_parts(scheme: str, model: Model) -> GainParts:
+    """What the Fisher information of a gain is made of: E[x̂² (y - E[y|x])²]."""
+    z = predictions(scheme, model.x, model.w, model.gain)
+    f = block(information(scheme, model), "γ")
+    error = float(variance(model.outputs, z).mean())
+    return GainParts(error, float(np.mean((z / model.gain) ** 2)), float(f.trace() / UNITS))

@@ -17,11 +17,11 @@ from normviz.geometry.fisher import (
     block,
     border,
     divergence,
+    gain_parts,
     information,
     jacobian,
     monte_carlo,
     powers,
-    prediction_error,
     predictions,
     steps,
 )
@@ -86,10 +86,13 @@ def test_no_power_is_told_as_such():
     assert not any(found[name, "w"].exact for name in BLOCKS)
 
 
-@pytest.mark.parametrize("scheme", ["batch", "layer"])
-def test_the_gains_information_is_the_prediction_error(scheme):
-    f = information(scheme, Model(seed=5))
-    assert block(f, "γ").trace() / UNITS == pytest.approx(prediction_error(scheme, Model(seed=5)), rel=1e-12)
+@every_model
+def test_the_gains_information_is_the_prediction_error(scheme):  # N05
+    for data in (0.5, 3.0):
+        error, square, information_of_gain = gain_parts(scheme, Model(seed=5, scale=data, gain=0.7))
+        assert error == 1.0
+        assert information_of_gain == pytest.approx(square, rel=1e-12)
+        assert (square == pytest.approx(1.0, rel=1e-12)) == (scheme in ("batch", "layer"))
 
 
 @every_output

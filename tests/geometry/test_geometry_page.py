@@ -88,18 +88,20 @@ def test_the_sentences_on_distance_are_those_of_the_claims():
         "where weights are twice as large with batch, weight and layer norm, and where the data are with batch" in words
     )
     assert "0 to rounding** of the largest" in words
+    assert "x̂² is 1 on average, the squared prediction error 1, and F of a unit's γ 1." in words
 
 
 def test_the_length_of_w_moves_the_step_with_normalization_only():
-    across = [
-        re.search(
-            r"is (\S+) long with layer normalization and (\S+) without", said(open_page(scheme="layer", length=n))
-        )
-        for n in ("1", "2")
-    ]
-    (with_, without), (with_2, without_2) = (found.groups() for found in across)
-    assert float(with_2) == pytest.approx(2 * float(with_), rel=0.01)
-    assert without == without_2
+    said_of = re.compile(
+        r"is (\S+) long with layer normalization and (\S+) without; were \*\*w\*\* twice as long, (\S+) and (\S+)\."
+    )
+    one, two = (
+        [float(number) for number in said_of.search(said(open_page(scheme="layer", length=length))).groups()]
+        for length in ("1", "2")
+    )
+    assert two[0] == pytest.approx(2 * one[0], rel=0.01)
+    assert one[2:] == pytest.approx(two[:2])
+    assert one[1] == two[1] == one[3]
 
 
 # --- effective rate -----------------------------------------------------------------------------------------------

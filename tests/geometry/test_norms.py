@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from direct import relative_difference
 
+from normviz.core import backward as library
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.geometry.norms import backward, forward, over
@@ -25,6 +26,13 @@ def test_backward_is_the_derivative(key):
     step = 1e-6
     ahead, behind = (np.sum(g * forward(a + side * step * way, key).xhat) for side in (1, -1))
     assert np.sum(way * backward(g, forward(a, key), key)) == pytest.approx((ahead - behind) / (2 * step), rel=1e-7)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_backward_is_that_of_the_library(key):
+    a, g = np.random.default_rng(2).standard_normal((2, 3, 7, 5))
+    theirs = library.backward(a[:, :, None, None], g[:, :, None, None], SCHEMES[key], 0.0 if over(key) else None)
+    assert relative_difference(backward(g, forward(a, key), key), theirs[:, :, 0, 0]) < 1e-13
 
 
 @pytest.mark.parametrize("key", KEYS[1:])

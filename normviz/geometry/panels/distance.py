@@ -54,7 +54,7 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
     now = {key: fisher.steps(key, model, distance) for key in ("none", scheme)}
     twice = {key: fisher.steps(key, model, distance, 2.0) for key in ("none", scheme)}
     st.markdown(
-        f"### To move the predictions by KL = {typeset(distance)}, a step across **w** is "
+        f"### By the Fisher information, a step across **w** that moves the predictions by KL = {typeset(distance)} is "
         f"{measured(now[scheme].across, 3)} long with {name} and {measured(now['none'].across, 3)} without; were **w** "
         f"twice as long, {measured(twice[scheme].across, 3)} and {measured(twice['none'].across, 3)}."
     )
@@ -116,14 +116,13 @@ def _scales(model: fisher.Model, scheme: str, found: dict[str, fisher.Scaling], 
         },
         border="horizontal",
     )
-    f = fisher.information(scheme, model)
-    error = fisher.prediction_error(scheme, model)
+    error, square, of_gain = fisher.gain_parts(scheme, model)
     gains = {change: [key for key, each in found.items() if _same(each.powers["γ", change])] for change in ("w", "x")}
     st.markdown(
         f"**Learning the gain**: its block stays as it is where weights are twice as large with "
-        f"{listed(gains['w'])}, and where the data are with {listed(gains['x'])}. What is left is the size of the "
-        f"prediction error: with {SCHEMES[scheme].name} F of a unit's γ is on average "
-        f"{measured(fisher.block(f, 'γ').trace() / fisher.UNITS, 4)}, and E[(y − E[y|x])²] is {measured(error, 4)}."
+        f"{listed(gains['w'])}, and where the data are with {listed(gains['x'])}. It is E[x̂² (y − E[y|x])²], with x̂ "
+        f"before γ: with {SCHEMES[scheme].name} x̂² is {measured(square, 4)} on average, the squared prediction error "
+        f"{measured(error, 4)}, and F of a unit's γ {measured(of_gain, 4)}."
     )
     st.markdown(_smoothed(model))
 
