@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 import numpy as np
 
 from normviz.core.backward import gradients as exact
+from normviz.core.normalize import spread
 from normviz.gradients.case import Case
 from normviz.gradients.layouts import from_tensor
 from normviz.gradients.ways import (
@@ -116,8 +117,9 @@ def of_other_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -
         assert task.dout is not None
         along, rest = task.dout * task.gamma, y
     slope = average(along * rest, field) / average(along**2, field)
-    positive = slope / task.gamma > 0 if name == "out" else slope > 0
-    return bool(difference(slope * along, rest) <= limit and np.all(positive))
+    share = slope * spread(case.normalized.deviation, field, slope.shape) / (task.gamma if name == "out" else 1.0)
+    differ = share.max() > 1.01 * share.min() > 0  # σ of the batch over the other one, which is no constant factor
+    return bool(difference(slope * along, rest) <= limit and differ)
 
 
 def _spectral(case: Case, name: str) -> Candidates:

@@ -113,7 +113,8 @@ class Case:
             most = spread(reduce(np.abs(task.x), field.coarse, np.max), field.coarse, xhat.shape) * r
             beside = np.maximum(beside, most / scheme.scale(xhat.shape))
             longest = max(longest, int(field.sizes(xhat.shape).max()))
-        lost = ANSWER * (1 + longest**0.5 / 16) * (2 + beside * (1 if scheme.summation is None else beside))
+        summing = ANSWER * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)
+        lost = summing * (2 + beside * (1 if scheme.summation is None else beside))
         scaled = lost * (xhat + scheme.scale(xhat.shape))
         gamma = np.abs(task.gamma)
         allowed = {"out": gamma * scaled + ANSWER * np.abs(task.beta)}
@@ -124,7 +125,7 @@ class Case:
                 through = np.abs(transposed(lost * g * (xhat + 1) * r**2, scheme.suppression))
                 dv = dv + (np.abs(self.normalized.v) + 1 / r) * through / scheme.scale(xhat.shape) ** 2
             allowed["dx"] = dv if scheme.summation is None else dv + transposed(dv, scheme.summation)
-            summed = {"dgamma": np.abs(task.dout) * scaled, "dbeta": lost * np.abs(task.dout)}
+            summed = {"dgamma": np.abs(task.dout) * scaled, "dbeta": summing * np.abs(task.dout)}
             for name, terms in summed.items():
                 parameter = task.gamma if name == "dgamma" else task.beta
                 over = tuple(axis for axis, n in enumerate(parameter.shape) if n == 1)

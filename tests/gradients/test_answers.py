@@ -112,6 +112,27 @@ def test_what_the_core_computes_is_right(key, layout, dtype):
         assert verdict.error < 1e-5
 
 
+def one_pass(x, gamma, beta, dout, eps):
+    """Batch norm in loops: sums in order, and E[x²] - E[x]², which loses the most digits."""
+    kind, m = x.dtype.type, x.dtype.type(len(x))
+    mean = np.cumsum(x, 0)[-1] / m
+    r = 1 / np.sqrt(np.cumsum(x * x, 0)[-1] / m - mean * mean + kind(eps))
+    xhat, g = (x - mean) * r, dout * gamma
+    dx = r / m * (m * g - np.cumsum(g, 0)[-1] - xhat * np.cumsum(g * xhat, 0)[-1])
+    dgamma, dbeta = np.cumsum(dout * xhat, 0)[-1], np.cumsum(dout, 0)[-1]
+    return {"out": gamma * xhat + beta, "dx": dx, "dgamma": dgamma, "dbeta": dbeta}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("offset", [0, 3, 30])
+@pytest.mark.parametrize("m", [4, 500])
+def test_what_loses_digits_by_its_formula_is_right(m, offset, dtype):
+    inputs = make_inputs(SCHEMES["batch"], "NC", (m, 8), m, dtype)
+    inputs["x"] = (inputs["x"] + offset * inputs["x"].std()).astype(dtype)
+    verdicts = judge(SCHEMES["batch"], "NC", inputs, one_pass(**inputs))
+    assert all(verdict.right for verdict in verdicts.values()), verdicts
+
+
 def test_an_answer_is_right_where_a_mistake_comes_to_the_same():
     scheme = SCHEMES["batch"]
     inputs = make_inputs(scheme, "NC", (6, 4), 1, eps=0.0)
@@ -155,6 +176,7 @@ def answered(key, layout, name, change, groups=2):
         (lambda y: np.swapaxes(y, 1, 2), "transposed"),
         (lambda y: np.cos(y), None),
         (lambda y: np.zeros_like(y), None),
+        (lambda y: 2 * y, None),
     ],
 )
 def test_what_no_formula_explains_is_wrong_without_a_name(change, mistake):
@@ -170,6 +192,12 @@ def test_a_reshape_without_a_transpose_is_reading_channels_last():
     x = inputs["x"].reshape(-1, 6)
     out = inputs["gamma"] * (x - x.mean(0)) / np.sqrt(x.var(0) + inputs["eps"]) + inputs["beta"]
     assert judge(scheme, "NCHW", inputs, {"out": out.reshape(SHAPES["NCHW"])})["out"].mistake == "channels-last"
+
+
+@pytest.mark.parametrize("name", ["out", "dx"])
+def test_twice_what_is_right_is_not_of_other_statistics(name):
+    verdict = answered("batch", "NCHW", name, lambda y: 2 * y)
+    assert (verdict.right, verdict.mistake) == (False, None)
 
 
 def test_two_mistakes_are_both_named():
