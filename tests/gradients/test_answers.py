@@ -68,6 +68,8 @@ def test_the_mistake_is_named_in_500_random_wrong_answers():
     assert not any(verdict.right for _, verdict in wrong)
     missed = Counter((mistake, verdict.mistake) for mistake, verdict in wrong if not named(mistake, verdict))
     assert sum(missed.values()) <= 5, missed
+    # Averages after many steps are any numbers: of too few examples, or of a sum, nobody can tell.
+    assert {mistake for mistake, _ in missed} <= {"running-statistics"}, missed
 
 
 # --- right answers ------------------------------------------------------------------------------------------------
