@@ -81,3 +81,14 @@ def test_the_step_inside_is_the_true_slope():
     u, t = outside.examples(0)
     slope = [(((u + b) - (u + b).mean() - t) ** 2).mean() / 2 for b in (-1e-3, 1e-3)]
     assert slope[0] == pytest.approx(slope[1], rel=1e-9)
+
+
+def test_unseen_digits_are_normalized_by_the_statistics_of_others():
+    net, (x, _), (unseen, _) = network.start(PLAN), network.digits(), network.digits(test=True)
+    frozen = net.layers(x[None])
+    together = net.layers(unseen[None], frozen)[-1].y
+    np.testing.assert_allclose(net.layers(unseen[None, :1], frozen)[-1].y, together[:, :1], atol=1e-12)
+    one = net._replace(weights=[np.abs(weight) for weight in net.weights])
+    assert np.abs(one.layers(unseen[None])[0].a - one.layers(unseen[None], one.layers(x[None]))[0].a).max() > 1e-3
+    read = one.logits(one.layers(unseen[None], one.layers(x[None]))).argmax(-1)
+    np.testing.assert_allclose(network.accuracy(one), (read == network.digits(test=True)[1]).mean(-1))

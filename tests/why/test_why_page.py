@@ -47,6 +47,17 @@ def test_every_control_that_means_something_is_offered(show, points):
     assert {each.key.removeprefix(PREFIX) for each in widgets} == {p.name for p in PARAMS if has(view, p.name)}
 
 
+def test_what_means_nothing_is_not_offered():
+    def offered(**link):
+        at = open_page(**link)
+        return {each.label for each in (*at.selectbox, *at.select_slider, *at.number_input, *at.button_group)}
+
+    assert "First feature" in offered() - offered(points="own")
+    assert {"Correlation", "Scale of x₀ against x₁"} <= offered(points="own") - offered()
+    assert {"Patches of k × k pixels, k", "Seed"} <= offered(show="style", space="features") - offered(show="style")
+    assert offered(show="history") == {"Show"}
+
+
 def test_every_value_belongs_somewhere():
     assert set(BELONGS) < {param.name for param in PARAMS}
     assert all(set(shown) <= set(SHOWN) for shown in BELONGS.values())
