@@ -1,7 +1,10 @@
 """The page on why in a real browser: what it shows changes by keyboard, and a phone shows it whole."""
 
 import pytest
+from looks import barriers, change_theme
 from patience import settle
+
+from normviz.ui.palette import THEMES
 
 CUT = """() => [...document.querySelectorAll('.nv-graph')].flatMap((graph) => {
   const { left, right } = graph.getBoundingClientRect();
@@ -27,7 +30,7 @@ def test_stages_are_chosen_by_keyboard(page, server):
     assert "stage=zca" in page.url
 
 
-@pytest.mark.parametrize("show", ["whitening", "identity", "history"])
+@pytest.mark.parametrize("show", ["whitening", "history"])
 def test_on_a_phone_nothing_is_cut(page, server, show):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, f"?show={show}")
@@ -35,3 +38,11 @@ def test_on_a_phone_nothing_is_cut(page, server, show):
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     wide = page.locator(".nv-graph").evaluate_all("graphs => graphs.map((g) => g.getBoundingClientRect().right)")
     assert max(wide) <= 390
+
+
+@pytest.mark.parametrize("show", ["whitening", "style"])
+def test_both_themes_and_no_barriers(page, server, show):
+    open_page(page, server, f"?show={show}")
+    for theme in THEMES:
+        change_theme(page, theme)
+        assert barriers(page) == []
