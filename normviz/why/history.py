@@ -9,7 +9,7 @@ from normviz.core.schemes import SCHEMES, Reference, Scheme
 MARKS = {"full": "●", "groups": "◐", "window": "≈", "own": "·"}
 """How a rule along an axis is marked."""
 
-MARK_WORDS = "● averaged, ◐ in groups, ≈ in windows, · kept"
+MARK_WORDS = "● all share a statistic, ◐ each group does, ≈ each window does, · each index has its own"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _share(day: date) -> float:
 
 
 def marks(scheme: Scheme) -> list[str]:
-    """What the scheme does along each of its axes, by its widest field."""
+    """What the scheme does along each of its axes, by the field of what divides."""
     if scheme.field is None:
         return [""] * 4
     return [_mark(rule) for rule in scheme.field.rules]

@@ -30,8 +30,8 @@ def show(view: View, theme: str) -> None:
     columns = _columns(schemes)
     st.table(columns | {"Paper": [_linked(event.reference) for event, _ in schemes]}, border="horizontal")
     st.caption(
-        f"{MARK_WORDS}; of what divides. A scheme on weights has the axes kh, kw, Cin, Cout in their places. Dates are "
-        "those of the preprints; of what came before, of publication."
+        f"Along an axis: {MARK_WORDS}; by the field of what divides. A scheme on weights has the axes kh, kw, Cin, "
+        "Cout in their places. Dates are those of the preprints; of what came before, of publication."
     )
     st.markdown("**Before**: " + "; ".join(_linked(event.reference) for event in found if not event.schemes) + ".")
     save_table(lambda: columns | {"Paper": [event.reference.text for event, _ in schemes]}, "history")

@@ -41,7 +41,7 @@ def _undone(view: View, theme: str) -> None:
     span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))
     least = RELATIVE["float64"] * float(np.abs(found.x).max())
     gap, none = (measured(each.gap, 2, least) for each in (found, there))
-    told = "" if view["part"] == 1 else f" Here, {view['part']:.0%} of the way there, by up to {gap}."
+    told = "" if view["part"] == 1 else f" Here, {view['part']:.0%} of the way there, it differs by up to {gap}."
     st.markdown(f"### With γ = √(σ²+ε) and β = μ the layer does nothing: y differs from x by {none}.{told}")
     ends = [np.array([each.min(), each.max()]) for each in found.x]
     made = [np.array([each.min(), each.max()]) for each in found.y]
@@ -113,5 +113,5 @@ def _verdict(values: np.ndarray, found: Sweep, symbol: str) -> str:
     return (
         f"{'It matters' if matters else 'It hardly matters'}: after {STEPS} steps {means[worst]:.0%} of unseen digits "
         f"are read at {symbol} = {typeset(values[worst])} and {means[best]:.0%} at {symbol} = {typeset(values[best])}, "
-        f"more with {ahead} of {SEEDS} seeds."
+        f"higher with {ahead} of {SEEDS} seeds."
     )

@@ -59,7 +59,7 @@ def show(view: View, theme: str) -> None:
             st.latex(formula, width="content")
     st.markdown(
         rf"**Why**: $\hat{{x}}$ has mean 0 whatever $b$ is. A step that takes $\mathrm{{E}}[x]$ for a constant sees an "
-        rf"error of mean −{TARGET:g} and pushes $b$ against it, by η · {TARGET:g} a step (the two differ by {moved}); "
+        rf"error of mean −{TARGET:g} and pushes $b$ against it, by η · {TARGET:g} a step (b is off that by {moved}); "
         r"the mean follows, and the next step is the same again. With $\partial \mathrm{E}[x]/\partial b = 1$ in the "
         r"gradient, $\partial l/\partial b = \sum_i (g_i - \bar{g}) = 0$."
     )
