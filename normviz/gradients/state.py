@@ -114,7 +114,7 @@ class Page:
         stops=(0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0),
     )
     norm: str = choice("batch", {key: SCHEMES[key].label for key in exercise.SCHEMES}, label="Normalization")
-    layout: str = choice("NCHW", exercise.NAMES, label="Layout")
+    layout: str = choice("nchw", {key.lower(): name for key, name in exercise.NAMES.items()}, label="Layout")
     examples: int = whole(6, 1, exercise.LONGEST["examples"], label="Examples")
     height: int = whole(4, 1, exercise.LONGEST["height"], label="Rows, or positions T")
     width: int = whole(5, 1, exercise.LONGEST["width"], label="Columns")
@@ -152,8 +152,8 @@ def has(view: View, name: str) -> bool:
     if view["show"] not in BELONGS.get(name, tuple(SHOWN)):
         return False
     needs = {
-        "height": view["layout"] != "NC",
-        "width": view["layout"] in ("NCHW", "NHWC"),
+        "height": view["layout"] != "nc",
+        "width": view["layout"] in ("nchw", "nhwc"),
         "parts": view["norm"] == "group",
     }
     return needs.get(name, True)
@@ -180,4 +180,6 @@ def eps_of(view: View) -> float:
 def exercise_of(view: View) -> Exercise:
     """The homework that the page sets."""
     lengths = view["examples"], view["height"], view["width"], view["channels"]
-    return Exercise(view["norm"], view["parts"], view["layout"], lengths, view["dtype"], view["eps"], view["seed"])
+    return Exercise(
+        view["norm"], view["parts"], view["layout"].upper(), lengths, view["dtype"], view["eps"], view["seed"]
+    )

@@ -92,7 +92,7 @@ def test_what_is_no_answer_is_told_in_a_line(name):
 
 
 def test_groups_are_those_that_divide():
-    for channels in range(1, LONGEST["channels"] + 1):
+    for channels in (1, 6, LONGEST["channels"]):
         for groups in divisors(channels):
             task = exercise("group", lengths=(2, 2, 2, channels), groups=groups)
             assert set(ANSWERS) >= set(judge(task.scheme, "NCHW", task.inputs(), {"out": np.ones(task.shape)}))

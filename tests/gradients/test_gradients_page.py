@@ -272,16 +272,23 @@ def test_the_mistake_is_named_with_what_to_do():
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("key", HOMEWORK)
 def test_every_task_can_be_set(key, layout, eps):
-    at = open_page(show="answer", norm=key, layout=layout, eps=eps)
+    at = open_page(show="answer", norm=key, layout=layout.lower(), eps=eps)
     assert (len(at.error), set(plots(at))) == (0, {"given"})
     assert f"**out = γ x̂ + β by {SCHEMES[key].name}" in said(at)
     if eps != "1000":
         return
     upload(at, "out.npy", npy(np.ones(3)))
     assert len(at.warning) == 1
-    upload(open_page(show="answer", norm=key, layout=layout, examples="1"), "dx.npy", npy(1.0))
+    upload(open_page(show="answer", norm=key, layout=layout.lower(), examples="1"), "dx.npy", npy(1.0))
 
 
 def test_all_mistakes_are_listed():
     rows = open_page(show="answer").table[0].value
     assert list(rows.iloc[:, 0]) == [row.name for row in MISTAKES.values()]
+
+
+def test_a_task_asks_only_for_the_lengths_that_its_layout_has():
+    for layout, offered in (("nc", set()), ("btc", {"height"}), ("nchw", {"height", "width"})):
+        view = clean(PARAMS, {"show": "answer", "layout": layout})[0]
+        assert {name for name in ("height", "width") if has(view, name)} == offered
+    assert not has(clean(PARAMS, {"show": "answer"})[0], "parts")
