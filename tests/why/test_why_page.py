@@ -106,6 +106,7 @@ def test_the_sentences_on_saturation_follow_the_run():
     assert f"up to {seen.saturated[-1].max():.0%} of a layer's inputs" in stuck
     small = said(open_page(show="saturation", start="0.5", rate="0.03"))
     assert "Nothing saturates here" in small
+    assert re.search(r"has not learned to read: .* lie within 6·10⁻⁵, with batch norm within [1-3]\.", small)
 
 
 @pytest.mark.parametrize("link", [{"depth": "1", "layer": "5"}, {"depth": "6", "rate": "10", "start": "8"}])

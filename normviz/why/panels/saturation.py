@@ -20,6 +20,9 @@ PLAIN, NORMED = "without batch norm", "with batch norm"
 STUCK = 2 / CLASSES
 """A network that reads no more digits than this has learned nothing to speak of: guessing reads half as many."""
 
+NOTHING = 0.005
+"""A smaller share is written 0%."""
+
 
 def show(view: View, theme: str) -> None:
     """Bands of one unit's input, with and without; the saturated share by layer."""
@@ -99,24 +102,31 @@ def _moved_words(seen: dict[str, np.ndarray]) -> str:
 def _saturated_words(runs: dict[str, Seen]) -> str:
     """Whether claim B12 holds here."""
     most = {name: float(run.saturated[-1].max()) for name, run in runs.items()}
-    deepest = {name: int(run.saturated[-1].argmax()) for name, run in runs.items()}
-    if most[PLAIN] < 0.005 and most[NORMED] < 0.005:
+    deepest = int(runs[PLAIN].saturated[-1].argmax())
+    if max(most.values()) < NOTHING:
         text = "Nothing saturates here, in either network"
     else:
+        where = f" (layer {deepest})" if most[PLAIN] >= NOTHING else ""
         text = (
-            f"At the end up to {most[PLAIN]:.0%} of a layer's inputs are saturated without batch norm (layer "
-            f"{deepest[PLAIN]}), up to {most[NORMED]:.0%} with it"
+            f"At the end up to {most[PLAIN]:.0%} of a layer's inputs are saturated without batch norm{where}, "
+            f"up to {most[NORMED]:.0%} with it"
         )
         if most[NORMED] > most[PLAIN]:
-            text += ": here it does not stop saturation; γ grows as it learns"
-    stuck = runs[PLAIN].accuracy <= STUCK < runs[NORMED].accuracy
-    return text + (
-        "; and the one without has not learned to read."
-        if stuck and most[PLAIN] >= 0.005
-        else "; yet the one without has not learned to read: its digits look all alike to the last layers."
-        if stuck
-        else "."
+            text += ": here it does not stop saturation, as γ and β are learned and can lead there"
+    if runs[PLAIN].accuracy > STUCK or runs[NORMED].accuracy <= STUCK:
+        return text + "."
+    if most[PLAIN] >= NOTHING:
+        return text + "; and the one without has not learned to read."
+    wide, plain = (decimals(_width(runs[name]), 2) for name in (NORMED, PLAIN))
+    return (
+        f"{text}; yet the one without has not learned to read: for the middle 70% of digits the inputs of a unit in "
+        f"the last layer lie within {plain}, with batch norm within {wide}."
     )
+
+
+def _width(run: Seen) -> float:
+    """From the lowest to the highest quantile at the end, of the unit in the middle of the last layer's."""
+    return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
 
 
 def _numbers(runs: dict[str, Seen], layer: int, unit: int) -> dict[str, list]:
