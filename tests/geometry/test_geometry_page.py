@@ -91,6 +91,13 @@ def test_the_sentences_on_distance_are_those_of_the_claims():
     assert "x̂² is 1 on average, the squared prediction error 1, and F of a unit's γ 1." in words
 
 
+def test_the_table_has_what_every_block_is_multiplied_by():
+    table = open_page().table[0].value.set_index("Block")
+    assert list(table.loc["w, W′ = 2W"]) == ["× 1", "× ¼", "× ¼", "× ¼"]
+    assert list(table.loc["γ, x′ = 2x"]) == ["× 4", "× 1", "× 4", "× 1"]
+    assert open_page(outputs="bernoulli").table[0].value["None"][0].startswith("≈ 0.")
+
+
 def test_the_length_of_w_moves_the_step_with_normalization_only():
     said_of = re.compile(
         r"is (\S+) long with layer normalization and (\S+) without; were \*\*w\*\* twice as long, (\S+) and (\S+)\."

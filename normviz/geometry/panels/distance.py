@@ -108,10 +108,9 @@ def _scales(model: fisher.Model, scheme: str, found: dict[str, fisher.Scaling], 
             figure = curves(title, named, axis, "xy", ticks=(0.125, 0.25, 0.5, 1, 2, 4, 8), theme=theme)
             plot(figure, "weights_block" if block == "w" else "gain_block", alt, "22rem")
     st.table(
-        {"Block of F": [block for block in fisher.BLOCKS for _ in CHANGED]}
-        | {"changed": list(CHANGED.values()) * len(fisher.BLOCKS)}
+        {"Block": [f"{block}, {change}" for block, change in product(fisher.BLOCKS, CHANGED.values())]}
         | {
-            SCHEMES[key].label: [f"× {_times(each.powers[row])}" for row in product(fisher.BLOCKS, CHANGED)]
+            SCHEMES[key].label: [_cell(each.powers[row]) for row in product(fisher.BLOCKS, CHANGED)]
             for key, each in found.items()
         },
         border="horizontal",
@@ -178,10 +177,17 @@ def _drawn(model: fisher.Model, scheme: str, draws: int, theme: str) -> None:
 
 
 def _times(power: fisher.Power) -> str:
-    """A power of two as what is multiplied by: ¼, 1, or 0.58 where all of the block does not scale as one."""
-    if power.exact:
-        return _RAISED[round(power.exponent)]
-    return f"about {measured(fisher.FACTOR**power.exponent, 2)}"
+    """A power of two as what is multiplied by: ¼, 1, or about 0.58 where not all of the block scales as one."""
+    return _RAISED[round(power.exponent)] if power.exact else f"about {_nearly(power)}"
+
+
+def _cell(power: fisher.Power) -> str:
+    """The same in a table."""
+    return f"× {_times(power)}" if power.exact else f"≈ {_nearly(power)}"
+
+
+def _nearly(power: fisher.Power) -> str:
+    return measured(fisher.FACTOR**power.exponent, 2)
 
 
 def _same(power: fisher.Power) -> bool:
