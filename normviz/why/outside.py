@@ -18,7 +18,7 @@ TARGET = 1.0
 
 
 class Descent(NamedTuple):
-    """b and the loss by step, (steps + 1,); the mean slope that b was moved by, at the first step."""
+    """b and the loss by step, (steps + 1,) each."""
 
     b: np.ndarray
     losses: np.ndarray

@@ -12,7 +12,7 @@ from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.settings import Controls
 from normviz.why import state
-from normviz.why.figures import Cloud, Curve, Panel, cloud_figure, curves, scattered
+from normviz.why.figures import DRAWN, Cloud, Curve, Panel, cloud_figure, curves, scattered
 from normviz.why.whitening import (
     COUNT,
     DRAWS,
@@ -29,6 +29,9 @@ from normviz.why.whitening import (
     principal,
     statistics_of,
 )
+
+SYMBOLS = ("x₀", "x₁")
+"""The two features."""
 
 ROUNDING = RELATIVE["float64"]
 HALF = 4.5
@@ -49,15 +52,16 @@ def show(view: View, theme: str) -> None:
     """A cloud as it is and what is made of it; then what each of the two simplifications costs and spares."""
     Controls(state.Page, state.PREFIX, view, state.has).draw("stage")
     if view["points"] == "digits":
-        x, axes = digits(view["first"], view["second"]), tuple(FEATURES[view[key]].name for key in ("first", "second"))
+        x = digits(view["first"], view["second"])
+        axes = (FEATURES[view["first"]].name, FEATURES[view["second"]].name)
     else:
-        x, axes = own(view["correlation"], view["ratio"], view["seed"]), ("x₀", "x₁")
-    _made(view, x, (axes[0], axes[1]), theme)
+        x, axes = own(view["correlation"], view["ratio"], view["seed"]), SYMBOLS
+    _made(view, x, axes, theme)
     left, right = st.columns(2, gap="large")
     with left:
         _jointly(theme)
     with right:
-        _by_mini_batch(view, x, (axes[0], axes[1]), theme)
+        _by_mini_batch(view, x, axes, theme)
 
 
 def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
@@ -74,12 +78,12 @@ def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
     pointing = reach @ w.T
     shorter = min(1.0, 0.85 * frame / (float(np.abs(pointing).max()) or 1.0))
     pointing = shorter * pointing
-    made_axes = tuple(f"principal direction {k}" for k in range(2)) if view["stage"] == "pca" else axes
+    made_axes = ("principal direction 0", "principal direction 1") if view["stage"] == "pca" else axes
     shown = {
         "before": Cloud(x, {OUTLINE: ellipse(x.mean(0), before)}, _arrows(x.mean(0), reach), axes, x.mean(0), half),
         "made": Cloud(
             made, {OUTLINE: ellipse(made.mean(0), after)} | aim, _arrows(np.zeros(2), pointing),
-            (made_axes[0], made_axes[1]), np.zeros(2), frame,
+            made_axes, np.zeros(2), frame,
         ),
     }  # fmt: skip
     words = {"before": ("As it is", "x", before), "made": (stage.name, stage.formula, after)}
@@ -93,7 +97,7 @@ def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
             st.latex(_matrix(cov))
     outside = int((np.abs(made) > HALF).any(1).sum())
     st.caption(
-        f"{len(x):,} points, of which 500 are drawn; mean and covariance are of all. Arrows: {RADIUS:g} standard "
+        f"{len(x):,} points, of which {DRAWN} are drawn; mean and covariance are of all. Arrows: {RADIUS:g} standard "
         f"deviations along each feature of x, and where they come to lie{', drawn shorter' if shorter < 1 else ''}."
         + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
     )
@@ -104,7 +108,7 @@ def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
 
 def _arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Where each feature points."""
-    return {name: (start, start + way) for name, way in zip(("x₀", "x₁"), reach, strict=True)}
+    return {name: (start, start + way) for name, way in zip(SYMBOLS, reach, strict=True)}
 
 
 def _matrix(cov: np.ndarray) -> str:
