@@ -96,7 +96,7 @@ def _since(start: str, end: str) -> str:
 def _arrow(figure: Figure, start: str, end: str, colour: str, width: float) -> None:
     a, b = NODES[start], NODES[end]
     straight = a.x == b.x  # else the ends are as far from the middle of a box as it is wide
-    ends = {"standoff": 20, "startstandoff": 20} if straight else {"standoff": 58, "startstandoff": 50}
+    ends = {"standoff": 26, "startstandoff": 24} if straight else {"standoff": 58, "startstandoff": 50}
     figure.add_annotation(
         x=b.x, y=b.y, ax=a.x, ay=a.y, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
         arrowsize=1.2, arrowwidth=width, arrowcolor=colour, **ends,

@@ -64,7 +64,7 @@ def projections_figure(one: Three, centres: bool, divides: bool, theme: str = "l
     ends = {"range": [-reach, reach], "showbackground": False, "showgrid": False, "showticklabels": False}
     ends |= {"zerolinecolor": colours.muted, "color": colours.muted}
     axes = {f"{axis}axis": {**ends, "title": {"text": f"element {k}"}} for k, axis in enumerate("xyz")}
-    ratio = {"aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 1.9)}
+    ratio = {"aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 1.65)}
     figure.update_layout(scene={**axes, **ratio, "camera": _camera(one.xhat)})
     return figure
 

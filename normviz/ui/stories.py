@@ -125,8 +125,8 @@ STORIES = (
         page="gradients",
         title="Gradients",
         question="What does normalization do to a gradient?",
-        why="Every normalizer takes two directions out of the gradient, that of a shift and that of a factor; whoever "
-        "writes the backward pass by hand forgets one of them.",
+        why="A normalizer takes directions out of the gradient, that of a shift where it centres, that of a factor "
+        "where it divides; whoever writes the backward pass by hand easily forgets one of them.",
         first="Pick **RMS**, then **Layer**: the formula gains a mean, and the gradient sums to 0. Then go through it "
         "**Step by step**.",
         takeaway="What the forward pass does not notice, the backward pass does not move: each field loses its mean "

@@ -38,7 +38,7 @@ def graph(view: View, theme: str) -> None:
             st.markdown(f"#### {'Forward' if step <= TURN else 'Backward'}, step {step} of {LAST}")
             with st.container(key="said-of-step"):
                 st.markdown(said)
-            st.table(_table(one, step), border="horizontal")
+            st.table(_table(one, i, step), border="horizontal")
 
     Player(PREFIX, "step", "Step", LAST, period=PERIOD, speeds=(1, 2)).show(show)
     save_table(lambda: {name: np.broadcast_to(getattr(one, name), x.shape).tolist() for name in STEPS}, "chain")
@@ -51,9 +51,9 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _table(one: Chain, step: int) -> dict[str, list[str]]:
-    """What every element has so far."""
-    columns = {"": [str(k) for k in range(len(one.x))]}
+def _table(one: Chain, i: int, step: int) -> dict[str, list[str]]:
+    """What every element has so far; the one that is followed is marked."""
+    columns = {"": [f"**▸ {k}**" if k == i else str(k) for k in range(len(one.x))]}
     for name in STEPS[: step + 1] if step <= TURN else ("x", *STEPS[TURN : step + 1]):
         if name in _NAMES:
             least = 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0) if name == "dx" else 0.0

@@ -108,8 +108,8 @@ def _facts(scheme: Scheme, found: Directions, eps: float) -> None:
     st.table(columns, border="horizontal")
     gap = float(np.abs(found.factor - found.expected).max())
     st.markdown(
-        f"Measured and theory differ by {measured(gap, 2, reach)}. ∂l/∂{x} is d times this matrix: along a direction "
-        f"that the matrix maps to 0, no gradient moves {x}."
+        f"Measured and theory differ by {measured(gap, 2, reach)}. ∂l/∂{x} is what comes in times this matrix: along a "
+        f"direction that the matrix maps to 0, no gradient moves {x}."
     )
 
 
