@@ -25,6 +25,7 @@ from normviz.core.arrays import Array, ArrayLike, floating
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, check_shape
 from normviz.core.schemes import Scheme
+from normviz.core.whitening import whiten
 
 
 class Normalized(NamedTuple):
@@ -33,9 +34,10 @@ class Normalized(NamedTuple):
     Attributes:
         mean: E_A[x]; None without centring.
         v: the centred tensor.
-        deviation: sqrt(ε + E_B[v²]), or the largest singular value; None where nothing divides.
+        deviation: sqrt(ε + E_B[v²]), or the largest singular value; None where nothing divides, or a matrix does.
         xhat: the normalized tensor x̂.
         y: γ x̂ + β.
+        matrix: (Σ + εI)^(-1/2) of every group of channels, (…, G, C/G, C/G); None of a scheme that does not whiten.
     """
 
     mean: Array | None
@@ -43,6 +45,7 @@ class Normalized(NamedTuple):
     deviation: Array | None
     xhat: Array
     y: Array
+    matrix: Array | None = None
 
 
 quiet = np.errstate(invalid="ignore", over="ignore")
@@ -69,7 +72,8 @@ def normalize(
         InvalidInput: not an array of real numbers, fewer than four axes or an empty one, a field that does not fit
             them, or a negative ε.
 
-    Source: Ren et al. 2017, the general form above Table 2; spectral norm: Miyato et al. 2018, eq. 8.
+    Source: Ren et al. 2017, the general form above Table 2; spectral norm: Miyato et al. 2018, eq. 8; whitening:
+    Huang et al. 2018, Section 3.
     """
     x, result = floating(x)
     shape = check_shape(x.shape[-4:], scheme.axes)
@@ -78,16 +82,17 @@ def normalize(
     if not 0 <= eps < float("inf"):
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
     v, mean = (x, None) if scheme.summation is None else centre(x, scheme.summation)
-    if scheme.suppression is None:
-        deviation, xhat = None, v
-    else:
+    deviation, xhat, matrix = None, v, None
+    if scheme.suppression is not None and scheme.whitens:
+        xhat, matrix = whiten(v, scheme.matrices(shape), eps)
+    elif scheme.suppression is not None:
         deviation = largest_singular_value(x) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)
         xhat = _divide(v, spread(deviation, scheme.suppression, v.shape))
         xhat = xhat * scheme.scale(shape)
     y = xhat * gain + bias
     if result != x.dtype:
         v, xhat, y = (array_namespace(x).astype(part, result) for part in (v, xhat, y))
-    return Normalized(mean, v, deviation, xhat, y)
+    return Normalized(mean, v, deviation, xhat, y, matrix)
 
 
 def centre(x: Array, field: Field) -> tuple[Array, Array]:

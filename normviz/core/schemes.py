@@ -1,6 +1,6 @@
 """The schemes, one row of data each; everything the app says or does about a scheme derives from its row.
 
-A new activation scheme is a new row here and nothing else.
+A new activation scheme of the general form is a new row here and nothing else.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,12 @@ from math import prod
 from typing import Any
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, FULL, MAX_LAID_OUT, Field, Rule, Shape
+from normviz.core.fields import AXES, FULL, MAX_LAID_OUT, OWN, Field, Rule, Shape
 
 DEFAULT_EPS = 1e-5
+
+EACH_CHANNEL = Field((FULL, FULL, FULL, OWN))
+"""The field of batch norm: all examples and positions of a channel."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,9 @@ class Reference:
 class Scheme:
     """One normalizer: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
 
+    Two schemes are outside this form: in place of the root, one divides by the largest singular value (`spectral`), and
+    one multiplies by the inverse root of a covariance matrix (`whitens`).
+
     Attributes:
         key: name in links, files and on the command line.
         name: name in sentences.
@@ -46,7 +52,8 @@ class Scheme:
         gain_symbol: what its paper calls the gain.
         keeps: the state that the layer keeps for inference, beside its parameters.
         per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
-        spectral: divide by the largest singular value instead; the one scheme outside the general form.
+        spectral: divide by the largest singular value of the weights as a matrix, instead.
+        whitens: multiply the channels that share B by the inverse root of their covariance matrix, instead.
         weight: key of the scheme that normalizes the weights in front of this one.
         torch, keras: the layer that computes it, with N, H, W, C, the groups G and eps as placeholders; PyTorch's
             takes channels first (layer norm over channels and RMS: last), Keras' takes channels last. None: the
@@ -68,6 +75,7 @@ class Scheme:
     keeps: tuple[str, ...] = ()
     per_fan_in: bool = False
     spectral: bool = False
+    whitens: bool = False
     weight: str | None = None
     torch: str | None = None
     keras: str | None = None
@@ -105,6 +113,11 @@ class Scheme:
         return None if self.acts_on == "weight" else self
 
     @property
+    def in_the_form(self) -> bool:
+        """Whether it is the general form: nothing but a root mean square divides."""
+        return not (self.spectral or self.whitens)
+
+    @property
     def divides_by_variance(self) -> bool:
         """Whether E_B[v²] is the variance around the one mean of the box; under a window every element has its own."""
         a, b = self.summation, self.suppression
@@ -113,6 +126,10 @@ class Scheme:
     def scale(self, shape: Shape) -> float:
         """The constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
         return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0
+
+    def matrices(self, shape: Shape) -> int:
+        """How many groups of channels are whitened on this shape, each with a matrix of its own; 0 if none are."""
+        return self.suppression.rules[-1].count(shape[-1]) if self.whitens and self.suppression is not None else 0
 
     def with_parameters(self, groups: int | None = None, radius: int | None = None) -> "Scheme":
         """The scheme with another number of groups or another radius, wherever its rules take one."""
@@ -126,6 +143,10 @@ class Scheme:
         """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
         for field in self.fields:
             field.check(shape, self.axes, limit)
+        if self.whitens and self.suppression is not None:
+            *rest, channels = self.suppression.rules
+            if self.summation != EACH_CHANNEL or rest != [FULL] * 3 or channels.kind == "window":
+                raise InvalidInput(f"{self.name} is over N, H and W and within groups of C; it has no other fields.")
 
     def fits(self, shape: Shape) -> bool:
         """Whether every field fits the shape."""
@@ -137,8 +158,8 @@ class Scheme:
 
     def canonical(self, shape: Shape) -> tuple[Any, ...]:
         """What the scheme computes on this shape, as a value that is equal for schemes that compute the same."""
-        fields = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
-        return self.axes, *fields, self.per_fan_in, self.spectral, self.weight
+        a, b = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
+        return self.axes, a, b, self.per_fan_in, self.spectral, self.whitens and a != b, self.weight
 
     def _with_fields(self, change: Callable[[Field], Field]) -> "Scheme":
         return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))
@@ -173,6 +194,17 @@ _ROWS = (
         keeps=("running mean", "running variance"),
         torch="nn.BatchNorm2d({C}, eps={eps})",
         keras="keras.layers.BatchNormalization(axis=-1, epsilon={eps})",
+    ),
+    Scheme(
+        key="whitening",
+        name="decorrelated batch normalization",
+        label="Whitening",
+        about="The channels are centred over the mini-batch and, in G groups, decorrelated: no variance stands out.",
+        reference=Reference("Huang et al. 2018, Decorrelated Batch Normalization", "1804.08450"),
+        summation=Field.parse("full, full, full, own"),
+        suppression=Field.parse("full, full, full, groups(2)"),
+        whitens=True,
+        keeps=("running mean", "running whitening matrix"),
     ),
     Scheme(
         key="layer",

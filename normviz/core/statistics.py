@@ -107,10 +107,12 @@ def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[
     with a single statistic have no column. elements: how many share the divisor. mean: of x over the summation field,
     or over the suppression field where nothing is centred. variance, rms: of x over the suppression field. divisor:
     what the scheme divides v by, sqrt(ε + E_B[v²]) in the general form. Without fields, an empty table.
+
+    A scheme that whitens has a matrix for a divisor, and no such column: its rows, all of them, are those of the channels.
     """
     if not scheme.fields:
         return {}
-    averaged, divided = scheme.fields[0], scheme.fields[-1]
+    averaged, divided = scheme.fields[0], scheme.fields[0 if scheme.whitens else -1]
     counts = joint_field(scheme).statistics_shape(x.shape)
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 

@@ -3,7 +3,8 @@
     v = x - E_A x,   σ² = ε + E_B v²,   x̂ = v / σ
     u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂x = u - E_Aᵀ u        with g = ∂l/∂x̂
 
-`normalize` is the reference, and takes care of extreme numbers; this is for loops that train many networks.
+`normalize` is the reference, and takes care of extreme numbers; this is for loops that train many networks. The two
+schemes outside the form have derivatives of their own.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from threading import Lock
 import torch
 
 from normviz.core.fields import Field, Shape
+from normviz.core.whitening import divided_differences, in_groups, inverted, ungrouped
 
 
 class Average:
@@ -65,9 +67,16 @@ def load_decompositions(device: torch.device) -> None:
 
     On CUDA it does so at the first call, and a thread that calls meanwhile gets an error (pytorch/pytorch#90613).
     """
-    if device.type != "mps":  # which need not have it: `Spectral` decomposes on the CPU then
+    if device.type != "mps":  # which need not have it: `_eigh` decomposes on the CPU then
         with _LOADING:
             torch.linalg.eigh(torch.eye(1, device=device))
+
+
+def _eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Eigenvalues and eigenvectors of symmetric matrices, on their device; of MPS, by way of the CPU."""
+    there = gram.cpu() if gram.device.type == "mps" else gram  # torch has had this on MPS for a short time only
+    values, vectors = torch.linalg.eigh(there)
+    return values.to(gram.device), vectors.to(gram.device)
 
 
 @dataclass
@@ -125,8 +134,7 @@ class Spectral:
         # Singular vectors do not depend on the scale, whose squares might overflow; and LAPACK must not see infinity.
         unit = torch.nan_to_num(tall / tall.abs().amax((-2, -1), keepdim=True), posinf=0.0, neginf=0.0)
         gram = unit.mT @ unit
-        there = gram.cpu() if gram.device.type == "mps" else gram  # torch has had this on MPS for a short time only
-        v = torch.linalg.eigh(there).eigenvectors[..., -1:].to(gram.device)
+        v = _eigh(gram)[1][..., -1:]
         along = tall @ v
         self.sigma = torch.linalg.vector_norm(along, dim=-2, keepdim=True)
         u = along / self.sigma
@@ -141,3 +149,46 @@ class Spectral:
         out = ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)
         del self.u, self.v, self.xhat, self.sigma
         return out
+
+
+@dataclass
+class Whitening:
+    """(Σ + εI)^(-1/2) v of every group of channels over the batch, and its derivative (Huang et al. 2018).
+
+        u = g W + (2/M) v · Q (K ∘ Qᵀ sym(vᵀg) Q) Qᵀ,   ∂l/∂x = u - E u        with W = (Σ + εI)^(-1/2)
+
+    for M vectors in the rows of v and of g = ∂l/∂x̂, the eigenvectors Q of Σ = vᵀv / M, and the `divided_differences` K.
+
+    Attributes:
+        groups: of channels.
+        eps: ε.
+    """
+
+    groups: int
+    eps: float
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂; a direction whose variance and ε are rounding is left out."""
+        rows = in_groups(x, self.groups)
+        self.v = v = rows - rows.mean(-2, keepdim=True)
+        size, together = v.shape[-2:]
+        # Squares take twice the digits; what LAPACK must not see is left to be NaN in the product.
+        exact = torch.nan_to_num(v if v.device.type == "mps" else v.double(), posinf=0.0, neginf=0.0)
+        values, self.vectors = _eigh(exact.mT @ exact / size)
+        values = values.clamp(min=0)
+        epsilon = torch.finfo(exact.dtype).eps
+        least = 0.0 if together == 1 else (together * epsilon * values.amax(-1, keepdim=True)).sqrt()
+        self.root = (values + self.eps).sqrt()
+        self.inverse = inverted(self.root, least)
+        self.matrix = ((self.vectors * self.inverse[..., None, :]) @ self.vectors.mT).to(v.dtype)
+        return ungrouped(v @ self.matrix, x.shape)
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
+        rows = in_groups(g, self.groups)
+        product, q = (self.v.mT @ rows).to(self.vectors.dtype), self.vectors
+        turned = divided_differences(self.root, self.inverse) * (q.mT @ (product + product.mT) @ q)
+        by_covariance = (q @ turned @ q.mT).to(g.dtype) / self.v.shape[-2]
+        u = rows @ self.matrix + self.v @ by_covariance
+        del self.v, self.vectors, self.root, self.inverse, self.matrix
+        return ungrouped(u - u.mean(-2, keepdim=True), g.shape)

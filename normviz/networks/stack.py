@@ -1,8 +1,8 @@
 """Networks that differ in scheme and transformation, trained as one stack: forward and backward passes by hand.
 
 Every tensor has two leading axes, (schemes, networks). One matrix product serves the whole stack; only the
-normalization runs once for each different scheme. Nothing here waits for the device, except for the singular vectors
-of spectral normalization (`Stack.waits`).
+normalization runs once for each different scheme. Nothing here waits for the device, except for the
+decompositions of spectral normalization and of whitening (`Stack.waits`).
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -15,7 +15,7 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES
-from normviz.networks.gradient import Average, General, Spectral, load_decompositions
+from normviz.networks.gradient import Average, General, Spectral, Whitening, load_decompositions
 from normviz.networks.optimizers import OPTIMIZERS
 from normviz.networks.setting import FIRST_BIAS, Setting
 
@@ -107,12 +107,12 @@ def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
     return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
 
 
-def _form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -> General | Spectral | None:
+def _form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -> General | Spectral | Whitening | None:
     if scheme is None or not scheme.fields:
         return None
-    if scheme.spectral:
+    if scheme.spectral or scheme.whitens:
         load_decompositions(like.device)
-        return Spectral()
+        return Spectral() if scheme.spectral else Whitening(scheme.matrices(shape), eps)
     fields = (scheme.summation, scheme.suppression)
     summation, suppression = (None if field is None else Average(field, shape, like) for field in fields)
     return General(summation, suppression, eps, scheme.scale(shape))
@@ -234,7 +234,7 @@ class Stack:
     @staticmethod
     def waits(scheme: Scheme) -> bool:
         """Whether a step of this scheme waits for the device: torch checks on the host how a decomposition went."""
-        return scheme.spectral
+        return scheme.spectral or scheme.whitens
 
     def state(self) -> list[torch.Tensor]:
         """Every tensor that a step updates."""

@@ -3,6 +3,8 @@
 A re-scaling by s multiplies v by s and E_B[v²] by s², but not ε:
 
     x̂ = v / sqrt(E_B[v²] + ε)    becomes    x̂' = s v / sqrt(s² E_B[v²] + ε)
+
+Whitening does the same along the eigenvectors of the covariance matrix, each with its own variance.
 """
 
 from dataclasses import replace
@@ -34,8 +36,13 @@ def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     scheme does not fit the setting.
     """
     v, square, unit = centred_and_squares(scheme, setting)
+    axes = np.eye(v.shape[-1])
+    if scheme.whitens:
+        axes = _eigenvectors(v, scheme.matrices(v.shape))
+        v = v @ axes
+        square = (v**2).mean((0, 1, 2))  # of each direction
     before = _ratio(v, square + setting.eps)
-    largest, norm = np.abs(before).max() or 1.0, np.linalg.norm(before) or 1.0
+    largest, norm = np.abs(before @ axes.T).max() or 1.0, np.linalg.norm(before) or 1.0
     places = {(): (), ("C",): (..., unit), ("N",): (0,)}
     gaps = {}
     for key, change in TRANSFORMATIONS.items():
@@ -43,7 +50,7 @@ def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
             s = np.ones(v.shape)
             s[places[change.factor]] = setting.delta
             apart = _ratio(s * v, s**2 * square + setting.eps) - before
-            gaps[key] = Fade(float(np.abs(apart).max() / largest), float(np.linalg.norm(apart) / norm))
+            gaps[key] = Fade(float(np.abs(apart @ axes.T).max() / largest), float(np.linalg.norm(apart) / norm))
     return gaps
 
 
@@ -61,6 +68,21 @@ def centred_and_squares(scheme: Scheme, setting: Setting) -> tuple[np.ndarray, n
         w = w / np.sqrt(square) * scheme.on_weights.scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
     return *_parts(a, scheme), unit
+
+
+def _eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
+    """Those of the covariance matrices of all groups of channels, in the columns of one matrix, (C, C).
+
+    Zeros stand for those along which v is rounding: only there would a tiny ε have something to divide.
+    """
+    size = v.shape[-1] // groups
+    found = np.zeros((v.shape[-1], v.shape[-1]))
+    for start in range(0, v.shape[-1], size):
+        part = slice(start, start + size)
+        rows = v[..., part].reshape(-1, size)
+        squares, vectors = np.linalg.eigh(rows.T @ rows)
+        found[part, part] = vectors * (squares > size * np.finfo(float).eps * squares[-1])
+    return found
 
 
 def _parts(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:

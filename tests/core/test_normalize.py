@@ -15,7 +15,7 @@ from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.tolerances import tolerance
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
-IN_THE_FORM = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if not row.spectral])
+IN_THE_FORM = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.in_the_form])
 CENTRED = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.summation])
 DIVIDING = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.suppression])
 WITH_A_LAYER = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.torch])
@@ -74,10 +74,12 @@ def test_the_parts_of_the_result_fit_together(key):
     gain, bias = (np.asarray(p) for p in gain_and_bias(scheme, SHAPE, 2))
     result = normalize(x, scheme, gain=gain, bias=bias)
     np.testing.assert_array_equal(result.y, result.xhat * gain + bias)
-    for statistic, field in ((result.mean, scheme.summation), (result.deviation, scheme.suppression)):
+    divided = None if scheme.whitens else scheme.suppression
+    for statistic, field in ((result.mean, scheme.summation), (result.deviation, divided)):
         assert (statistic is None) == (field is None)
         assert field is None or statistic.shape == field.statistics_shape(SHAPE)
     assert result.v.shape == result.xhat.shape == result.y.shape == SHAPE
+    assert (result.matrix is None) == (not scheme.whitens)
     np.testing.assert_array_equal(normalize(x, scheme, scheme.eps or 0).y, normalize(x, scheme).y)
 
 

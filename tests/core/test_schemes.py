@@ -22,9 +22,13 @@ FULL_FULL_FULL_OWN, OWN_FULL_FULL_FULL, OWN_FULL_FULL_OWN = (
 )
 WINDOWS, GROUPS = "own,window(1),window(1),window(1)", "own,full,full,groups(2)"
 RUNNING, SINGULAR = ("running mean", "running variance"), ("left singular vector", "right singular vector")
+MATRIX = ("running mean", "running whitening matrix")
 TABLE = {
     "none": ("none", None, None, None, None, None, ()),
     "batch": ("activation", *[FULL_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, RUNNING),
+    "whitening": (
+        "activation", FULL_FULL_FULL_OWN, "full,full,full,groups(2)", DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, MATRIX
+    ),
     "layer": ("activation", *[OWN_FULL_FULL_FULL] * 2, DEFAULT_EPS, BY_ELEMENT, BY_ELEMENT, ()),
     "layer-channels": ("activation", *["own,own,own,full"] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
     "layer-spatial": ("activation", *[OWN_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
@@ -70,9 +74,11 @@ def test_names_and_labels_are_unique():
         assert len(set(names)) == len(names)
 
 
-def test_only_weight_norm_divides_by_the_fan_in_and_only_spectral_norm_by_a_singular_value():
+def test_only_weight_norm_divides_by_the_fan_in_and_two_schemes_are_outside_the_form():
     assert [key for key, row in SCHEMES.items() if row.per_fan_in] == ["weight"]
     assert [key for key, row in SCHEMES.items() if row.spectral] == ["spectral"]
+    assert [key for key, row in SCHEMES.items() if row.whitens] == ["whitening"]
+    assert [key for key, row in SCHEMES.items() if not row.in_the_form] == ["whitening", "spectral"]
     assert [(key, row.weight) for key, row in SCHEMES.items() if row.weight] == [("layer-weight", "weight")]
 
 
@@ -96,8 +102,13 @@ SAME = [
     ("group", {"groups": 6}, SHAPE, {"layer-spatial": None, "instance": None}),
     ("group", {"groups": 2}, SHAPE, {}),
     ("layer", {}, (4, 3, 5, 1), {"instance": None, "layer-spatial": None, "group": 1, "divisive": 4}),
-    ("batch", {}, (1, 3, 5, 6), {"instance": None, "layer-spatial": None, "group": 6}),
-    ("batch", {}, SHAPE, {}),
+    ("batch", {}, (1, 3, 5, 6), {"whitening": 6, "instance": None, "layer-spatial": None, "group": 6}),
+    ("batch", {}, SHAPE, {"whitening": 6}),
+    ("whitening", {"groups": 6}, SHAPE, {"batch": None}),
+    ("whitening", {}, (4, 3, 5, 2), {"batch": None}),
+    ("whitening", {"groups": 1}, (4, 3, 5, 1), {"batch": None}),
+    ("whitening", {}, SHAPE, {}),
+    ("whitening", {"groups": 1}, (4, 1, 1, 6), {}),
     ("layer-spatial", {}, SHAPE, {"instance": None, "group": 6}),
     ("layer", {}, (4, 1, 1, 6), {"layer-channels": None, "group": 1, "divisive": 5}),
     ("layer", {}, SHAPE, {"group": 1, "divisive": 5}),
@@ -149,7 +160,7 @@ def test_same_as_is_mutual_and_leaves_out_the_scheme_itself_and_custom(key):
 def test_a_custom_scheme_is_named_when_it_equals_a_known_one():
     field = Field((FULL, FULL, FULL, Rule("groups", 6)))
     custom = get_scheme("custom").with_fields(field, field)
-    assert [other.key for other in same_as(custom, SHAPE)] == ["batch"]
+    assert [other.key for other in same_as(custom, SHAPE)] == ["batch", "whitening"]
     assert same_as(custom.with_fields(None, field), SHAPE) == []
 
 
@@ -180,6 +191,15 @@ def test_an_unknown_key_is_refused_with_those_that_are_known():
     with pytest.raises(InvalidInput) as error:
         get_scheme("bach")
     assert str(error.value) == f"'bach' is not a scheme; {', '.join(SCHEMES)} are."
+
+
+def test_whitening_has_no_other_fields_than_its_own():
+    row = SCHEMES["whitening"]
+    for text in ("own,full,full,full", "full,full,own,groups(2)", "full,full,full,window(1)"):
+        with pytest.raises(InvalidInput, match="it has no other fields"):
+            row.with_fields(row.summation, Field.parse(text)).check(SHAPE)
+    with pytest.raises(InvalidInput, match="it has no other fields"):
+        row.with_fields(row.suppression, row.suppression).check(SHAPE)
 
 
 @EVERY

@@ -15,7 +15,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.networks import capture, cost, twins
-from normviz.networks.gradient import Average, General, Spectral
+from normviz.networks.gradient import Average, General, Spectral, Whitening
 from normviz.networks.problem import NETWORKS, make_problem
 from normviz.networks.setting import Setting
 from normviz.networks.stack import FIRST_BIAS, Stack
@@ -42,6 +42,8 @@ def agree(scheme, eps, seed=0):
     with torch.no_grad():
         if scheme.spectral:
             form = Spectral()
+        elif scheme.whitens:
+            form = Whitening(scheme.matrices(SHAPE), eps)
         else:
             averages = (None if f is None else Average(f, SHAPE, z) for f in (scheme.summation, scheme.suppression))
             form = General(*averages, eps, scheme.scale(SHAPE))
@@ -52,6 +54,36 @@ def agree(scheme, eps, seed=0):
 @pytest.mark.parametrize("key", [key for key, scheme in SCHEMES.items() if scheme.fields])
 def test_every_scheme(key):
     agree(SCHEMES[key], 1e-2)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 6])
+@pytest.mark.parametrize("eps", [0.0, 1e-8, 1e-2, 10.0])
+def test_whitening(groups, eps):
+    agree(get_scheme("whitening", groups=groups), eps)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 6])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_whitening_of_fewer_examples_than_channels(size, dtype):
+    scheme, generator = get_scheme("whitening", groups=1), torch.Generator().manual_seed(0)
+    z, g = torch.randn(2, 3, size, 1, 1, 8, dtype=dtype, generator=generator).requires_grad_(False)
+    z = z.clone().requires_grad_()
+    reference = normalize(z, scheme, 0.0).xhat
+    (wanted,) = torch.autograd.grad(reference, z, g)
+    form, bound = Whitening(1, 0.0), 1e-8 if dtype == torch.float64 else 1e-4
+    with torch.no_grad():
+        assert torch.allclose(form.forward(z), reference, rtol=bound, atol=bound)
+        assert torch.allclose(form.backward(g), wanted, rtol=bound, atol=bound * wanted.abs().max())
+
+
+def test_whitening_passes_on_numbers_that_are_not_finite():
+    z = torch.randn(2, *SHAPE, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    z[0, 0, 0, 0, 1], z[0, 1, 0, 0, 5] = torch.nan, torch.inf
+    form = Whitening(2, 0.1)
+    xhat = form.forward(z.clone())
+    assert not torch.isfinite(xhat[0]).any()
+    assert torch.allclose(xhat[1], normalize(z, get_scheme("whitening", groups=2), 0.1).xhat[1])
+    assert not torch.isfinite(form.backward(torch.ones_like(z))[0]).any()
 
 
 @settings(max_examples=60)
@@ -83,7 +115,7 @@ class Net(nn.Module):
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum"])
-@pytest.mark.parametrize("key", ["none", "batch", "group", "divisive", "weight", "spectral", "layer-weight"])
+@pytest.mark.parametrize("key", ["none", "batch", "whitening", "group", "divisive", "weight", "spectral", "layer-weight"])
 def test_the_stack_equals_modules_trained_one_by_one(key, optimizer, layer):
     setting = Setting(layer=layer, steps=6, batch=8, width=6, optimizer=optimizer, eps=1e-3)
     scheme, problem = get_scheme(key, radius=2), make_problem(setting)
