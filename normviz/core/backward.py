@@ -12,6 +12,8 @@ same for loops that train, in torch, in few operations, and without this numeric
 - nothing is divided by σ³: g·v/σ³ is (g·x̂)/σ², of which a power of the largest 1/σ in a window is taken out first, so
   that 1e20 and 1e-20 neither overflow nor vanish in float32;
 - where x̂ is 0/0, a constant field at ε = 0, its derivative is 0, as x̂ itself is.
+
+Spectral norm and whitening have a ∂l/∂v of their own, by the singular vectors and by the eigenvectors.
 """
 
 from math import prod
@@ -25,6 +27,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Shape, check_shape
 from normviz.core.normalize import Normalized, centre, normalize, quiet, reduce, spread, window, window_mean
 from normviz.core.schemes import Scheme
+from normviz.core.whitening import whitened_backward, whitened_diagonal
 
 MAX_JACOBIAN = 512
 """The most elements of a tensor whose Jacobian is computed: 2 MB of float64."""
@@ -93,6 +96,8 @@ def gradients(
         dv = inward
     elif scheme.spectral:
         dv = _spectral(x, inward)
+    elif scheme.whitens:
+        dv, deps = whitened_backward(result.v, inward, scheme.matrices(x.shape[-4:]), _eps(scheme, eps))
     else:
         dv, deps = _divided(inward, result, scheme.suppression)
     if scheme.summation is None:
@@ -141,6 +146,8 @@ def diagonal_only(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None
     kept = xp.ones_like(x) if summation is None else 1 - 1 / _sizes(summation, shape, x)
     if suppression is None:
         diagonal = kept
+    elif scheme.whitens:
+        diagonal = whitened_diagonal(result.v, scheme.matrices(shape), _eps(scheme, eps))
     elif scheme.spectral:
         u, v, inverse = _leading(x)
         diagonal = (1 - result.xhat * xp.reshape(u * v, x.shape)) * inverse
@@ -154,6 +161,11 @@ def diagonal_only(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None
         diagonal = (kept - unit * through / _sizes(suppression, shape, x)) * inverse
     dx = dy * diagonal * scheme.scale(shape)
     return xp.astype(dx, given) if given != x.dtype else dx
+
+
+def _eps(scheme: Scheme, eps: float | None) -> float:
+    """ε as `normalize` takes it."""
+    return (scheme.eps or 0.0) if eps is None else eps
 
 
 def _divided(g: Array, result: Normalized, field: Field) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, divisors
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.networks.gradient import Average, General, Spectral
+from normviz.networks.gradient import Average, General, Spectral, Whitening
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 DIVIDING = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.suppression])
@@ -80,6 +80,7 @@ def test_equals_the_pass_that_trains(key):
     expected = backward(x, dy, scheme, eps)
     averages = (None if f is None else Average(f, SHAPE, x) for f in (scheme.summation, scheme.suppression))
     form = Spectral() if scheme.spectral else General(*averages, eps, scheme.scale(SHAPE))
+    form = Whitening(scheme.matrices(SHAPE), eps) if scheme.whitens else form
     form.forward(x.clone())
     assert relative_difference(form.backward(dy.clone()), expected) < 1e-10
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import seeds, uneven_array
 
+from normviz.core.backward import gradients, jacobian
 from normviz.core.fields import divisors
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
@@ -152,3 +153,21 @@ def test_leading_axes_are_a_stack():
     result = normalize(stack, SCHEMES["whitening"])
     assert result.matrix.shape == (2, 3, 2, 3, 3)
     np.testing.assert_allclose(result.xhat[1, 2], normalize(stack[1, 2], SCHEMES["whitening"]).xhat, atol=1e-13)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 6])
+def test_the_gradient_by_epsilon_is_its_central_difference(groups):
+    scheme, x, g = get_scheme("whitening", groups=groups), uneven_array(SHAPE, 9), uneven_array(SHAPE, 10)
+    found = gradients(x, g, scheme, 0.5)
+    ahead, back = ((g * normalize(x, scheme, 0.5 + step).xhat).sum() for step in (1e-5, -1e-5))
+    assert found.deps == pytest.approx((ahead - back) / 2e-5, rel=1e-7)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("eps", [0.0, 0.1])
+def test_a_row_of_the_jacobian_is_zero_outside_of_its_group_of_channels(groups, eps):
+    scheme, size = get_scheme("whitening", groups=groups), 6 // groups
+    j = jacobian(uneven_array((2, 3, 2, 6), 11), scheme, eps).reshape(12, groups, size, 12, groups, size)
+    for ours in range(groups):
+        for theirs in range(groups):
+            assert j[:, ours, :, :, theirs].any() == (ours == theirs)
