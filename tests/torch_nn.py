@@ -67,3 +67,13 @@ def loses_digits(result):
 def with_gap(weight):
     """The weights with a largest singular value that stands out, so that power iteration converges."""
     return weight + 3
+
+
+def by_eigh(x, groups, eps):
+    """Whitening, which torch.nn does not have: (Σ + εI)^(-1/2) v of every group of channels, as one writes it down."""
+    v = (x - x.mean((0, 1, 2))).reshape(-1, x.shape[-1])
+    out = []
+    for part in v.split(x.shape[-1] // groups, dim=1):
+        values, vectors = torch.linalg.eigh(part.mT @ part / len(part) + eps * torch.eye(part.shape[1], dtype=x.dtype))
+        out.append(part @ vectors @ torch.diag(values**-0.5) @ vectors.mT)
+    return torch.cat(out, 1).reshape(x.shape)

@@ -37,7 +37,6 @@ class Normalized(NamedTuple):
         deviation: sqrt(ε + E_B[v²]), or the largest singular value; None where nothing divides, or a matrix does.
         xhat: the normalized tensor x̂.
         y: γ x̂ + β.
-        matrix: (Σ + εI)^(-1/2) of every group of channels, (…, G, C/G, C/G); None of a scheme that does not whiten.
     """
 
     mean: Array | None
@@ -45,7 +44,6 @@ class Normalized(NamedTuple):
     deviation: Array | None
     xhat: Array
     y: Array
-    matrix: Array | None = None
 
 
 quiet = np.errstate(invalid="ignore", over="ignore")
@@ -82,9 +80,9 @@ def normalize(
     if not 0 <= eps < float("inf"):
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
     v, mean = (x, None) if scheme.summation is None else centre(x, scheme.summation)
-    deviation, xhat, matrix = None, v, None
+    deviation, xhat = None, v
     if scheme.suppression is not None and scheme.whitens:
-        xhat, matrix = whiten(v, scheme.matrices(shape), eps)
+        xhat = whiten(v, scheme.matrices(shape), eps)
     elif scheme.suppression is not None:
         deviation = largest_singular_value(x) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)
         xhat = _divide(v, spread(deviation, scheme.suppression, v.shape))
@@ -92,7 +90,7 @@ def normalize(
     y = xhat * gain + bias
     if result != x.dtype:
         v, xhat, y = (array_namespace(x).astype(part, result) for part in (v, xhat, y))
-    return Normalized(mean, v, deviation, xhat, y, matrix)
+    return Normalized(mean, v, deviation, xhat, y)
 
 
 def centre(x: Array, field: Field) -> tuple[Array, Array]:

@@ -376,7 +376,7 @@ def _with_parameters(key: str, groups: int | None, radius: int | None) -> Scheme
 
 
 def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
-    """The other registered schemes that compute the same x̂ on this shape, those with a paper first.
+    """The other registered schemes that compute the same x̂ on this shape: with a paper, of the general form first.
 
     One with groups or windows comes with the G or the smallest R with which it does. The shapes of γ and β are not
     compared: group norm with one group is layer norm, though PyTorch's gains differ in shape.
@@ -389,7 +389,7 @@ def _same_as(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
     own = scheme.canonical(shape)
     others = (_towards(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
     found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
-    return tuple(sorted(found, key=lambda row: row.reference.arxiv is None))
+    return tuple(sorted(found, key=lambda row: (row.reference.arxiv is None, not row.in_the_form)))
 
 
 def _towards(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:

@@ -10,6 +10,7 @@ from normviz.core.fields import OWN, Field, Index
 from normviz.core.normalize import Normalized, centre, normalize, quiet, root_mean_square, spread
 from normviz.core.schemes import Scheme
 from normviz.core.tolerances import tolerance
+from normviz.core.whitening import along_eigenvectors
 
 
 class Element(NamedTuple):
@@ -70,6 +71,20 @@ class Saturation(NamedTuple):
         return self.v / eps**0.5 if eps else inf
 
 
+class Blend(NamedTuple):
+    """How one element's x̂ depends on the contrast where a scheme whitens: along every eigenvector as `Saturation` says.
+
+    Attributes:
+        parts: along each eigenvector of Σ.
+    """
+
+    parts: tuple[Saturation, ...]
+
+    def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
+        """x̂ at every contrast c > 0."""
+        return np.sum([part.response(contrasts, eps) for part in self.parts], axis=0)
+
+
 def saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturation:
     """How x̂ of the element at `index` depends on the contrast of x, for a scheme that divides.
 
@@ -80,6 +95,14 @@ def saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturation:
     if alone.deviation is None:
         raise InvalidInput(f"{scheme.name} does not divide, so nothing saturates; choose a scheme that does.")
     return Saturation(alone.v, alone.deviation, alone.xhat)
+
+
+def whitened_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Blend:
+    """How x̂ of the element at `index` depends on the contrast of x, for a scheme that whitens."""
+    position = int(np.ravel_multi_index(index[:-1], x.shape[:-1]))
+    parts, deviations = along_eigenvectors(normalize(x, scheme, 0.0).v, scheme.matrices(x.shape), position, index[-1])
+    each = zip(parts.tolist(), deviations.tolist(), strict=True)
+    return Blend(tuple(Saturation(part, root, part / root if root else 0.0) for part, root in each))
 
 
 def rounding(x: np.ndarray) -> float:
@@ -100,6 +123,13 @@ def variance(x: np.ndarray, field: Field) -> np.ndarray:
 
 
 @quiet
+def covariances(v: np.ndarray) -> np.ndarray:
+    """E[v_c v_j] of all channels of the centred (N, H, W, C), (C, C): variances on the diagonal."""
+    rows = v.reshape(-1, v.shape[-1])
+    return rows.T @ rows / len(rows)
+
+
+@quiet
 def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[str, np.ndarray]:
     """The statistics of x as columns, with one row for each: indices, elements, mean, variance, rms, divisor.
 
@@ -108,7 +138,7 @@ def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[
     or over the suppression field where nothing is centred. variance, rms: of x over the suppression field. divisor:
     what the scheme divides v by, sqrt(ε + E_B[v²]) in the general form. Without fields, an empty table.
 
-    A scheme that whitens has a matrix for a divisor, and no such column: its rows, all of them, are those of the channels.
+    A scheme that whitens has a matrix for a divisor, and no such column; its rows are those of the channels.
     """
     if not scheme.fields:
         return {}

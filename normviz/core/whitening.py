@@ -8,22 +8,20 @@ direction whose deviation is rounding gives 0 at ε = 0, as 0/0 does in the gene
 pseudo-inverse. There are such directions wherever a group has at least as many channels as there are vectors.
 """
 
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
 from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
+from normviz.core.errors import InvalidInput
+
+MAX_TOGETHER = 4096
+"""The most channels of a group for a derivative, which takes matrices over them: 128 MiB each in float64."""
 
 
-class Whitened(NamedTuple):
-    """x̂ in the shape of v, and (Σ + εI)^(-1/2) of every group, (…, groups, C/groups, C/groups)."""
-
-    xhat: Array
-    matrix: Array
-
-
-def whiten(v: Array, groups: int, eps: float) -> Whitened:
+def whiten(v: Array, groups: int, eps: float) -> Array:
     """x̂ = (Σ + εI)^(-1/2) v of the centred (…, N, H, W, C); a group with a number that is not finite is NaN.
 
     First derivatives are those of `whitened_backward`; a decomposition's own would divide by the differences of
@@ -31,15 +29,36 @@ def whiten(v: Array, groups: int, eps: float) -> Whitened:
 
     Source: Huang et al. 2018, Decorrelated Batch Normalization, Section 3.
     """
-    xp = array_namespace(v)
+    if getattr(v, "requires_grad", False):
+        return _differentiable(v, groups, eps)
     known = _decomposed(v, groups, eps)
-    right = xp.matrix_transpose(known.vectors)
-    xhat, matrix = known.unit @ right, (known.vectors * known.inverse[..., None, :]) @ right
-    if known.fixed is not known.rows:  # an array that may have a gradient: it gets that of what x̂ should be
-        slope = known.vectors @ (known.slopes * (right @ _covariance(known.rows) @ known.vectors)) @ right
-        change = known.rows @ matrix + known.fixed @ slope
-        xhat = xhat + (change - change.detach())
-    return Whitened(ungrouped(known.where_finite(xhat), v.shape), known.where_finite(matrix / known.scale))
+    xhat = known.unit @ array_namespace(v).matrix_transpose(known.vectors)
+    return ungrouped(known.where_finite(xhat), v.shape)
+
+
+def inverse_root(v: Array, groups: int, eps: float, columns: Sequence[int] | None = None) -> Array:
+    """(Σ + εI)^(-1/2) of every group of channels, (…, groups, D, D); or some of its columns."""
+    xp = array_namespace(v)
+    known, size = _decomposed(v, groups, eps), v.shape[-1] // groups
+    chosen = xp.asarray(range(size) if columns is None else columns, device=v.device)
+    right = xp.matrix_transpose(xp.take(known.vectors, chosen, axis=-2))
+    matrix = (known.vectors * (known.inverse - known.rest)[..., None, :]) @ right
+    on_diagonal = xp.astype(xp.arange(size, device=v.device)[:, None] == chosen, v.dtype)
+    return known.where_finite((matrix + known.rest[..., None] * on_diagonal) / known.scale)
+
+
+def along_eigenvectors(v: Array, groups: int, position: int, channel: int) -> tuple[Array, Array]:
+    """The parts along the eigenvectors of Σ that a channel of one vector is the sum of, and the deviations along them.
+
+    Deviations that are rounding are 0; all beside the eigenvectors that are given is. `position`: of the vector among
+    the M of all examples and positions.
+    """
+    xp = array_namespace(v)
+    known, (group, row) = _decomposed(v, groups, 0.0), divmod(channel, v.shape[-1] // groups)
+    vectors, scale = known.vectors[group, ...], known.scale[group, 0, :]
+    parts = (known.rows[group, position, :] @ vectors) * vectors[row, :] * scale
+    root, inverse = known.root[group, :], known.inverse[group, :]
+    return parts, xp.where(inverse > 0, root, xp.zeros_like(root)) * scale
 
 
 def whitened_backward(v: Array, g: Array, groups: int, eps: float) -> tuple[Array, Array]:
@@ -51,12 +70,12 @@ def whitened_backward(v: Array, g: Array, groups: int, eps: float) -> tuple[Arra
     `divided_differences` K, and S = ½ (vᵀg + gᵀv).
     """
     xp = array_namespace(v)
-    known, rows = _decomposed(v, groups, eps), in_groups(g, groups)
+    known, rows = _decomposed(v, groups, eps, whole=True), in_groups(g, groups)
     right, size = xp.matrix_transpose(known.vectors), rows.shape[-2]
-    product = xp.matrix_transpose(known.fixed) @ rows
+    product = xp.matrix_transpose(known.rows) @ rows
     turned = right @ ((product + xp.matrix_transpose(product)) / 2) @ known.vectors
     by_covariance = known.vectors @ (known.slopes * turned) @ right
-    dv = (rows @ known.vectors) * known.inverse[..., None, :] @ right + known.fixed @ by_covariance * (2 / size)
+    dv = (rows @ known.vectors) * known.inverse[..., None, :] @ right + known.rows @ by_covariance * (2 / size)
     squares = known.inverse * (known.inverse / known.scale[..., 0]) ** 2
     deps = -xp.sum(xp.linalg.diagonal(turned) * squares, axis=-1) / 2
     deps = xp.where(known.finite[..., 0, 0], deps, xp.full_like(deps, float("nan")))
@@ -70,8 +89,8 @@ def whitened_diagonal(v: Array, groups: int, eps: float) -> Array:
     `whitened_backward`: p = Qᵀ v_m, q = Qᵀ e_c.
     """
     xp = array_namespace(v)
-    known = _decomposed(v, groups, eps)
-    size, vectors, turned = known.fixed.shape[-2], known.vectors, known.fixed @ known.vectors
+    known = _decomposed(v, groups, eps, whole=True)
+    size, vectors, turned = known.rows.shape[-2], known.vectors, known.rows @ known.vectors
     both = turned[..., :, None, :] * vectors[..., None, :, :]
     through = xp.sum(both @ known.slopes[..., None, :, :] * both, axis=-1)
     through = through + turned**2 @ known.slopes @ xp.matrix_transpose(vectors**2)
@@ -115,26 +134,30 @@ def divided_differences(root: Array, inverse: Array) -> Array:
 
 
 class _Decomposed(NamedTuple):
-    """v in groups, over `scale`, and its decomposition.
+    """v in groups, over `scale`, and its decomposition: K = min(M, D) directions, or all D.
 
     Attributes:
-        rows, fixed: (…, groups, M, D), zeros in groups that are not `finite`; `fixed` without a gradient.
-        unit: v Q over the roots, (…, groups, M, D): x̂ in the basis of the eigenvectors.
-        vectors: Q, (…, groups, D, D).
-        root, inverse: √(λ + ε) and what `inverted` makes of it, (…, groups, D).
-        slopes: `divided_differences`.
+        rows: (…, groups, M, D), zeros in groups that are not `finite`.
+        unit: x̂ in the basis of the eigenvectors, (…, groups, M, K).
+        vectors: Q, (…, groups, D, K).
+        root, inverse: √(λ + ε) and what `inverted` makes of it, (…, groups, K).
+        rest: the inverse of directions that are not among them, (…, groups, 1).
         scale, finite: (…, groups, 1, 1).
     """
 
     rows: Array
-    fixed: Array
     unit: Array
     vectors: Array
     root: Array
     inverse: Array
-    slopes: Array
+    rest: Array
     scale: Array
     finite: Array
+
+    @property
+    def slopes(self) -> Array:
+        """The `divided_differences`, (…, groups, K, K)."""
+        return divided_differences(self.root, self.inverse)
 
     def where_finite(self, x: Array) -> Array:
         """x, and NaN in groups with a number that is not finite."""
@@ -142,37 +165,47 @@ class _Decomposed(NamedTuple):
         return xp.where(self.finite, x, xp.full_like(x, float("nan")))
 
 
-def _decomposed(v: Array, groups: int, eps: float) -> _Decomposed:
+def _decomposed(v: Array, groups: int, eps: float, whole: bool = False) -> _Decomposed:
+    """The decomposition of v, without gradients; `whole`: with all D directions, also where M is less."""
     xp = array_namespace(v)
-    rows = in_groups(v, groups)
+    rows = in_groups(v.detach() if hasattr(v, "detach") else v, groups)
     size, together = rows.shape[-2:]
     finite = xp.all(xp.all(xp.isfinite(rows), axis=-1), axis=-1)[..., None, None]
     rows = xp.where(finite, rows, xp.zeros_like(rows))
-    scale = _scale(rows.detach() if hasattr(rows, "detach") else rows, eps)
+    scale = _scale(rows, eps)
     rows = rows / scale
-    fixed = rows.detach() if hasattr(rows, "detach") else rows
-    left, values, right = xp.linalg.svd(_tall(fixed), full_matrices=False)
-    deviation = values / size**0.5
-    root = xp.sqrt(deviation**2 + (eps**0.5 / scale[..., 0]) ** 2)
+    left, values, right = xp.linalg.svd(_tall(rows) if whole else rows, full_matrices=False)
+    deviation, epsilon = values / size**0.5, eps**0.5 / scale[..., 0]
+    root = xp.sqrt(deviation**2 + epsilon**2)
     # Along a single direction nothing is lost beside another: there only 0 is 0.
     least = 0.0 if together == 1 else max(size, together) * float(xp.finfo(v.dtype).eps)
-    inverse = inverted(root, least * xp.max(deviation, axis=-1, keepdims=True))
+    least = least * xp.max(deviation, axis=-1, keepdims=True)
+    inverse, rest = inverted(root, least), inverted(epsilon, least)
     unit = (left * (values * inverse)[..., None, :])[..., :size, :]
-    vectors = xp.matrix_transpose(right)
-    slopes = divided_differences(root, inverse)
-    return _Decomposed(rows, fixed, unit, vectors, root, inverse, slopes, scale, finite)
+    return _Decomposed(rows, unit, xp.matrix_transpose(right), root, inverse, rest, scale, finite)
 
 
-def _covariance(rows: Array) -> Array:
-    return array_namespace(rows).matrix_transpose(rows) @ rows / rows.shape[-2]
+def _differentiable(v: Array, groups: int, eps: float) -> Array:
+    """x̂ of a tensor with a gradient: the number that it is, and the slope that it should have."""
+    xp = array_namespace(v)
+    known = _decomposed(v, groups, eps, whole=True)
+    right = xp.matrix_transpose(known.vectors)
+    rows = xp.where(known.finite, in_groups(v, groups), xp.zeros_like(known.rows)) / known.scale
+    covariance = xp.matrix_transpose(rows) @ rows / rows.shape[-2]
+    slope = known.vectors @ (known.slopes * (right @ covariance @ known.vectors)) @ right
+    change = (rows @ known.vectors) * known.inverse[..., None, :] @ right + known.rows @ slope
+    xhat = known.unit @ right + (change - change.detach())
+    return ungrouped(known.where_finite(xhat), v.shape)
 
 
 def _tall(rows: Array) -> Array:
     """Rows of zeros below, so that there is a singular vector for every direction."""
     xp = array_namespace(rows)
-    lacking = max(rows.shape[-1] - rows.shape[-2], 0)
-    below = xp.zeros((*rows.shape[:-2], lacking, rows.shape[-1]), dtype=rows.dtype, device=rows.device)
-    return xp.concat([rows, below], axis=-2) if lacking else rows
+    size, together = rows.shape[-2:]
+    if together > MAX_TOGETHER:
+        raise InvalidInput(f"whitening of {together:,} channels together is not derived; up to {MAX_TOGETHER:,} are.")
+    below = xp.zeros((*rows.shape[:-2], max(together - size, 0), together), dtype=rows.dtype, device=rows.device)
+    return xp.concat([rows, below], axis=-2)
 
 
 def _scale(rows: Array, eps: float) -> Array:

@@ -11,11 +11,16 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.normalize import Normalized, quiet
 from normviz.core.schemes import Scheme
+from normviz.core.whitening import inverse_root
 from normviz.describe.notation import SYMBOL, gain_letter
 
 ROOT, PLAIN, LIMIT = range(3)
 """How what divides is written: as sqrt(σ² + ε); as it is, where its square is out of a float's range; and where 0/0 is
 taken to be its limit for ε towards 0, with an arrow."""
+
+
+TERMS = 3
+"""The most terms of a sum that are written out."""
 
 
 class Line(NamedTuple):
@@ -73,6 +78,8 @@ def statistics(scheme: Scheme) -> list[Line]:
         found.append(Line("mean", (r"\mu = \num{mean}",)))
     if scheme.suppression is not None:
         square = _square(scheme)
+        if scheme.whitens:
+            return [*found, Line("divides", (rf"{square} = \num{{divides}}",))]
         eps = "" if scheme.eps is None else r" + \varepsilon"
         root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
         found.append(Line("divides", (root, root if scheme.spectral else plain, root)))
@@ -85,7 +92,9 @@ def numbers(
 ) -> dict[str, Numbers]:
     """The numbers of every element, by their names in the formulas, and which `form` a formula takes.
 
-    `divides` is what stands below: the mean square, or what divides where that is written as it is.
+    `divides` is what stands below: the mean square, or what divides where that is written as it is. Of a scheme that
+    whitens it is the channel's variance, on the diagonal of Σ; `w0`, … and `v0`, … are the element's row of
+    (Σ + εI)^(-1/2) and what it is multiplied with, the channels of its group at its position.
     """
     one = (1, 1, 1, 1)
     found = {name: Numbers(np.full(one, value), one) for name, value in (("eps", eps), ("gain", gain), ("bias", bias))}
@@ -93,7 +102,10 @@ def numbers(
     if scheme.summation is not None and result.mean is not None:
         found["mean"] = Numbers(result.mean, result.mean.shape)
         found["v"] = Numbers(result.v, x.shape)
-    if scheme.suppression is not None and result.deviation is not None:
+    if scheme.whitens:
+        found |= _whitened(scheme, result, eps)
+        found["xhat"] = Numbers(result.xhat, x.shape)
+    elif scheme.suppression is not None and result.deviation is not None:
         below, form = _below(result.deviation, eps, scheme.spectral)
         found |= {"divides": Numbers(below, below.shape), "form": Numbers(form, below.shape)}
         found["xhat"] = Numbers(result.xhat, x.shape)
@@ -107,6 +119,8 @@ _MEAN = r"\part{mean}{\mu}"
 
 def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
     x = SYMBOL.get(scheme.acts_on, "x")
+    if scheme.whitens:
+        return (_product(shape[-1] // scheme.matrices(shape)),)
     eps = "" if scheme.eps is None else r" + \varepsilon"
     given = "" if scheme.eps is None else r" + \num{eps}"
     scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}} \cdot " if scheme.per_fan_in else ""
@@ -118,8 +132,35 @@ def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[s
     return tuple(rf"{start}\frac{{\num{{{base}}}}}{{{below}}} {sign} \num{{xhat}}" for below, sign in forms.values())
 
 
+def _product(channels: int) -> str:
+    """x̂ as a sum over the channels of a group, of which the first and the last are written where there are many."""
+    terms = [rf"\num*{{w{k}}} \cdot \num*{{v{k}}}" for k in range(channels)]
+    terms[0] = terms[0].replace("*", "", 1)
+    if channels > TERMS:
+        terms = [terms[0], r"\cdots", terms[-1]]
+    root = r"\part{divides}{(\Sigma + \varepsilon I)^{-1/2}}"
+    return rf"\hat{{x}} = {root} v = {' + '.join(terms)} = \num{{xhat}}"
+
+
+def _whitened(scheme: Scheme, result: Normalized, eps: float) -> dict[str, Numbers]:
+    """The numbers of a channel's variance, and of the terms of `_product`."""
+    shape = result.v.shape
+    groups = scheme.matrices(shape)
+    channels = shape[-1] // groups
+    variance = np.mean(np.square(result.v), axis=(0, 1, 2))
+    found = {"divides": Numbers(variance, (1, 1, 1, shape[-1]))}
+    terms = list(range(channels) if channels <= TERMS else (0, channels - 1))
+    matrices = inverse_root(result.v, groups, eps, terms)
+    for k, column in zip(terms, np.moveaxis(matrices, -1, 0), strict=True):
+        found[f"w{k}"] = Numbers(column.ravel(), (1, 1, 1, shape[-1]))
+        found[f"v{k}"] = Numbers(result.v[..., k::channels], (*shape[:3], groups))
+    return found
+
+
 def _square(scheme: Scheme) -> str:
     """What divides, under its root."""
+    if scheme.whitens:
+        return r"\Sigma_{cc}"
     if scheme.spectral:
         return r"\sigma_{\max}"
     return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{SYMBOL.get(scheme.acts_on, 'x')}^2}}"

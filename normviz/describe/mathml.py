@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
-SIGNS = {r"\mu": "μ", r"\sigma": "σ", r"\gamma": "γ", r"\beta": "β", r"\varepsilon": "ε", r"\max": "max"}
-OPERATORS = {"=": "=", "+": "+", "-": "−", ",": ",", r"\cdot": "·", r"\to": "→"}
+GREEK = {r"\mu": "μ", r"\sigma": "σ", r"\Sigma": "Σ", r"\gamma": "γ", r"\beta": "β", r"\varepsilon": "ε"}
+SIGNS = GREEK | {r"\max": "max"}
+OPERATORS = {sign: sign for sign in "=+,()/"} | {"-": "−", r"\cdot": "·", r"\cdots": "⋯", r"\to": "→"}
 
-_TOKEN = re.compile(r"\\[a-z]+\*?|\d+|\S")
+_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\d+|\S")
 
 
 def mathml(latex: str) -> str:

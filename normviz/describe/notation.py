@@ -42,7 +42,7 @@ WEIGHT_NORM = {
 
 
 class Formula(NamedTuple):
-    """One line: what it says in words (mean, centred, variance, mean square, normalized, output, where), and LaTeX."""
+    """One line: what it says in words (mean, centred, variance, mean square, normalized, output, …), and LaTeX."""
 
     name: str
     latex: str
@@ -204,7 +204,7 @@ def formulas(scheme: Scheme) -> list[Formula]:
 def essentials(scheme: Scheme) -> list[Formula]:
     """The lines that say what a scheme computes: its statistics and x̂, and those of the weights in front of it."""
     front = [line for line in _weights_in_front(scheme) if line.name != "weights: where"]
-    shown = ("mean", "variance", "mean square", "largest singular value", "normalized")
+    shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
     own = [*_statistics(scheme), *_normalized(scheme)]
     return [*front, *(line for line in own if line.name in shown)]
 
@@ -246,6 +246,10 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
         yield Formula("centred", rf"v{index} = {_difference(scheme)}")
     if scheme.spectral:
         yield Formula("largest singular value", r"\sigma_{\max}(W) = \max_{\lVert a\rVert=1}\lVert Wa\rVert")
+    elif scheme.whitens:
+        together = averages["B"].terms[-1].sum.removeprefix(r"\sum_{c").removesuffix("}")
+        within = rf",\quad c,j{together}" if together else ""
+        yield Formula("covariance", rf"\Sigma_{{cj}} = {averages['A'].over}v{index} v{_beside(scheme)}{within}")
     elif "B" in averages:
         square = averages["B"]
         summand = f"({_difference(scheme)})" if scheme.divides_by_variance else f"{_centred(scheme)}{square.summand}"
@@ -258,6 +262,11 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
         return
     if scheme.spectral:
         yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
+        return
+    if scheme.whitens:
+        over = _averages(scheme)["B"].terms[-1].sum.replace("{c", "{j") or r"\sum_j"
+        root = r"\big[(\Sigma+\varepsilon I)^{-1/2}\big]_{cj}"
+        yield Formula("normalized", rf"{_hat(scheme)} = {over} {root}\, v{_beside(scheme)}")
         return
     numerator = _difference(scheme) if scheme.divides_by_variance else _centred(scheme) + _element(scheme)
     eps = "" if scheme.eps is None else r"+\varepsilon"
@@ -365,6 +374,11 @@ def _hat(scheme: Scheme) -> str:
 
 def _element(scheme: Scheme) -> str:
     return subscript("".join(AXIS[axis].letter for axis in scheme.axes))
+
+
+def _beside(scheme: Scheme) -> str:
+    """The index of another channel j at the same position."""
+    return _subscript("".join(AXIS[axis].letter for axis in scheme.axes[:-1]) + "j")
 
 
 def _difference(scheme: Scheme) -> str:

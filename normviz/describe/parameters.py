@@ -74,10 +74,13 @@ _SINGULAR_VECTORS: dict[str, Callable[[int, int], tuple[str, str, str]]] = {
 
 
 def _state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, str]:
-    """Shape of a state here, in PyTorch, in Keras: singular vectors have their own, statistics that of the field."""
+    """Shape of a state here, in PyTorch, in Keras: vectors and matrices have their own, statistics that of A."""
     if name in _SINGULAR_VECTORS:
         return _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
-    rules = zip(scheme.axes, (FULL,) * 4 if scheme.field is None else scheme.field.rules, strict=True)
+    if name == "running whitening matrix":
+        groups = scheme.matrices(shape)
+        return str((groups, shape[-1] // groups, shape[-1] // groups)), "–", "–"
+    rules = zip(scheme.axes, scheme.fields[0].rules if scheme.fields else (FULL,) * 4, strict=True)
     return _shapes_along(scheme, [axis for axis, rule in rules if rule != FULL], shape)
 
 

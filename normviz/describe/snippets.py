@@ -89,6 +89,7 @@ def snippet(
         layer=layer,
         centre=_steps(scheme.summation, shape),
         divide=_steps(scheme.suppression, shape),
+        matrices=scheme.matrices(sizes),
     )
 
 

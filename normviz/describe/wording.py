@@ -73,7 +73,8 @@ def field_words(field: Field, index: Index, shape: Shape, axes: Sequence[str]) -
 
 
 class Taken(NamedTuple):
-    """What a scheme takes over one of its fields: "mean", "variance", "mean square", "largest singular value"."""
+    """What a scheme takes over one of its fields: "mean", "variance", "mean square", "largest singular value",
+    "covariance matrix"."""
 
     names: tuple[str, ...]
     field: Field
@@ -83,11 +84,11 @@ def taken(scheme: Scheme, shape: Shape) -> list[Taken]:
     """The statistics of a scheme on this shape, those of one field together, the mean's first; none without fields.
 
     E_B[v²] is a variance where v is centred over that very box, and all in it have that box; else it is a mean square:
-    without centring, in windows, and where A and B differ.
+    without centring, in windows, and where A and B differ. To whiten takes a matrix, if a group is several channels.
     """
     if scheme.spectral:
         return [Taken(("largest singular value",), scheme.fields[-1])]
-    named = {"mean": scheme.summation, "mean square": scheme.suppression}
+    named = {"mean": scheme.summation, "covariance matrix" if scheme.whitens else "mean square": scheme.suppression}
     parts = [Taken((name,), field) for name, field in named.items() if field is not None]
     if len({part.field.canonical(shape) for part in parts}) == len(parts):
         return parts
@@ -104,7 +105,8 @@ def shared_words(scheme: Scheme, shape: Shape) -> str:
     statistics differ, of each."""
     parts = taken(scheme, shape)
     if len(parts) == 2 and not any(windows(part.field, shape) for part in parts):
-        return "a mean over one field, a mean square over another"
+        (mean,), (square,) = (part.names for part in parts)
+        return f"a {mean} over one field, a {square} over another"
     return "; ".join(_own_words(part, scheme, shape) or _with_articles(part) for part in parts) or "nothing"
 
 
@@ -189,6 +191,7 @@ def hint(scheme: Scheme) -> str:
     rules = list(zip(scheme.axes, scheme.fields[-1].rules, strict=True))
     over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
     told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
+    told = [told[0], "÷ √Σ"] if scheme.whitens else told
     return ", ".join(told if scheme.summation else [*told, "no mean"])
 
 
@@ -242,7 +245,11 @@ def alt_words(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str
 
 def plural(number: int, noun: str) -> str:
     """1 element, 96 elements, 4,096 elements."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else _many(noun)}"
+
+
+def _many(noun: str) -> str:
+    return f"{noun.removesuffix('ix')}ices" if noun.endswith("matrix") else f"{noun}s"
 
 
 def gap_text(gap: float) -> str:

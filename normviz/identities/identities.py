@@ -106,7 +106,7 @@ class Side:
     scheme: Callable[[Shape], Scheme]
     compute: Compute = general_form
     words: str = ""
-    lines: tuple[str, ...] = ("mean", "variance", "mean square", "normalized", "where")
+    lines: tuple[str, ...] = ("mean", "variance", "mean square", "covariance", "normalized", "where")
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,10 @@ def _plain(key: str) -> Side:
 
 def _groups(count: Callable[[Shape], int]) -> Side:
     return Side(lambda shape: get_scheme("group", groups=count(shape)))
+
+
+def _whitening(count: Callable[[Shape], int]) -> Side:
+    return Side(lambda shape: get_scheme("whitening", groups=count(shape)))
 
 
 def _unequal(shape: Shape) -> int:
@@ -234,6 +238,13 @@ _ROWS = (
         "All that RMS norm leaves out is taking off the mean; around a mean of 0, mean square and variance are one.",
         sources=("R01",),
     ),
+    Identity(
+        "whitening-alone",
+        "Decorrelated batch norm with C groups is batch norm.",
+        _whitening(lambda shape: shape[-1]),
+        _plain("batch"),
+        "The covariance matrix of a single channel is its variance: nothing is left to be decorrelated.",
+    ),
     _widened("batch", "NHW", "Divisive norm with windows that reach across N, H and W is batch norm."),
     _widened("layer", "HWC", "Divisive norm with windows that reach across H, W and C is layer norm."),
     Identity(
@@ -294,6 +305,15 @@ _ROWS = (
         several("C"),
         holds=False,
         sources=("G03",),
+    ),
+    Identity(
+        "whitening-is-batch",
+        "“With variance 1 in every channel, as batch norm leaves it, activations are white.”",
+        _whitening(lambda shape: 1),
+        _plain("batch"),
+        "Batch norm leaves the correlations between channels as they are; whitening takes them off too.",
+        several("C") & several("NHW"),
+        holds=False,
     ),
     Identity(
         "rms-is-layer",

@@ -26,7 +26,12 @@ HOW = (
     "A rule for every axis that is not its own: full, groups(2) or window(1), as in N=full,C=groups(2). "
     "Empty: no such step."
 )
-KNOWN = {key: row for key, row in SCHEMES.items() if row.acts_on in ("activation", "none") and key != "custom"}
+KNOWN = {
+    key: row
+    for key, row in SCHEMES.items()
+    if row.acts_on in ("activation", "none") and row.in_the_form and key != "custom"
+}
+"""The schemes that fields alone make."""
 
 
 def field_text(field: Field | None) -> str:

@@ -69,7 +69,9 @@ def _all_words(scheme: Scheme, x: np.ndarray) -> str:
 
 def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """Which schemes of other names do the same here; nothing where none does."""
-    twins = [wording.named(other) for other in same_as(scheme, shape)] if scheme.fields else []
+    same = same_as(scheme, shape) if scheme.fields else []
+    # A matrix of one number is no news of a scheme of the form.
+    twins = [wording.named(other) for other in same if other.in_the_form or not scheme.in_the_form]
     verb = "This is" if scheme.key == "custom" else "On this shape it is the same as"
     return f"{verb} {', '.join(twins)}." if twins else ""
 

@@ -1,16 +1,19 @@
 """What the tensor lab shows of a result: in words, with live numbers, as tables, charts and code."""
 
 import io
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import streamlit as st
 
-from normviz.core.fields import AXIS, Field, Index
+from normviz.core.fields import AXIS, MAX_ELEMENTS, Field, Index, Shape
 from normviz.core.normalize import Normalized, quiet
 from normviz.core.schemes import Scheme
-from normviz.core.statistics import rounding, saturation, statistics_table
+from normviz.core.statistics import covariances, rounding, saturation, statistics_table, whitened_saturation
 from normviz.core.text import measured
+from normviz.core.whitening import in_groups
 from normviz.describe import notation, snippets, wording
 from normviz.describe.parameters import axis_trap, parameter_shapes
 from normviz.lab.beside import beside_data, twin_words
@@ -42,10 +45,13 @@ def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:
     text = f"{wording.plural(wrong, 'element')} of your data {'is' if wrong == 1 else 'are'} NaN or infinite. "
     if scheme.field is not None:
         table = statistics_table(x, scheme, result)
-        spoilt = sum(~np.isfinite(table["divisor" if "divisor" in table else "mean"]))
+        of_each = table["divisor" if "divisor" in table else "mean"]
+        if scheme.whitens:
+            of_each = in_groups(result.xhat, scheme.matrices(x.shape)).sum((-2, -1))
+        spoilt = sum(~np.isfinite(of_each))
         text += (
             f"A statistic is NaN or infinite as soon as one element of its field is: {spoilt:,} of "
-            f"{wording.plural(len(table['mean']), 'statistic')} here, and with them {wording.plural(lost, 'element')} "
+            f"{wording.plural(len(of_each), 'statistic')} here, and with them {wording.plural(lost, 'element')} "
             "of the result. Fields without such an element are as they would be."
         )
     st.warning(text, icon=":material/warning:")
@@ -69,11 +75,14 @@ def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, view: View, th
         st.write("No statistics: the tensor passes unchanged.")
         return
     table = statistics_table(x, scheme, result)
-    kinds: dict[str, tuple[np.ndarray, Field]] = {}
+    kinds: dict[str, Map] = {}
     if scheme.summation is not None and result.mean is not None:
-        kinds["mean"] = result.mean, scheme.summation
+        kinds["mean"] = _map("mean", result.mean, scheme, scheme.summation, view["focus"], x.shape)
     if scheme.suppression is not None and result.deviation is not None:
-        kinds["divisor"] = result.deviation / scheme.scale(x.shape), scheme.suppression
+        divisor = result.deviation / scheme.scale(x.shape)
+        kinds["divisor"] = _map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
+    elif scheme.whitens and x.shape[-1] ** 2 <= MAX_ELEMENTS:
+        kinds["divisor"] = _covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:
         labels = {axis: st.column_config.NumberColumn(AXIS[axis].letter, format="%d") for axis in scheme.axes}
@@ -83,14 +92,42 @@ def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, view: View, th
         kind = view["statistic"] if view["statistic"] in kinds else next(iter(kinds))
         if len(kinds) > 1:
             st.segmented_control("Statistic", STATISTICS, key="statistic", **KEPT, required=True)
-        values, field = kinds[kind]
-        where = field.statistic(view["focus"], x.shape)
-        shape = wording.shape_words(values.shape)
-        alt = f"Heat map of the {kind}s, {shape}; framed is that of the element that stands out in the cube."
-        figure = statistics_map(values, scheme.axes, where, kind, theme, rounding(x))
-        figure.update_layout(meta={"frame": {"shape": values.shape, "of": x.shape}})  # moved with what is pointed at
-        plot(figure, "statistics-map", alt, "18rem")
-        st.caption(f"The {kind} has the shape {shape}; framed is that of the element that stands out in the cube.")
+        shown = kinds[kind]
+        figure = statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, rounding(x))
+        if shown.moves:  # with what is pointed at
+            figure.update_layout(meta={"frame": {"shape": shown.values.shape, "of": x.shape}})
+        plot(figure, "statistics-map", shown.alt, "18rem")
+        st.caption(shown.caption)
+
+
+class Map(NamedTuple):
+    """A heat map of statistics: what is drawn, along which axes, where the frame is and whether it moves, in words."""
+
+    name: str
+    values: np.ndarray
+    axes: Sequence[str]
+    where: Index
+    moves: bool
+    alt: str
+    caption: str
+
+
+def _map(name: str, values: np.ndarray, scheme: Scheme, field: Field, focus: Index, of: Shape) -> Map:
+    shape = wording.shape_words(values.shape)
+    framed = "framed is that of the element that stands out in the cube."
+    alt, caption = f"Heat map of the {name}s, {shape}; {framed}", f"The {name} has the shape {shape}; {framed}"
+    return Map(name, values, scheme.axes, field.statistic(focus, of), True, alt, caption)
+
+
+def _covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Map:
+    """What a scheme that whitens has in place of a divisor: a matrix, of which it takes the blocks of its groups."""
+    values, groups = covariances(v), scheme.matrices(v.shape)
+    shape, block = (wording.shape_words((n, n)) for n in (len(values), len(values) // groups))
+    taken = "it is Σ" if groups == 1 else f"its {groups} blocks of {block} along the diagonal are the Σ of the groups"
+    text = f"the covariance matrix of the channels, {shape}: {taken}. Framed is the variance of the locked channel."
+    axes, where = ("", "C", "", "C"), (0, channel, 0, channel)
+    drawn = values[None, :, None, :]
+    return Map("covariance", drawn, axes, where, False, f"Heat map of {text}", wording.sentence(text))
 
 
 @quiet
@@ -115,9 +152,12 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
             "Nothing divides here, or it does without ε: x̂ is proportional to the contrast, or does not depend on it."
         )
         return
-    response_chart(saturation(x, scheme, focus), eps, theme)
+    one = whitened_saturation(x, scheme, focus) if scheme.whitens else saturation(x, scheme, focus)
+    response_chart(one, eps, theme)
+    square = "the variance along an eigenvector of Σ" if scheme.whitens else "E_B[v²]"
+    part = "that part of x̂" if scheme.whitens else "x̂"
     st.caption(
-        "Where c² · E_B[v²] is small beside ε, x̂ grows with the contrast; beyond, it is saturated, and the "
+        f"Where c² · {square} is small beside ε, {part} grows with the contrast; beyond, it is saturated, and the "
         "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
     )
 

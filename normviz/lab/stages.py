@@ -25,7 +25,15 @@ def stages(scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: 
         mean = np.broadcast_to(spread(result.mean, scheme.summation, x.shape), x.shape)
         yield from _reduced(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
         yield Stage("v", f"Every element less its mean: v = {symbol} − μ.", result.v, "centred")
-    if scheme.suppression is not None and result.deviation is not None:
+    if scheme.whitens:
+        groups, size = scheme.matrices(x.shape), x.shape[-1] // scheme.matrices(x.shape)
+        matrices = wording.plural(groups, "covariance matrix")
+        says = (
+            f"{matrices} Σ of {size} × {size}, over N, H, W: the channels of every position, times (Σ + εI)^(−1/2) of "
+            f"their group, with ε = {typeset(eps)}, give {hat}."
+        )
+        yield Stage(hat, says, result.xhat, "normalized", scale=1)
+    elif scheme.suppression is not None and result.deviation is not None:
         deviation = np.broadcast_to(spread(result.deviation, scheme.suppression, x.shape), x.shape)
         beside = f" + ε, with ε = {typeset(eps)}" if scheme.eps is not None else ""
         what = "largest singular value" if scheme.spectral else f"mean of {v}²{beside}, and its root"

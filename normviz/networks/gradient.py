@@ -138,7 +138,8 @@ class Spectral:
         along = tall @ v
         self.sigma = torch.linalg.vector_norm(along, dim=-2, keepdim=True)
         u = along / self.sigma
-        self.u, self.v = (v, u) if wide else (u, v)
+        self.u: torch.Tensor = v if wide else u
+        self.v: torch.Tensor = u if wide else v
         self.xhat = matrix / self.sigma
         return self.xhat.view_as(weight)
 
@@ -155,7 +156,7 @@ class Spectral:
 class Whitening:
     """(Σ + εI)^(-1/2) v of every group of channels over the batch, and its derivative (Huang et al. 2018).
 
-        u = g W + (2/M) v · Q (K ∘ Qᵀ sym(vᵀg) Q) Qᵀ,   ∂l/∂x = u - E u        with W = (Σ + εI)^(-1/2)
+        u = g W + (1/M) v · Q (K ∘ Qᵀ (vᵀg + gᵀv) Q) Qᵀ,   ∂l/∂x = u - E u        with W = (Σ + εI)^(-1/2)
 
     for M vectors in the rows of v and of g = ∂l/∂x̂, the eigenvectors Q of Σ = vᵀv / M, and the `divided_differences` K.
 

@@ -79,7 +79,6 @@ def test_the_parts_of_the_result_fit_together(key):
         assert (statistic is None) == (field is None)
         assert field is None or statistic.shape == field.statistics_shape(SHAPE)
     assert result.v.shape == result.xhat.shape == result.y.shape == SHAPE
-    assert (result.matrix is None) == (not scheme.whitens)
     np.testing.assert_array_equal(normalize(x, scheme, scheme.eps or 0).y, normalize(x, scheme).y)
 
 

@@ -27,7 +27,13 @@ TABLE = {
     "none": ("none", None, None, None, None, None, ()),
     "batch": ("activation", *[FULL_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, RUNNING),
     "whitening": (
-        "activation", FULL_FULL_FULL_OWN, "full,full,full,groups(2)", DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, MATRIX
+        "activation",
+        FULL_FULL_FULL_OWN,
+        "full,full,full,groups(2)",
+        DEFAULT_EPS,
+        BY_CHANNEL,
+        BY_CHANNEL,
+        MATRIX,
     ),
     "layer": ("activation", *[OWN_FULL_FULL_FULL] * 2, DEFAULT_EPS, BY_ELEMENT, BY_ELEMENT, ()),
     "layer-channels": ("activation", *["own,own,own,full"] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),

@@ -8,8 +8,16 @@ from strategies import fields, seeds, shapes, uneven_array
 
 from normviz.core.fields import FULL, Field, Rule
 from normviz.core.normalize import centre, normalize
-from normviz.core.schemes import SCHEMES
-from normviz.core.statistics import element, joint_field, saturation, statistics_table, variance
+from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.statistics import (
+    covariances,
+    element,
+    joint_field,
+    saturation,
+    statistics_table,
+    variance,
+    whitened_saturation,
+)
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (3, 4, 5, 6)
@@ -179,6 +187,24 @@ def test_the_response_is_linear_and_then_saturated(key):
     assert (np.diff(np.abs(found)) >= -1e-12).all()
     flat = one.response(contrasts, 0.0)
     assert np.ptp(flat) < 1e-6 * np.abs(flat).max()
+
+
+@pytest.mark.parametrize("groups", [1, 2, 6])
+@pytest.mark.parametrize("shape", [(3, 4, 4, 6), (3, 1, 1, 6)])
+def test_what_is_whitened_responds_along_every_eigenvector(groups, shape):
+    x, scheme = uneven_array(shape, 1), get_scheme("whitening", groups=groups)
+    contrasts, index = np.geomspace(1e-4, 1e4, 9), (1, 0, 0, 4)
+    one = whitened_saturation(x, scheme, index)
+    for eps in (0.0, 1e-2, 1.0):
+        expected = [normalize(c * x, scheme, eps).xhat[index] for c in contrasts]
+        np.testing.assert_allclose(one.response(contrasts, eps), expected, rtol=1e-9, atol=1e-12)
+    assert not whitened_saturation(np.ones(shape), scheme, index).response(contrasts, 0.0).any()
+
+
+def test_covariances_have_the_variances_on_their_diagonal():
+    v = normalize(uneven_array(SHAPE, 2), SCHEMES["batch"]).v
+    found = covariances(v)
+    np.testing.assert_allclose(found, np.cov(v.reshape(-1, 6).T, bias=True), rtol=1e-12, atol=1e-12)
 
 
 def test_a_flat_field_does_not_respond():

@@ -1,4 +1,4 @@
-"""Whitening against its definition, an eigendecomposition of the covariance matrix, which torch.nn does not have."""
+"""Whitening against its definition, by an eigendecomposition of the covariance matrix."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,14 @@ from direct import relative_difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import seeds, uneven_array
+from torch_nn import by_eigh
 
-from normviz.core.backward import gradients, jacobian
+from normviz.core.backward import backward, gradients, jacobian
+from normviz.core.errors import InvalidInput
 from normviz.core.fields import divisors
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.core.whitening import divided_differences
+from normviz.core.whitening import MAX_TOGETHER, divided_differences, inverse_root
 
 SHAPE = (3, 4, 5, 6)
 LARGER = st.tuples(st.integers(2, 4), st.integers(2, 4), st.integers(2, 4), st.integers(1, 6))
@@ -21,16 +23,6 @@ LARGER = st.tuples(st.integers(2, 4), st.integers(2, 4), st.integers(2, 4), st.i
 
 def whitening(channels, choice=1):
     return get_scheme("whitening", groups=divisors(channels)[choice % len(divisors(channels))])
-
-
-def by_eigh(x, groups, eps):
-    """(Σ + εI)^(-1/2) v, group by group, as one would write it down."""
-    v = (x - x.mean((0, 1, 2))).reshape(-1, x.shape[-1])
-    out = []
-    for part in v.split(x.shape[-1] // groups, dim=1):
-        values, vectors = torch.linalg.eigh(part.mT @ part / len(part) + eps * torch.eye(part.shape[1], dtype=x.dtype))
-        out.append(part @ vectors @ torch.diag(values**-0.5) @ vectors.mT)
-    return torch.cat(out, 1).reshape(x.shape)
 
 
 def covariances(xhat, groups):
@@ -57,9 +49,9 @@ def test_channels_of_a_group_are_decorrelated(shape, choice, seed):
     found = covariances(result.xhat, groups)
     if np.prod(shape[:3]) > size:
         np.testing.assert_allclose(found, np.broadcast_to(np.eye(size), found.shape), atol=1e-9)
-    assert (result.matrix.shape, result.deviation) == ((groups, size, size), None)
-    rows = result.v.reshape(-1, groups, size)
-    again = np.einsum("mgi,gij->mgj", rows, result.matrix).reshape(shape)
+    assert result.deviation is None
+    matrix = inverse_root(result.v, groups, 0.0)
+    again = np.einsum("mgi,gij->mgj", result.v.reshape(-1, groups, size), matrix).reshape(shape)
     np.testing.assert_allclose(again, result.xhat, atol=1e-7)
 
 
@@ -69,7 +61,8 @@ def test_with_a_group_for_every_channel_it_is_batch_norm(shape, eps, seed):
     alone, batch = normalize(x, whitening(shape[-1], -1), eps), normalize(x, SCHEMES["batch"], eps)
     np.testing.assert_allclose(alone.xhat, batch.xhat, rtol=1e-12, atol=1e-12)
     if eps:
-        np.testing.assert_allclose(alone.matrix.ravel(), 1 / batch.deviation.ravel(), rtol=1e-12)
+        matrix = inverse_root(alone.v, shape[-1], eps)
+        np.testing.assert_allclose(matrix.ravel(), 1 / batch.deviation.ravel(), rtol=1e-12)
 
 
 def test_along_the_eigenvectors_it_is_batch_norm_with_its_epsilon():
@@ -148,10 +141,31 @@ def test_it_neither_overflows_nor_vanishes(dtype, magnitude):
     assert relative_difference(large.xhat, plain.xhat) < (1e-3 if dtype == "float32" else 1e-12)
 
 
+@pytest.mark.parametrize("shape", [(3, 1, 1, 8), (4, 2, 2, 8)])
+@pytest.mark.parametrize("eps", [0.0, 0.1])
+def test_the_inverse_root_is_one_also_beside_the_data(shape, eps):
+    v = normalize(uneven_array(shape, 12), SCHEMES["batch"]).v
+    (matrix,) = inverse_root(v, 1, eps)
+    rows = v.reshape(-1, 8)
+    covariance = rows.T @ rows / len(rows) + eps * np.eye(8)
+    kept = np.linalg.pinv(covariance, rcond=1e-12) @ covariance  # what Σ + εI reaches: all, for ε > 0
+    np.testing.assert_allclose(matrix @ covariance @ matrix, kept, atol=1e-8)
+    np.testing.assert_allclose(inverse_root(v, 1, eps, [1, 7])[0], matrix[:, [1, 7]], atol=1e-12)
+
+
+def test_a_few_vectors_of_very_many_channels_take_no_matrix_over_them():
+    x = np.random.default_rng(13).standard_normal((2, 1, 1, 32_768))
+    xhat = normalize(x, get_scheme("whitening", groups=1), 0.0).xhat.reshape(2, -1)
+    np.testing.assert_allclose(xhat @ xhat.T, 2 * np.eye(2) - 1, atol=1e-9)
+    with pytest.raises(InvalidInput, match="32,768 channels together is not derived; up to 4,096 are"):
+        backward(x, x, get_scheme("whitening", groups=1))
+    assert MAX_TOGETHER == 4096
+
+
 def test_leading_axes_are_a_stack():
     stack = np.random.default_rng(8).standard_normal((2, 3, *SHAPE))
     result = normalize(stack, SCHEMES["whitening"])
-    assert result.matrix.shape == (2, 3, 2, 3, 3)
+    assert inverse_root(result.v, 2, 0.0).shape == (2, 3, 2, 3, 3)
     np.testing.assert_allclose(result.xhat[1, 2], normalize(stack[1, 2], SCHEMES["whitening"]).xhat, atol=1e-13)
 
 

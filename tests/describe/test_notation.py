@@ -81,6 +81,15 @@ EXACT = {
         r"W\in\mathbb{R}^{K_hK_wC_\mathrm{in}\times C_\mathrm{out}},\quad W_{(rsi)o} = w_{rsio}",
     ),
     "none": (r"y_{nhwc} = x_{nhwc}",),
+    "whitening": (
+        r"\mu_c = \frac{1}{NHW}\sum_{n,h,w} x_{nhwc}",
+        r"v_{nhwc} = x_{nhwc}-\mu_c",
+        r"\Sigma_{cj} = \frac{1}{NHW}\sum_{n,h,w} v_{nhwc} v_{nhwj},\quad c,j\in\mathcal{G}_g",
+        r"\hat{x}_{nhwc} = \sum_{j\in\mathcal{G}_g} \big[(\Sigma+\varepsilon I)^{-1/2}\big]_{cj}\, v_{nhwj}",
+        r"y_{nhwc} = \gamma_c \hat{x}_{nhwc} + \beta_c",
+        r"\mathcal{G}_g = \{g\tfrac{C}{G},\dots,(g+1)\tfrac{C}{G}-1\},\quad g = 0,\dots,G-1,"
+        r"\quad G = 2\text{ groups of }\tfrac{C}{G}\text{ channels}",
+    ),
 }
 
 
@@ -289,7 +298,7 @@ def test_what_a_transformation_does_to_the_sums():
 @pytest.mark.parametrize("key", SCHEMES)
 def test_what_is_essential_is_all_that_computes_the_result(key):
     scheme, lines = SCHEMES[key], essentials(SCHEMES[key])
-    steps = {"mean", "variance", "mean square", "largest singular value", "normalized"}
+    steps = {"mean", "variance", "mean square", "largest singular value", "covariance", "normalized"}
     front = {f"weights: {line.name}" for line in formulas(SCHEMES[scheme.weight])} if scheme.weight else set()
     told = {line.name for line in formulas(scheme)}
     assert {line.name for line in lines} - {"where"} == (told & steps) | (front - {"weights: where"})

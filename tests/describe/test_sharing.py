@@ -52,9 +52,29 @@ def check(scheme, shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if not row.spectral])
+@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.in_the_form])
 def test_of_every_scheme(key, shape):
     check(get_scheme(key, groups=1 if shape[3] % 2 else 2), shape)
+
+
+def test_of_whitening():
+    scheme, shape = SCHEMES["whitening"], (4, 3, 2, 6)
+    mean, matrix = wording.boxes(scheme, (1, 2, 0, 4), shape)
+    assert mean.sentence == "It shares a mean among 24 elements: all n, h, w of channel 4."
+    assert matrix.sentence == "It shares a covariance matrix among 72 elements: all n, h, w of channels 3 to 5."
+    assert wording.shared_words(scheme, shape) == "a mean over one field, a covariance matrix over another"
+    assert wording.count_words(scheme, shape) == (
+        "6 means, each of 24 elements; 2 covariance matrices, each of 72 elements"
+    )
+    x = noise(0, *shape)
+    changed = x.copy()
+    changed[..., 3] *= 2
+    same = np.isclose(*(normalize(a, scheme, 0.1).xhat for a in (x, changed))).all((0, 1, 2))
+    assert same.tolist() == [True] * 3 + [False] * 3
+    alone = get_scheme("whitening", groups=6)
+    (box,) = wording.boxes(alone, (1, 2, 0, 4), shape)
+    assert box == wording.boxes(SCHEMES["batch"], (1, 2, 0, 4), shape)[0]
+    assert wording.hint(scheme) == "N·H·W, ÷ √Σ"
 
 
 @examples(100)

@@ -8,6 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from strategies import eps as epsilons
 from strategies import examples, fields, seeds, shapes, uneven_array
+from torch_nn import by_eigh
 
 from normviz.core import equality
 from normviz.core.equality import behaviour, compare, difference, is_rounding
@@ -81,6 +82,7 @@ def by_torch(side, x, eps):
         "group": lambda: first(torch.nn.GroupNorm(scheme.parameters["groups"], c, eps, dtype=x.dtype)),
         "rms": lambda: torch.nn.RMSNorm(c, eps, dtype=x.dtype),
         "weight": lambda: weight_by_torch,
+        "whitening": lambda: lambda z: by_eigh(z, scheme.matrices(z.shape), eps),
         "divisive": lambda: (
             lambda z: torch.tensor(general_form(z.numpy(), scheme.summation, scheme.suppression, eps)[1])
         ),

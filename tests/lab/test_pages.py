@@ -53,6 +53,7 @@ OFFERED = {
     "layer-channels": AFFINE,
     "instance": AFFINE,
     "group": {"groups", *AFFINE},
+    "whitening": {"groups", *AFFINE},
     "rms": {"eps", "gain"},
     "divisive": {"radius", "radius_a", "over", *AFFINE},
     "weight": {"gain"},
@@ -273,7 +274,12 @@ def test_groups_are_divisors_of_the_channels(channels):
 
 
 @pytest.mark.parametrize(
-    "key", [key for key in ACTIVATION if SCHEMES[key].fields and key not in ("custom", "layer-weight")]
+    "key",
+    [
+        key
+        for key in ACTIVATION
+        if SCHEMES[key].fields and SCHEMES[key].in_the_form and key not in ("custom", "layer-weight")
+    ],
 )
 def test_the_custom_scheme_says_what_it_equals(key):
     scheme = SCHEMES[key]
@@ -285,6 +291,10 @@ def test_the_custom_scheme_says_what_it_equals(key):
 
 
 def test_schemes_that_compute_the_same_are_named():
+    assert texts(open_lab(scheme="whitening", groups="6").info) == [
+        "On this shape it is the same as batch normalization."
+    ]
+    assert texts(open_lab(scheme="whitening").info) == []
     assert texts(open_lab(scheme="custom").info) == []
     assert texts(open_lab(scheme="group", groups="6").info)[0].startswith("On this shape it is the same as ")
 
@@ -361,7 +371,7 @@ def test_a_shape_over_the_limit_is_refused_and_a_button_makes_it_fit():
     assert at.query_params == chosen | {"n": "682"}
 
 
-@pytest.mark.parametrize("key", ["batch", "group", "divisive", "rms", "weight", "spectral"])
+@pytest.mark.parametrize("key", ["batch", "whitening", "group", "divisive", "rms", "weight", "spectral"])
 def test_the_words_and_the_formula_follow_the_focus(key):
     at = open_lab(scheme=key, eps="0.01", gain="1.5", bias="0.25", h="3", w="2")
     for focus in [(1, 0, 0, 0), (1, 2, 1, 5), (3, 1, 0, 2)]:
@@ -371,7 +381,7 @@ def test_the_words_and_the_formula_follow_the_focus(key):
         assert at.session_state["focus"] == focus
         assert at.query_params["focus"] == ",".join(map(str, focus))
         assert plots(at)["cube"]["focus"] == list(focus)
-        assert beside(at)[0] == wording.field_words(scheme.field, focus, x.shape, scheme.axes)
+        assert beside(at)[0] == wording.boxes(scheme, focus, x.shape)[0].where
         assert beside(at) == live(at)
 
 

@@ -32,6 +32,8 @@ def test_the_stages_are_those_of_the_general_form(key):
         expected |= {"μ": spread(result.mean, scheme.summation, x.shape) + 0 * x, "v": result.v}
     if result.deviation is not None:
         expected |= {"σ": spread(result.deviation, scheme.suppression, x.shape) + 0 * x, f"{symbol}̂": result.xhat}
+    if scheme.whitens:
+        expected[f"{symbol}̂"] = result.xhat
     if scheme.gain is not None or scheme.bias is not None:
         expected["y"] = result.y
     assert list(values) == list(expected)
@@ -42,7 +44,7 @@ def test_the_stages_are_those_of_the_general_form(key):
 @pytest.mark.parametrize("key", SCHEMES)
 def test_a_statistic_collapses_and_goes_back_unless_it_is_of_windows(key):
     scheme, _, _, found = played(key)
-    for symbol, field in (("μ", scheme.summation), ("σ", scheme.suppression)):
+    for symbol, field in (("μ", scheme.summation), ("σ", None if scheme.whitens else scheme.suppression)):
         of = [stage for stage in found if stage.symbol == symbol]
         if field is None:
             assert of == []
@@ -63,6 +65,10 @@ def test_what_is_said_is_what_is_done():
     assert "N kept, H, W averaged, C in 2 groups" in first[1].says
     assert "ε = 10⁻⁵" in first[4].says
     assert "ε" not in " ".join(stage.says for stage in played("weight")[3])
+    assert played("whitening")[3][4].says == (
+        "2 covariance matrices Σ of 3 × 3, over N, H, W: the channels of every position, times (Σ + εI)^(−1/2) of "
+        "their group, with ε = 10⁻⁵, give x̂."
+    )
     assert "The largest singular value: of all of it as one matrix." in played("spectral")[3][1].says
 
 

@@ -115,7 +115,9 @@ class Net(nn.Module):
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum"])
-@pytest.mark.parametrize("key", ["none", "batch", "whitening", "group", "divisive", "weight", "spectral", "layer-weight"])
+@pytest.mark.parametrize(
+    "key", ["none", "batch", "whitening", "group", "divisive", "weight", "spectral", "layer-weight"]
+)
 def test_the_stack_equals_modules_trained_one_by_one(key, optimizer, layer):
     setting = Setting(layer=layer, steps=6, batch=8, width=6, optimizer=optimizer, eps=1e-3)
     scheme, problem = get_scheme(key, radius=2), make_problem(setting)
