@@ -47,6 +47,24 @@ def inverse_root(v: Array, groups: int, eps: float, columns: Sequence[int] | Non
     return known.where_finite((matrix + known.rest[..., None] * on_diagonal) / known.scale)
 
 
+def by_power(x: Array, v: Array, groups: int, eps: float, power: int = 1) -> Array:
+    """(Σ + εI)^(-power/2) x, with the covariances Σ of v; x and v are (…, N, H, W, C)."""
+    known = _decomposed(v, groups, eps, whole=True)
+    right = array_namespace(v).matrix_transpose(known.vectors)
+    inverse = (known.inverse / known.scale[..., 0]) ** power
+    return ungrouped(
+        known.where_finite((in_groups(x, groups) @ known.vectors) * inverse[..., None, :] @ right), x.shape
+    )
+
+
+def steepest(v: Array, groups: int, eps: float) -> Array:
+    """The largest 1/√(λ + ε) of every group: how far x̂ goes for a step of v, (…, 1, 1, 1, groups)."""
+    xp = array_namespace(v)
+    known = _decomposed(v, groups, eps)
+    largest = xp.max(known.where_finite(known.inverse[..., None, :] / known.scale), axis=-1)
+    return largest[..., 0][..., None, None, None, :]
+
+
 def along_eigenvectors(v: Array, groups: int, position: int, channel: int) -> tuple[Array, Array]:
     """The parts along the eigenvectors of Σ that a channel of one vector is the sum of, and the deviations along them.
 

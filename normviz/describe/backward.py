@@ -42,7 +42,28 @@ SPECTRAL = (
     ),
     Formula("where", r"a,\ b\text{: the singular vectors of }W\text{ of }\sigma_{\max}"),
 )
-"""That of spectral norm, the scheme without fields (Miyato et al. 2018, eq. 12)."""
+"""That of spectral norm, which has no fields (Miyato et al. 2018, eq. 12)."""
+
+
+WHITENED = (
+    Formula(
+        "along",
+        r"S = \frac{1}{2}\sum_{n,h,w}\left(v_{nhw}\,d_{nhw}^\top + d_{nhw}\,v_{nhw}^\top\right)",
+    ),
+    Formula(
+        "divided",
+        r"\frac{\partial l}{\partial v_{nhw}} = (\Sigma+\varepsilon I)^{-1/2}\,d_{nhw} + \frac{2}{NHW}\,"
+        r"Q\left(K\circ Q^\top S\,Q\right)Q^\top\,v_{nhw}",
+    ),
+)
+"""That of whitening up to the centred vectors of one group's channels (after Huang et al. 2018)."""
+
+EIGENVECTORS = Formula(
+    "where",
+    r"\Sigma = Q\,\mathrm{diag}(\lambda)\,Q^\top,\quad K_{ij} = \frac{-1}{\sqrt{\lambda_i+\varepsilon}"
+    r"\sqrt{\lambda_j+\varepsilon}\left(\sqrt{\lambda_i+\varepsilon}+\sqrt{\lambda_j+\varepsilon}\right)}",
+)
+"""What it takes."""
 
 
 def backward_formulas(scheme: Scheme) -> list[Formula]:
@@ -52,6 +73,7 @@ def backward_formulas(scheme: Scheme) -> list[Formula]:
     """
     own = [*_input(scheme, parts(scheme)), *_parameters(scheme, parts(scheme))]
     where = [line for line in formulas(scheme) if line.name == "where"]
+    where = [EIGENVECTORS, *where] if scheme.whitens else where
     if scheme.weight is None:
         return [*own, *where]
     front = backward_formulas(SCHEMES[scheme.weight])
@@ -66,7 +88,10 @@ def _input(scheme: Scheme, of: Parts) -> Iterator[Formula]:
         return
     yield Formula("incoming", f"{d} = {_incoming(scheme, of)}")
     before = d
-    if scheme.suppression is not None:
+    if scheme.whitens:
+        yield from WHITENED
+        before = _by(of.centred + of.element)
+    elif scheme.suppression is not None:
         yield from _averages(scheme, of)
         before = _divided(scheme, of)
         if scheme.summation is None or scheme.divides_by_variance:
@@ -122,6 +147,10 @@ def _parameters(scheme: Scheme, of: Parts) -> Iterator[Formula]:
         bias = r"\beta" + _along(scheme.bias)
         yield Formula("bias", f"{_by(bias)} = {_sum(scheme, scheme.bias)}{dy}")
     if scheme.suppression is not None and scheme.eps is not None and not scheme.spectral:
+        if scheme.whitens:
+            total = r"\sum_{n,h,w} d_{nhw}^\top\,(\Sigma+\varepsilon I)^{-3/2}\,v_{nhw}"
+            yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
+            return
         cube = _cube(of, "", "")
         total = rf"{_sum(scheme, ())}\frac{{d{of.element}\,{of.centred}{of.element}}}{{{cube}}}"
         yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")

@@ -378,7 +378,7 @@ def _element(scheme: Scheme) -> str:
 
 def _beside(scheme: Scheme) -> str:
     """The index of another channel j at the same position."""
-    return _subscript("".join(AXIS[axis].letter for axis in scheme.axes[:-1]) + "j")
+    return subscript("".join(AXIS[axis].letter for axis in scheme.axes[:-1]) + "j")
 
 
 def _difference(scheme: Scheme) -> str:

@@ -47,7 +47,7 @@ def alone(case: Case, name: str) -> Candidates:
 def together(case: Case, name: str) -> Candidates:
     """What two mistakes give, or three."""
     task, scheme = case.task, case.scheme
-    if scheme.spectral or name == "dbeta":
+    if not scheme.in_the_form or name == "dbeta":
         return
     right = right_way(scheme, task.x.shape, case.eps)
     for keys, way in (*formulas(scheme, right), *placements(right, task.x.shape, case.layout)):
@@ -71,7 +71,7 @@ def _alone(case: Case, name: str) -> Candidates:
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
     if scheme.spectral:
         yield from _spectral(case, name)
-    if scheme.spectral or name == "dbeta":
+    if not scheme.in_the_form or name == "dbeta":
         return
     right = right_way(scheme, task.x.shape, case.eps)
     yield from _answers(name, task, right)
@@ -102,7 +102,7 @@ def _running(case: Case, name: str) -> Candidates:
 def of_other_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -> bool:
     """Whether an answer is x, or dout, times one number a channel, plus another: of statistics not this batch's."""
     field, task = case.scheme.suppression, case.task
-    if "running mean" not in case.scheme.keeps or name not in ("out", "dx") or field is None:
+    if "running variance" not in case.scheme.keeps or name not in ("out", "dx") or field is None:
         return False
     if field.least(task.x.shape) < 8:
         return False
@@ -123,7 +123,7 @@ def of_other_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -
 
 
 def _spectral(case: Case, name: str) -> Candidates:
-    """The mistakes with the one scheme outside of the general form."""
+    """The mistakes with spectral norm, which is outside of the general form."""
     task, xhat = case.task, case.normalized.xhat
     sigma = np.asarray(case.normalized.deviation)
     if name == "out":

@@ -10,6 +10,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize, reduce, spread
 from normviz.core.schemes import Scheme
 from normviz.core.tolerances import ANSWER, ROUNDING
+from normviz.core.whitening import steepest
 from normviz.gradients.layouts import check_size, from_tensor, parameter_shape, parameter_to_tensor, to_tensor
 from normviz.gradients.ways import Task
 
@@ -97,6 +98,14 @@ class Case:
             right |= {"dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
         return right
 
+    def _inverse(self) -> np.ndarray:
+        """1/σ of every field; of a matrix in its place, the most that it multiplies by, as often as it has rows."""
+        task, scheme = self.task, self.scheme
+        if scheme.whitens:
+            groups = scheme.matrices(task.x.shape)
+            return steepest(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
+        return scheme.scale(task.x.shape) / np.asarray(self.normalized.deviation)
+
     def _allowed(self) -> tuple[dict[str, np.ndarray], float]:
         """How far each number of an answer may be off, for a rounding of 1, and how much of it inputs magnify.
 
@@ -107,8 +116,7 @@ class Case:
         longest = 1
         r = np.ones_like(xhat)
         if scheme.suppression is not None:
-            sigma = spread(self.normalized.deviation, scheme.suppression, xhat.shape)
-            r = np.broadcast_to(scheme.scale(xhat.shape) / sigma, xhat.shape)
+            r = np.broadcast_to(spread(self._inverse(), scheme.suppression, xhat.shape), xhat.shape)
         for field in scheme.fields:
             most = spread(reduce(np.abs(task.x), field.coarse, np.max), field.coarse, xhat.shape) * r
             beside = np.maximum(beside, most / scheme.scale(xhat.shape))

@@ -12,6 +12,7 @@ from normviz.core.backward import diagonal_only, gradients, jacobian
 from normviz.core.fields import Field, Shape
 from normviz.core.normalize import normalize, spread
 from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.whitening import by_power
 
 SIZES = (3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Numbers of units H over which the diagonal's error is drawn."""
@@ -27,7 +28,8 @@ class Blocks(NamedTuple):
 
     Attributes:
         order: places in memory; edges: where fields begin, and the end.
-        alone: whether nothing outside of its field acts on an element: one field for both statistics, and no windows.
+        alone: whether nothing outside of its field acts on an element: one field for both statistics, or one that holds
+            the other, as in whitening; and no windows.
     """
 
     order: np.ndarray
@@ -45,7 +47,7 @@ def blocks(scheme: Scheme, shape: Shape) -> Blocks:
     keys = _statistics(field, shape)
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))
-    return Blocks(order, edges, len(set(fields)) == 1 and not fields[-1].windows)
+    return Blocks(order, edges, (len(set(fields)) == 1 or scheme.whitens) and not fields[-1].windows)
 
 
 def _statistics(field: Field, shape: Shape) -> np.ndarray:
@@ -65,11 +67,13 @@ class Directions(NamedTuple):
 
 
 def directions(x: np.ndarray, scheme: Scheme, eps: float) -> Directions:
-    """J·1, J·x and x̂ ε/(σ² + ε) at x (N, H, W, C); without division J·x is v."""
+    """J·1, J·x and x̂ ε/(σ² + ε) at x (N, H, W, C), or ε (Σ + εI)⁻¹ x̂; without division J·x is v."""
     matrix = jacobian(x, scheme, eps)
     result = normalize(x, scheme, eps)
     expected = result.v
-    if scheme.suppression is not None:
+    if scheme.whitens:
+        expected = eps * by_power(result.xhat, result.v, scheme.matrices(x.shape), eps, 2)
+    elif scheme.suppression is not None:
         root = np.broadcast_to(spread(result.deviation, scheme.suppression, x.shape), x.shape)
         left = np.zeros(x.shape) if scheme.spectral else eps * np.ones(x.shape)
         expected = result.xhat * np.divide(left, root**2, out=np.zeros(x.shape), where=root != 0)

@@ -9,6 +9,7 @@ from normviz.core.backward import Gradients, gradients
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize, quiet, spread
 from normviz.core.schemes import Scheme
+from normviz.core.whitening import by_power, steepest
 from normviz.data.samples import uneven
 
 STEP = float(np.finfo(float).eps ** (1 / 3))
@@ -57,7 +58,10 @@ def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
     x, dy, gain, bias = at
     result = normalize(x, scheme, eps)
     inverse = np.ones(x.shape)
-    if scheme.suppression is not None:
+    if scheme.whitens and scheme.suppression is not None:
+        least = steepest(result.v, scheme.matrices(x.shape), eps)
+        inverse = np.broadcast_to(spread(least, scheme.suppression, x.shape), x.shape)
+    elif scheme.suppression is not None:
         root = np.broadcast_to(spread(result.deviation, scheme.suppression, x.shape), x.shape)
         inverse = np.divide(1.0, root, out=np.zeros(x.shape), where=root != 0)
 
@@ -79,7 +83,10 @@ def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
         near = [float(loss(x, eps + k * h)) for k in range(3)]
         found["deps"] = np.array((4 * near[1] - near[2] - 3 * near[0]) / (2 * h))
     exact = gradients(x, dy, scheme, eps, gain, bias)
-    frozen = float(np.abs(exact.dxhat * inverse * scheme.scale(x.shape)).max())
+    held = exact.dxhat * inverse * scheme.scale(x.shape)
+    if scheme.whitens:
+        held = by_power(exact.dxhat, result.v, scheme.matrices(x.shape), eps)
+    frozen = float(np.abs(held).max())
     return Ways(exact, found, frozen or 1.0)
 
 

@@ -5,7 +5,7 @@ tensors have PyTorch's axes: (N, C) and weights (Cin, Cout) in dense layers, (N,
 convolutions. Its random numbers are drawn as `make_problem` draws them, so its losses are the app's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2, prod
 
 from normviz.core.fields import AXIS, Field, Rule
@@ -119,13 +119,14 @@ class Average:
 
 @dataclass(frozen=True)
 class Normalizer:
-    """A function of the script: the general form, or the spectral norm, of the weights w or the summed inputs a.
+    """A function of the script: the general form, spectral norm or whitening, of the weights w or the summed inputs a.
 
     Attributes:
         scheme: what it computes.
         function, x, axes: its name, what it normalizes, and the axes of that as PyTorch has them.
         centre, square: E_A and E_B; None: no such step.
         takes_eps: whether the setting's ε is added under the root; where that is 0, 0/0 must be 0.
+        matrices: how many groups of channels are whitened; 0 if none are, or each is one channel, which is batch norm.
     """
 
     scheme: Scheme
@@ -135,6 +136,7 @@ class Normalizer:
     centre: Average | None
     square: Average | None
     takes_eps: bool
+    matrices: int
 
     @property
     def averages(self) -> list[Average]:
@@ -151,6 +153,9 @@ class Normalizer:
         """What it computes, in words: "Mean and mean square over N, H, W"."""
         if self.scheme.spectral:
             return "The matrix of w over its largest singular value"
+        if self.matrices:
+            groups = "all channels" if self.matrices == 1 else f"each of {self.matrices} groups of C"
+            return f"Mean over N{'' if len(self.axes) == 2 else ', H, W'}; covariance matrix of {groups}"
         if self.centre is not None and self.centre == self.square:
             return f"Mean and mean square over {self.centre.over}"
         named = {"Mean": self.centre, "Mean square": self.square}
@@ -166,11 +171,14 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
     sizes = dict(zip(scheme.axes, zip(*shapes, strict=True), strict=True))
 
     def average(field: Field | None, name: str) -> Average | None:
-        if field is None or scheme.spectral:
+        if field is None or not scheme.in_the_form:
             return None
         rules = dict(zip(scheme.axes, field.rules, strict=True))
         return _average([_plain(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
 
+    matrices = scheme.matrices(shapes[0])
+    if matrices == shapes[0][-1]:
+        scheme, matrices = replace(scheme, suppression=scheme.summation, whitens=False), 0
     alike = len(set(scheme.fields)) == 1
     return Normalizer(
         scheme=scheme,
@@ -180,6 +188,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
         centre=average(scheme.summation, "average" if alike else "centre_average"),
         square=average(scheme.suppression, "average" if alike else "square_average"),
         takes_eps=_takes_eps(scheme),
+        matrices=matrices,
     )
 
 

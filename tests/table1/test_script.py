@@ -117,7 +117,7 @@ def test_groups_of_rows():
 
 @pytest.mark.parametrize("layer", SMALL)
 @pytest.mark.parametrize("depth", [2, 4])
-@pytest.mark.parametrize("key", ["batch", "group", "divisive", "layer-weight", "spectral"])
+@pytest.mark.parametrize("key", ["batch", "whitening", "group", "divisive", "layer-weight", "spectral"])
 def test_deeper_networks(key, depth, layer):
     changes = ("weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling")
     compare(get_scheme(key), replace(SMALL[layer], depth=depth, steps=3), changes, rel=1e-7)
@@ -143,14 +143,19 @@ def test_adam_does_not_take_rounding_for_a_gradient():
     compare(get_scheme("batch"), setting, ["dataset-recentering"], rel=1e-6)
 
 
-@pytest.mark.parametrize("key", ["batch", "layer", "divisive", "layer-weight"])
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_groups_that_are_whitened(groups):
+    compare(get_scheme("whitening", groups=groups), replace(SMALL["conv"], width=4))
+
+
+@pytest.mark.parametrize("key", ["batch", "whitening", "layer", "divisive", "layer-weight"])
 def test_epsilon(key):
     compare(get_scheme(key), replace(SMALL["conv"], eps=1e-2))
 
 
 @pytest.mark.parametrize("dtype", ["float32", *HALF])
 @pytest.mark.parametrize(("layer", "depth"), [("dense", 1), ("dense", 2), ("conv", 2)])
-@pytest.mark.parametrize("key", ["none", "batch", "divisive", "layer-weight", "spectral"])
+@pytest.mark.parametrize("key", ["none", "batch", "whitening", "divisive", "layer-weight", "spectral"])
 def test_shorter_types(key, layer, depth, dtype):
     compare(get_scheme(key), replace(SMALL[layer], dtype=dtype, depth=depth), rel=None)
 

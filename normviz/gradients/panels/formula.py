@@ -9,6 +9,7 @@ from normviz.core.normalize import normalize, spread
 from normviz.core.schemes import Scheme
 from normviz.core.text import measured, typeset
 from normviz.core.tolerances import RELATIVE
+from normviz.core.whitening import by_power
 from normviz.describe import wording
 from normviz.describe.backward import ALGORITHM_1, backward_formulas
 from normviz.describe.notation import Formula
@@ -164,8 +165,10 @@ def _smoothing(scheme: Scheme, at: Small, both: Ways, eps: float) -> str:
 
 
 def _terms(scheme: Scheme, at: Small, both: Ways, eps: float) -> np.ndarray:
-    """What every element has in ∂l/∂ε: -½ d v/σ³."""
+    """What every element has in ∂l/∂ε: -½ d v/σ³, or -½ d times its (Σ + εI)^(-3/2) v."""
     result = normalize(at.x, scheme, eps)
+    if scheme.whitens:
+        return -0.5 * both.formula.dxhat * by_power(result.v, result.v, scheme.matrices(at.x.shape), eps, 3)
     assert scheme.suppression is not None
     root = spread(result.deviation, scheme.suppression, at.x.shape)
     inverse = np.divide(1.0, root, out=np.zeros(root.shape), where=root != 0)

@@ -93,7 +93,8 @@ def _facts(scheme: Scheme, found: Directions, eps: float) -> None:
     if scheme.suppression is None:
         scaled = f"**J·{x} is not 0**: nothing divides, and a factor of all {x} comes through."
     elif eps:
-        scaled = f"**J·{x} = x̂ ε/(σ² + ε)**: a factor of all {x} comes through as far as ε = {typeset(eps)} lets it."
+        left = "ε (Σ + εI)⁻¹ x̂" if scheme.whitens else "x̂ ε/(σ² + ε)"
+        scaled = f"**J·{x} = {left}**: a factor of all {x} comes through as far as ε = {typeset(eps)} lets it."
     else:
         scaled = f"**J·{x} = 0**: without ε a factor of all {x} changes nothing."
     st.markdown(f"#### Two directions\n{centred}\n\n{scaled}")
