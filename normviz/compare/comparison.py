@@ -32,6 +32,9 @@ def reduction(scheme: Scheme, shape: Shape) -> str:
 def statistics(scheme: Scheme, shape: Shape) -> str:
     """How many statistics there are, of how many elements, and in what shape."""
     shapes = [shape_words(part.field.statistics_shape(shape)) for part in taken(scheme, shape)]
+    if scheme.whitens and len(shapes) == 2:
+        groups = scheme.matrices(shape)
+        shapes[1] = shape_words((groups, shape[-1] // groups, shape[-1] // groups))
     return "; ".join([count_words(scheme, shape), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
 
 

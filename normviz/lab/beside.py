@@ -77,11 +77,14 @@ def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
 
 
 def _written(lines: list[live.Line]) -> list[dict]:
-    """Lines as MathML, each form in the sides of its equations, between which it may be broken."""
+    """Lines as MathML, each form in the sides of its equations and the terms of a long sum, to be broken between."""
     return [
         {
             "name": line.name,
-            "forms": [[mathml(side) for side in re.split(r" (?==|\\to)", form)] for form in line.forms],
+            "forms": [
+                [mathml(side) for side in re.split(r" (?==|\\to|\+ \\cdots|\+ \\num\*\{w)", form)]
+                for form in line.forms
+            ],
         }
         for line in lines
     ]

@@ -94,7 +94,7 @@ def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool,
     taken = wording.taken(scheme, shape)
     if len(taken) == 2:
         entries += [
-            (hue, f"{how}: the field of its mean square"),
+            (hue, f"{how}: the field of its {taken[1].names[0]}"),
             (colours.ink, "dashed: the field of its mean"),
         ]
     elif taken:

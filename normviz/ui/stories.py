@@ -83,8 +83,8 @@ STORIES = (
         question="Which normalizations are the same?",
         why="Many names stand for few computations; where two coincide, choosing between them makes no difference.",
         first="Ask **Why?** of a claim, or use a shape on which another one holds.",
-        takeaway="Schemes are the same where their fields are. Along an axis of length 1, averaged and kept are one "
-        "and the same.",
+        takeaway="Schemes of one form are the same where their fields are. Along an axis of length 1, averaged and "
+        "kept are one and the same.",
         see=(
             See("A scheme's field, in the cube", "tensor_lab"),
             See("Batch and layer norm as the widest windows", "divisive"),

@@ -59,8 +59,9 @@ def beside_others(view: View, theme: str) -> None:
         st.markdown("Beside each name: largest minus smallest x̂. In batches of one there are no other examples.")
         return
     st.markdown(
-        f"Beside each name: largest minus smallest x̂. {sentence(' and '.join(varying)) or 'No scheme'} lets it depend "
-        "on the other examples in the batch, a noise that regularizes; the other schemes look at the example alone."
+        f"Beside each name: largest minus smallest x̂. {sentence(' and '.join(varying)) or 'No scheme'} "
+        f"{'let' if len(varying) > 1 else 'lets'} it depend on the other examples in the batch, a noise that "
+        "regularizes; the other schemes look at the example alone."
     )
 
 
