@@ -10,6 +10,7 @@ from unpacked import shown
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.core.statistics import element
+from normviz.core.whitening import inverse_root
 from normviz.data.samples import SAMPLES
 from normviz.describe import live as formulas
 from normviz.describe import wording
@@ -82,6 +83,13 @@ def live(at):
     form = int(numbers["form"].of(focus, x.shape)) if "form" in numbers else 0
     if steps.deviation is not None:
         own["divides"] = numbers["divides"].of(focus, x.shape)
+    if scheme.whitens:
+        groups = scheme.matrices(x.shape)
+        group, row = divmod(focus[3], x.shape[3] // groups)
+        v = np.split(result.v, groups, axis=3)[group]
+        own["divides"] = v[..., row].var()
+        own |= {f"w{k}": float(w) for k, w in enumerate(inverse_root(result.v, groups, eps)[group, row])}
+        own |= {f"v{k}": float(each) for k, each in enumerate(v[focus[:3]])}
     lines = [*formulas.statistics(scheme), *formulas.lines(scheme, x.shape)]
     words = [box.where for box in wording.boxes(scheme, focus, x.shape)]
     return words + [written.said(mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]

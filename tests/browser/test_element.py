@@ -13,7 +13,7 @@ from test_cube import element_of, lit_cells
 
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.cube.figure import cells_in
 from normviz.cube.layout import layout_of
 from normviz.data.samples import SAMPLES
@@ -42,8 +42,8 @@ def cases(count):
     """Schemes on tensors, some with fields made up, some with what is not finite, and elements of them."""
     rng = random.Random(5)
     for number in range(count):
-        shape = SHAPES[number % len(SHAPES)]
-        scheme = list(SCHEMES.values())[number % len(SCHEMES)]
+        shape = SHAPES[(number + number // len(SCHEMES)) % len(SHAPES)]
+        scheme = get_scheme(list(SCHEMES)[number % len(SCHEMES)], groups=1 if shape[3] % 2 else 2)
         if number % 3 == 0:
             rules = ["own", "full", "window(1)", "window(2)", "groups(1)"]
             a, b = (Field.parse(",".join(rng.choices(rules, k=4))) for _ in "ab")
