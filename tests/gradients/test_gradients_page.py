@@ -72,7 +72,7 @@ def test_the_formula_is_that_of_the_scheme(key):
     assert sorted(found) == sorted(wanted + printed)
 
 
-@pytest.mark.parametrize("eps", ["0", "1e-05", "1000"])
+@pytest.mark.parametrize("eps", ["0", "1000"])
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (1, 1, 1, 2), (4, 3, 3, 4)])
 @pytest.mark.parametrize("key", ["none", "batch", "rms", "divisive", "weight", "spectral", "custom"])
 def test_extremes(key, sizes, eps):
@@ -166,7 +166,7 @@ def test_steps_forward_and_back():
 # --- the Jacobian -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("eps", ["0", "1e-05", "1000"])
+@pytest.mark.parametrize("eps", ["0", "1000"])
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (1, 1, 1, 2), (4, 3, 3, 4)])
 @pytest.mark.parametrize("key", ["none", "batch", "rms", "divisive", "spectral"])
 def test_the_facts_of_every_jacobian(key, sizes, eps):
@@ -193,7 +193,7 @@ def test_one_scheme_with_two_fields_has_no_blocks():
 
 
 @pytest.mark.parametrize("a", ["0.01", "1", "100"])
-@pytest.mark.parametrize("eps", ["0", "1e-05", "1000"])
+@pytest.mark.parametrize("eps", ["0", "1000"])
 @pytest.mark.parametrize("key", ["none", "batch", "rms", "weight", "weight-standardization", "layer-weight"])
 def test_what_is_said_of_a_factor(key, eps, a):
     at = open_page(show="scale", scheme=key, eps=eps, a=a)
@@ -268,7 +268,7 @@ def test_the_mistake_is_named_with_what_to_do():
     assert row.remedy in at.warning[0].value
 
 
-@pytest.mark.parametrize("eps", ["0", "1e-05", "1000"])
+@pytest.mark.parametrize("eps", ["0", "1000"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("key", HOMEWORK)
 def test_every_task_can_be_set(key, layout, eps):
