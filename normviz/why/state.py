@@ -35,9 +35,6 @@ BELONGS: dict[str, tuple[str, ...]] = {
 }
 """Where a value means something; one that is not here does everywhere."""
 
-DECORRELATED = Reference("Huang et al. 2018, Decorrelated Batch Normalization", "1804.08450")
-"""Whitening as a layer, and its way back."""
-
 ADAIN = Reference("Huang & Belongie 2017, Arbitrary Style Transfer", "1703.06868")
 """Instance norm with another picture's statistics."""
 

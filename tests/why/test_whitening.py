@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from normviz.core.backward import backward
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.why import whitening
 from normviz.why.whitening import STAGES, correlation, covariance, own
 
@@ -41,6 +41,14 @@ def test_zca_is_symmetric_and_pca_is_it_rotated(r, ratio, eps):
     np.testing.assert_allclose(zca, zca.T, atol=1e-9 * np.abs(zca).max())
     np.testing.assert_allclose(zca @ zca, np.linalg.inv(cov + eps * np.eye(2)), rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(zca.T @ zca, pca.T @ pca, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("r", [0.9, 1.0])
+@pytest.mark.parametrize("eps", [0.0, 1e-5, 1.0])
+def test_zca_is_the_scheme_of_the_registry_with_one_group(r, eps):
+    x = own(r, 3.0, 0)
+    expected = normalize(x[:, None, None], get_scheme("whitening", groups=1), eps).xhat[:, 0, 0]
+    np.testing.assert_allclose(STAGES["zca"](x, eps), expected, atol=1e-9)
 
 
 def test_an_ellipse_has_the_covariance():

@@ -42,7 +42,7 @@ OUTLINED = 12
 
 OUTLINE = f"covariance, {RADIUS:g} standard deviations"
 
-DBN = state.DECORRELATED
+DBN = SCHEMES["whitening"].reference
 
 COSTS = state.PREFIX + "costs"
 """Where a session keeps that it asked for them."""
