@@ -66,7 +66,7 @@ def _numbers(setting: Setting, change: str, delta: np.longdouble) -> tuple[np.nd
 
 
 def _general(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """The general form, or the spectral norm, of one tensor."""
+    """The general form, the spectral norm or whitening, of one tensor."""
     if scheme.spectral:
         matrix = x.reshape(-1, x.shape[-1])
         return x / _largest_singular_value(matrix)
@@ -74,10 +74,22 @@ def _general(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     v = np.where(np.abs(v) <= NOTHING * _average(np.abs(x), scheme.summation or OWN), 0, v)
     if scheme.suppression is None:
         return v
+    if scheme.whitens:
+        parts = np.split(v, scheme.matrices(x.shape), axis=-1)
+        return np.concatenate([_whitened(part, eps) for part in parts], axis=-1)
     square = _average(v * v, scheme.suppression)
     root = np.sqrt(square + np.longdouble(eps))
     scale = np.longdouble(x.shape[0] * x.shape[1] * x.shape[2]) ** -0.5 if scheme.per_fan_in else 1
     return np.where(root > 0, v / np.where(root > 0, root, 1), 0) * scale
+
+
+def _whitened(v: np.ndarray, eps: float) -> np.ndarray:
+    """(Σ + εI)^(-1/2) v of one group of channels, by singular values, which LAPACK has in double precision alone."""
+    rows = v.reshape(-1, v.shape[-1]).astype(float)
+    left, values, right = np.linalg.svd(rows, full_matrices=False)
+    kept = values > (max(rows.shape) * np.finfo(float).eps * values[0] if rows.shape[1] > 1 else 0)
+    made = np.where(kept, values / np.sqrt(np.where(kept, values**2 / len(rows) + eps, 1)), 0)
+    return (left * made @ right).reshape(v.shape).astype(v.dtype)
 
 
 def _largest_singular_value(matrix: np.ndarray) -> np.longdouble:

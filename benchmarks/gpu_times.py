@@ -20,8 +20,8 @@ from normviz.core.schemes import SCHEMES
 from normviz.networks import capture, twins
 from normviz.networks.twins import train
 
-FOURTEEN = (*ALL, "custom")
-assert set(FOURTEEN) == set(SCHEMES)
+EVERY = (*ALL, "custom")
+assert set(EVERY) == set(SCHEMES)
 
 ALIKE = 20
 """Steps whose losses have to agree: in a thousand, rounding can grow to anything."""
@@ -53,7 +53,7 @@ class Sizes:
 
 WHOLE = Sizes(
     [Case(*layer, width=w) for w, layer in ((32, ("dense", PAPER)), (8, ("conv", PAPER)), (32, ("conv", PAPER)),
-     (32, ("dense", FOURTEEN)), (8, ("conv", FOURTEEN)), (32, ("conv", FOURTEEN)))],
+     (32, ("dense", EVERY)), (8, ("conv", EVERY)), (32, ("conv", EVERY)))],
     (100, 1000), few=20, rounds=3, longest=8.0,
 )  # fmt: skip
 SMALLEST = Sizes(
@@ -158,10 +158,10 @@ def rows(sizes: Sizes, device: str) -> Iterator[list[str]]:
 
 def largest(sizes: Sizes, device: str) -> list[str]:
     """The stack of the most networks a second: doubled while that brings a twentieth, and memory and time allow it."""
-    case, steps = Case(schemes=FOURTEEN, width=sizes.cases[0].width), sizes.steps[0]
+    case, steps = Case(schemes=EVERY, width=sizes.cases[0].width), sizes.steps[0]
     problem, best = set_up(case, device, steps), (0.0, 1)
     for copies in (2**k for k in count()):
-        print(f"14 schemes of {len(TWINS) * copies} networks …", file=sys.stderr)
+        print(f"{len(EVERY)} schemes of {len(TWINS) * copies} networks …", file=sys.stderr)
         try:
             spent = min(seconds(lambda n=copies: train(*problem, networks=TWINS * n).losses, device)[0] for _ in "12")
         except torch.OutOfMemoryError:

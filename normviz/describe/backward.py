@@ -52,7 +52,7 @@ WHITENED = (
     ),
     Formula(
         "divided",
-        r"\frac{\partial l}{\partial v_{nhw}} = (\Sigma+\varepsilon I)^{-1/2}\,d_{nhw} + \frac{2}{NHW}\,"
+        r"\frac{\partial l}{\partial v_{nhw}} = R\,d_{nhw} + \frac{2}{NHW}\,"
         r"Q\left(K\circ Q^\top S\,Q\right)Q^\top\,v_{nhw}",
     ),
 )
@@ -60,7 +60,8 @@ WHITENED = (
 
 EIGENVECTORS = Formula(
     "where",
-    r"\Sigma = Q\,\mathrm{diag}(\lambda)\,Q^\top,\quad K_{ij} = \frac{-1}{\sqrt{\lambda_i+\varepsilon}"
+    r"R = (\Sigma+\varepsilon I)^{-1/2},\quad \Sigma = Q\,\mathrm{diag}(\lambda)\,Q^\top,\quad "
+    r"K_{ij} = \frac{-1}{\sqrt{\lambda_i+\varepsilon}"
     r"\sqrt{\lambda_j+\varepsilon}\left(\sqrt{\lambda_i+\varepsilon}+\sqrt{\lambda_j+\varepsilon}\right)}",
 )
 """What it takes."""

@@ -125,9 +125,10 @@ def _compared(scheme: Scheme, at: Small, both: Ways, eps: float, torch: bool) ->
         ]
     st.table(columns, border="horizontal")
     st.caption(
-        "Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if μ and σ were "
-        "constants; of the others, relative to the largest number. Central differences have an error of their own, "
-        "of a step that is finite and of rounding; ∂l/∂ε takes them to one side, since ε may be 0."
+        "Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if μ and "
+        f"{'Σ' if scheme.whitens else 'σ'} were constants; of the others, relative to the largest number. Central "
+        "differences have an error of their own, of a step that is finite and of rounding; ∂l/∂ε takes them to one "
+        "side, since ε may be 0."
     )
     if "deps" in rows:
         st.markdown(_smoothing(scheme, at, both, eps))
