@@ -14,6 +14,9 @@ from normviz.ui.style import COLOUR_BAR, finish, line, marker
 NAMED_UP_TO = 24
 """Elements that still have room for their indices beside the matrix."""
 
+AXIS_LENGTH = 0.7
+"""Of an element's axis, of the longest vector that is drawn."""
+
 FRAMED_UP_TO = 36
 """Fields that are still framed."""
 
@@ -61,10 +64,10 @@ def projections_figure(one: Three, centres: bool, divides: bool, theme: str = "l
         _step(figure, one.centred, one.left, colours.divides)
         _vector(figure, one.left, "σ ∂l/∂x goes out", colours.lines[1], "diamond", 9)
     finish(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0}, {"y": -0.02})
-    ends = {"range": [-reach, reach], "showbackground": False, "showgrid": False, "showticklabels": False}
-    ends |= {"zerolinecolor": colours.muted, "color": colours.muted}
-    axes = {f"{axis}axis": {**ends, "title": {"text": f"element {k}"}} for k, axis in enumerate("xyz")}
-    ratio = {"aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 1.65)}
+    for k, unit in enumerate(np.eye(3)):
+        _element(figure, k, AXIS_LENGTH * reach * unit, colours)
+    axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
+    ratio = {"aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 2.1)}
     figure.update_layout(scene={**axes, **ratio, "camera": _camera(one.xhat)})
     return figure
 
@@ -80,6 +83,15 @@ def _camera(xhat: np.ndarray) -> dict:
         "up": dict(zip("xyz", up.tolist(), strict=True)),
         "projection": {"type": "orthographic"},
     }
+
+
+def _element(figure: Figure, k: int, end: np.ndarray, colours: Theme) -> None:
+    """The axis of an element, from the origin, named at its end."""
+    style = {"line": {"color": colours.muted, "width": 2}, "textfont": {"color": colours.muted, "size": 14}}
+    _line(
+        figure, np.zeros(3), end, mode="lines+text", text=["", f"element {k}"], textposition="top center",
+        showlegend=False, hoverinfo="skip", **style,
+    )  # fmt: skip
 
 
 def _axis(figure: Figure, direction: np.ndarray, reach: float, name: str, colour: str, dash: str) -> None:
