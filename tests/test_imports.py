@@ -69,3 +69,8 @@ def test_a_module_that_imports_torch_is_caught(tmp_path):
     (tmp_path / "light.py").write_text("def later():\n    import torch\n")
     assert imported(["light"], HEAVY, tmp_path) == []
     assert imported(["light", "behind"], HEAVY, tmp_path) == ["torch"]
+
+
+def test_no_two_files_of_tests_have_one_name():
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))  # pytest takes the second for the first

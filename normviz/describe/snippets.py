@@ -6,7 +6,7 @@ float64, but Keras's layers round to float32 unless the backend is TensorFlow, w
 """
 
 from math import inf, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Shape
@@ -30,6 +30,11 @@ _FRAMEWORKS = {
 }
 FRAMEWORKS = tuple(_FRAMEWORKS)
 """What `snippet` writes code for."""
+
+
+_BACKWARD = {"NumPy": "numpy_backward.py.jinja", "PyTorch": "torch_backward.py.jinja"}
+BACKWARD = tuple(_BACKWARD)
+"""What `backward_snippet` writes code for: by hand, and by autograd."""
 
 
 class Layer(NamedTuple):
@@ -68,29 +73,51 @@ def snippet(
     """
     if framework not in _FRAMEWORKS:
         raise InvalidInput(f"{framework!r} is not a framework with snippets; {', '.join(FRAMEWORKS)} are.")
+    facts = _facts(scheme, shape, eps, gain, bias, source)
+    templates = _FRAMEWORKS[framework]
+    layer = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
+    return render(templates.operations if layer is None else templates.layer, layer=layer, **facts)
+
+
+def backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -> str:
+    """Code that normalizes an array x, and leaves ∂l/∂x in dx for a random ∂l/∂y, at γ = 1 and β = 0.
+
+    NumPy's is by hand, ∂l/∂v = d/σ - v E_Bᵀ[d v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v, and has `dgain` and `dbias` too
+    where they are learned; PyTorch's is autograd. Arguments are those of `snippet`, for a framework of `BACKWARD`.
+
+    Raises:
+        InvalidInput: unknown framework, a field that does not fit the shape, or a negative ε.
+    """
+    if framework not in _BACKWARD:
+        raise InvalidInput(f"{framework!r} has no backward pass here; {', '.join(BACKWARD)} have.")
+    parameters = (("dgain", scheme.gain, "dy * y"), ("dbias", scheme.bias, "dy"))
+    learned = [
+        (name, tuple(k for k, axis in enumerate(scheme.axes) if axis not in kept), summand)
+        for name, kept, summand in parameters
+        if kept is not None
+    ]
+    return render(_BACKWARD[framework], layer=None, learned=learned, **_facts(scheme, shape, eps, 1.0, 0.0, None))
+
+
+def _facts(scheme: Scheme, shape: Shape, eps: float, gain: float, bias: float, source: str | None) -> dict[str, Any]:
+    """What the templates are filled in with; raises InvalidInput as `snippet` does."""
     scheme.check(shape)
     if not 0 <= eps < inf:
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
-    eps = float(eps)
-    used_gain = None if scheme.gain is None or gain == 1 else float(gain)
-    used_bias = None if scheme.bias is None or bias == 0 else float(bias)
-    templates, sizes = _FRAMEWORKS[framework], tuple(map(int, shape))
-    layer = _find_layer(scheme, templates.recipe, shape, eps, used_gain, used_bias)
-    return render(
-        templates.operations if layer is None else templates.layer,
-        scheme=scheme,
-        weights=None if scheme.weight is None else SCHEMES[scheme.weight].name,
-        shape=sizes,
-        fan_in=prod(sizes[:-1]),
-        source=source or f"x = np.random.default_rng(0).standard_normal({sizes})",
-        eps=eps,
-        gain=used_gain,
-        bias=used_bias,
-        layer=layer,
-        centre=_steps(scheme.summation, shape),
-        divide=_steps(scheme.suppression, shape),
-        matrices=scheme.matrices(sizes),
-    )
+    sizes = tuple(map(int, shape))
+    return {
+        "scheme": scheme,
+        "weights": None if scheme.weight is None else SCHEMES[scheme.weight].name,
+        "shape": sizes,
+        "fan_in": prod(sizes[:-1]),
+        "source": source or f"x = np.random.default_rng(0).standard_normal({sizes})",
+        "eps": float(eps),
+        "gain": None if scheme.gain is None or gain == 1 else float(gain),
+        "bias": None if scheme.bias is None or bias == 0 else float(bias),
+        "centre": _steps(scheme.summation, shape),
+        "divide": _steps(scheme.suppression, shape),
+        "matrices": scheme.matrices(sizes),
+    }
 
 
 def _find_layer(

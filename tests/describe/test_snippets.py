@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples, fields
 
+from normviz.core.backward import gradients
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.describe.snippets import FRAMEWORKS, snippet
+from normviz.describe.snippets import BACKWARD, FRAMEWORKS, backward_snippet, snippet
 
 SHAPES = {
     "activation": [(2, 3, 4, 6), (1, 4, 4, 6), (3, 1, 1, 6), (1, 1, 1, 6)],
@@ -104,6 +105,9 @@ def test_ruff_likes_every_snippet(tmp_path):
         for shape in filter(scheme.fits, shapes(scheme)):
             code = snippet(scheme, framework, shape, eps, gain, bias)
             (tmp_path / f"{number} {shape}.py").write_text(code, encoding="utf-8")
+            if framework in BACKWARD:
+                code = backward_snippet(scheme, framework, shape, eps)
+                (tmp_path / f"{number} {shape} backward.py").write_text(code, encoding="utf-8")
     for check in (["check", "--select", "E,F,W,I"], ["format", "--check"]):
         options = ["--isolated", "--no-cache", "--line-length", "100", tmp_path]
         ruff = subprocess.run([sys.executable, "-m", "ruff", *check, *options], capture_output=True, text=True)
@@ -189,3 +193,38 @@ def test_gain_one_and_bias_zero_leave_no_code():
 def test_what_makes_no_sense_is_refused(scheme, framework, eps, message):
     with pytest.raises(InvalidInput, match=message):
         snippet(scheme, framework, SHAPE, eps)
+
+
+# --- backwards ------------------------------------------------------------------------------------------------------
+
+
+def check_backward(scheme, framework, shape, eps):
+    code, names = backward_snippet(scheme, framework, shape, eps), {}
+    exec(code, names)
+    x, dy = (np.random.default_rng(seed).standard_normal(shape) for seed in (0, 1))
+    expected = gradients(x, dy, scheme, eps)
+    np.testing.assert_allclose(np.asarray(names["dx"]), expected.dx, rtol=1e-9, atol=1e-10, err_msg=code)
+    xhat = normalize(x, scheme, eps).xhat
+    for name, kept, summand in (("dgain", scheme.gain, dy * xhat), ("dbias", scheme.bias, dy)):
+        assert (name in names) == (framework == "NumPy" and kept is not None), code
+        if name in names:
+            axes = tuple(k for k, axis in enumerate(scheme.axes) if axis not in kept)
+            np.testing.assert_allclose(names[name], summand.sum(axes), rtol=1e-9, atol=1e-11, err_msg=code)
+
+
+@every_scheme
+@pytest.mark.parametrize("framework", BACKWARD)
+def test_the_backward_pass_leaves_the_gradient(scheme, framework):
+    for shape, eps in product(shapes(scheme)[:2], (0.0, 1e-5, 0.5)):
+        check_backward(scheme, framework, shape, eps)
+
+
+@given(st.none() | fields(SHAPE), st.none() | fields(SHAPE))
+@examples(200)
+def test_the_backward_pass_follows_any_fields(summation, suppression):
+    check_backward(CUSTOM.with_fields(summation, suppression), "NumPy", SHAPE, 0.1)
+
+
+def test_a_framework_without_a_backward_pass_is_refused():
+    with pytest.raises(InvalidInput, match="NumPy, PyTorch have"):
+        backward_snippet(SCHEMES["batch"], "Keras", SHAPE, 1e-5)

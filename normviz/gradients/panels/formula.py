@@ -13,6 +13,7 @@ from normviz.core.whitening import by_power
 from normviz.describe import wording
 from normviz.describe.backward import ALGORITHM_1, backward_formulas
 from normviz.describe.notation import Formula
+from normviz.describe.snippets import BACKWARD, backward_snippet
 from normviz.gradients import autograd
 from normviz.gradients.figures import tensor_map
 from normviz.gradients.small import Small, Ways, algorithm_1, small, ways
@@ -49,6 +50,9 @@ def formula(view: View, theme: str) -> None:
     _compared(scheme, at, both, eps, view["torch"])
     if scheme.key == "batch":
         _as_printed(at, both, eps)
+    with st.expander("As code"):
+        for tab, framework in zip(st.tabs(BACKWARD), BACKWARD, strict=True):
+            tab.code(backward_snippet(scheme, framework, shape, eps), "python")
 
 
 def _lines(scheme: Scheme) -> None:
