@@ -97,6 +97,18 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
         "invariance?steps=20&seed=7",
         {"training anew": enter("Seed", "8"), "panel": pick("Gap over δ"), "layer": pick("Conv")},
     ),
+    "why": (
+        "why",
+        {f"panel {name}": pick(name) for name in ("Saturation", "Outside the gradient", "Style", "History")},
+    ),
+    "gradients": (
+        "gradients?show=graph",
+        {"play": play, **{f"panel {name}": pick(name) for name in ("Formula", "Jacobian", "Scale of W")}},
+    ),
+    "geometry": (
+        "geometry",
+        {f"panel {name}": pick(name) for name in ("Effective rate", "Loss slices", "Recurrent", "Distance")},
+    ),
     "running": ("running", {"play": play, "noise": pick("Noise"), "unit": pick("2")}),
     "weights": ("weights", {"play": play, "64 pixels": pick("64 pixels")}),
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
