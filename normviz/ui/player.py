@@ -69,8 +69,8 @@ class Player:
         def follow() -> None:
             self.tick(time.monotonic())
             if self.playing != playing or (_by_itself() and not playing):
-                # The whole page, for its buttons and its link, and the clock that a run of it sets. Also for a tick that
-                # comes late: Streamlit drops what the run before it had still to say, where both meet.
+                # The whole page, for its buttons and its link, and the clock that a run of it sets. Also for a tick
+                # that comes late: Streamlit drops what the run before it had still to say, where both meet.
                 st.rerun()
             self._slider()
             picture(self.position)

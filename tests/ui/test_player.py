@@ -182,6 +182,16 @@ def test_what_stands_still_does_not_tick(held):
     assert (player.position, player.playing) == (5, False)
 
 
+@pytest.mark.parametrize("playing", [None, "at"])
+def test_a_tick_that_comes_behind_pause_runs_the_whole_page(at, monkeypatch, playing):
+    alone, whole = iter([True]), []
+    monkeypatch.setattr(module, "_by_itself", lambda: next(alone, False))  # as if only the part that ticks were run
+    monkeypatch.setattr(module.st, "rerun", lambda: whole.append(playing))
+    at.session_state["demo playing"] = playing
+    sound(at.run())
+    assert whole == [None] * (playing is None)
+
+
 def test_a_press_waits_for_a_tick_that_is_at_work(held, monkeypatch):
     player, begun, go_on, go = Player("demo ", "at", "Place", LAST), Event(), Event(), Player._go
 

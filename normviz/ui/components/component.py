@@ -12,7 +12,6 @@ from normviz.ui.components.scripts import style
 from normviz.ui.packed import packed
 from normviz.ui.vendor import component_url
 
-
 LOADER = """const {{ default: run }} = await import(new URL("{url}", location.origin).href);
 export default (given) => {{
   const end = run(given);
