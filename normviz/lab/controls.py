@@ -1,5 +1,7 @@
 """The tensor lab's controls. Every widget's key is that of a value in `lab.state.PARAMS`, which it shows and sets."""
 
+from functools import partial
+
 import streamlit as st
 
 from normviz.core.schemes import Scheme
@@ -10,7 +12,7 @@ from normviz.ui.choice import choose_one
 from normviz.ui.components.picked import picked
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.scheme import EPS_STEPS, group_options, grouped
-from normviz.ui.tensor import COLOURS, VIEWS, colours, lengths, shape_of
+from normviz.ui.tensor import VIEWS, colour_name, colours, lengths, shape_of
 from normviz.ui.tensor_controls import data_controls, shape_controls, window_controls
 
 
@@ -36,7 +38,7 @@ def picture_controls(view: View, scheme: Scheme) -> None:
             key="colour",
             **KEPT,
             required=True,
-            format_func=COLOURS.__getitem__,
+            format_func=partial(colour_name, scheme=scheme),
         )
         st.segmented_control(
             "View", list(VIEWS), key="view shown", required=True, format_func=VIEWS.__getitem__, on_change=_choose_view

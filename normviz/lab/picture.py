@@ -17,7 +17,7 @@ from normviz.ui.link import View
 from normviz.ui.looking import taking
 from normviz.ui.palette import NOT_FINITE, THEMES
 from normviz.ui.scheme import eps_of
-from normviz.ui.tensor import COLOURS, is_picture, take_focus
+from normviz.ui.tensor import colour_name, is_picture, take_focus
 
 SHOWN = {
     "lock": "the locked element",
@@ -39,7 +39,7 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
     layout = layout_of(shown, x.shape, roles)
     titles = tuple(wording.title_words(scheme, axes, x.shape) for axes in layout.dimensions[:3])
     block = AXIS[scheme.axes[roles[0]]]
-    colour = COLOURS[view["colour"]].lower()
+    colour = colour_name(view["colour"], scheme).lower()
     still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
     played = [] if still else list(stages(scheme, x, result, eps_of(view, scheme), *affine_of(view, scheme)))
     plot(

@@ -8,9 +8,10 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.fields import MAX_ELEMENTS, Shape, largest_fit
-from normviz.core.schemes import SCHEMES
+from normviz.core.schemes import SCHEMES, Scheme
 from normviz.data.files import PICTURES
 from normviz.data.samples import SAMPLES
+from normviz.describe.notation import SYMBOL
 from normviz.describe.wording import axes_of
 from normviz.ui.link import Param, View, choice, whole
 
@@ -130,6 +131,11 @@ def _view(value: Any, view: View) -> str:
 def colours(learns: bool) -> list[str]:
     """What cells can be coloured by; y where a scheme `learns` a γ or a β, as it is x̂ elsewhere."""
     return [colour for colour in COLOURS if colour != "output" or learns]
+
+
+def colour_name(colour: str, scheme: Scheme) -> str:
+    """What a cell's colour stands for, in the letter of what the scheme normalizes: x, or w of weights."""
+    return COLOURS[colour].replace("x", SYMBOL.get(scheme.acts_on, "x"))
 
 
 def colour(learns: Callable[[View], bool]) -> Param:
