@@ -90,13 +90,13 @@ def test_every_scheme_in_every_view_and_colour(key):
     names = [tensor.colour_name(colour, SCHEMES[key]) for colour in colours]
     assert at.segmented_control(key="colour").options == names
     assert ("w" in names, "w\u0302" in names) == (SCHEMES[key].acts_on == "weight",) * 2
-    for number, (colour, said) in enumerate(zip(colours, names, strict=True)):
+    for number, (colour, named) in enumerate(zip(colours, names, strict=True)):
         view = list(VIEWS)[(number + first) % 2]
         at.segmented_control(key="view shown").set_value(view)
         sound(at.segmented_control(key="colour").set_value(colour).run())
         assert texts(at.markdown)[0].startswith(f"## {name[0].upper()}{name[1:]}\n")
         alt = plots(at)["cube"]["alt"]
-        assert f"drawn as cells in 3-D, {view}, coloured by {said.lower()}." in alt
+        assert f"drawn as cells in 3-D, {view}, coloured by {named.lower()}." in alt
 
 
 def test_cells_show_y_and_where_nothing_is_learned_the_same_of_the_result():
