@@ -1,5 +1,6 @@
 """Every figure is saved as it is shown, as PNG and as SVG."""
 
+from base64 import b64decode
 from io import BytesIO
 from xml.etree import ElementTree
 
@@ -69,3 +70,26 @@ def test_a_chart_under_a_key_of_several_is_saved_with_its_own_legend(page, serve
     words = "".join(ElementTree.fromstring(content).itertext())
     assert all(name in words for name in ("w = g v/‖v‖", "w, only v learned", "plain w"))
     assert "trace" not in words  # what is faint has no entry
+
+
+def test_a_picture_is_saved_as_it_is_wiped(page, server):
+    page.goto(f"{server}/divisive")
+    page.wait_for_selector(".st-key-contrast .nv-picture[data-drawn]")
+    settle(page)
+    grip, shown = page.locator(".st-key-contrast .grip"), []
+    for key in ("Home", "End"):
+        grip.press(key)
+        content, name = saved(page, "contrast", "PNG")
+        assert name == "normviz-contrast.png"
+        shown.append(np.asarray(Image.open(BytesIO(content)).convert("L"), dtype=int))
+    after, before = shown
+    assert after.shape == before.shape
+    assert (after != before).any()
+    grip.press("PageDown")  # the last tenth is that of after
+    content, _ = saved(page, "contrast", "SVG")
+    drawn = ElementTree.fromstring(content)
+    assert drawn[0].text == page.locator(".st-key-contrast .view").get_attribute("aria-label")
+    part = np.asarray(Image.open(BytesIO(b64decode(drawn[1].get("href").partition(",")[2]))).convert("L"), dtype=int)
+    edge = round(0.9 * part.shape[1])
+    np.testing.assert_array_equal(part[:, : edge - 1], before[:, : edge - 1])
+    np.testing.assert_array_equal(part[:, edge + 1 :], after[:, edge + 1 :])

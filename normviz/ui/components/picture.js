@@ -4,6 +4,7 @@
 const pictures = new WeakMap();
 const same = (a, b) => a[0] === b[0] && a[1] === b[1];
 const within = (n, low, high) => Math.min(Math.max(n, low), high);
+const SAVED = 1024;                             // pixels of a saved picture's longer side, or as many as it has
 const GRIP = '<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true"><path d="M9 5l-7 7 7 7zM15 5l7 7-7 7z" '
   + 'fill="currentColor"/></svg>';
 
@@ -17,6 +18,7 @@ class Picture {
     [this.frame, this.live] = [".frame", ".live"].map(part);
     this.canvases = [...root.querySelectorAll("canvas")];
     this.grip.innerHTML = GRIP;
+    saver(this.frame, () => this.data, (format, alt) => this.file(format, alt));
     this.listen();
   }
 
@@ -64,6 +66,28 @@ class Picture {
     this.grip.style.transform = `translateX(-${at})`;              // inside the frame also at its ends
     this.grip.setAttribute("aria-valuenow", Math.round(this.split));
     this.grip.setAttribute("aria-valuetext", `${Math.round(this.split)} % ${before}, the rest ${after}`);
+  }
+
+  // As it is wiped now, every number a square.
+  async file(format, alt) {
+    const scale = Math.ceil(SAVED / Math.max(...this.data.shape)), [height, width] = this.data.shape.map((n) => n * scale);
+    const canvas = new OffscreenCanvas(width, height), surface = canvas.getContext("2d");
+    surface.imageSmoothingEnabled = false;
+    const at = width * this.split / 100;
+    this.canvases.filter(({ hidden }) => !hidden).forEach((picture, k) => {
+      if (k) surface.rect(at, 0, width - at, height);
+      if (k) surface.clip();
+      surface.drawImage(picture, 0, 0, width, height);
+    });
+    const file = await canvas.convertToBlob();
+    if (format === "png") return file;
+    const url = await new Promise((resolve) => {
+      const reader = new FileReader();
+      reader.onload = () => resolve(reader.result);
+      reader.readAsDataURL(file);
+    });
+    return drawing(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><image href="${url}" `
+      + `width="${width}" height="${height}"/></svg>`, alt);
   }
 
   listen() {

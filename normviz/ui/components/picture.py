@@ -36,6 +36,7 @@ def picture(
     """
     height, width = next(iter(images.values())).shape[:2]
     data = {
+        "name": key,
         "alt": alt,
         "names": list(images),
         "images": [image.reshape(-1) for image in images.values()],

@@ -57,7 +57,7 @@ class Plot {
       this.told = index;
       if (this.drawn && this.graph.layout.meta?.frame) moveFrame(this.graph, index);
     });
-    saver(this.graph, () => this.data, () => this.labels.texts);
+    saver(this.graph, () => this.data, (format, alt) => figureFile(this.graph, format, alt, this.labels.texts));
     const shown = () => this.drawn && this.graph.isConnected && this.graph.clientWidth > 0;
     new ResizeObserver(() => {
       if (!shown()) return;

@@ -1,17 +1,18 @@
-// Saves a figure as it is shown, theme, camera and zoom included: as PNG, at twice its size, or as SVG with its words.
+// Saves a picture as it is shown: as PNG, or as SVG with its words.
 
 const SAVE = '<summary title="Save this picture" aria-label="Save this picture"><svg viewBox="0 0 16 16" '
   + 'aria-hidden="true"><path d="M8 2v8m-3.5-3.5L8 10l3.5-3.5M2.5 11.5V14h11v-2.5"/></svg></summary>'
   + '<button type="button">PNG</button><button type="button">SVG</button>';
 
-// Behind the graph: a button that opens to the two kinds of pictures.
-function saver(graph, described, texts) {
+// Behind a picture: a button that opens to the two kinds of files. `described`: its name and its words now; `made`: a
+// format -> the file.
+function saver(picture, described, made) {
   const menu = Object.assign(document.createElement("details"), { className: "nv-save", innerHTML: SAVE });
   menu.onclick = async ({ target }) => {
     if (target.tagName !== "BUTTON") return;
     menu.open = false;
     const { name, alt } = described(), format = target.textContent.toLowerCase();
-    offer(await pictureOf(graph, format, alt, texts()), `normviz-${name.replaceAll(" ", "-")}.${format}`);
+    offer(await made(format, alt), `normviz-${name.replaceAll(" ", "-")}.${format}`);
   };
   menu.onkeydown = (event) => {
     if (event.key !== "Escape" || !menu.open) return;
@@ -20,10 +21,11 @@ function saver(graph, described, texts) {
     menu.firstChild.focus();
   };
   menu.onfocusout = ({ relatedTarget }) => { if (!menu.contains(relatedTarget)) menu.open = false; };
-  graph.after(menu);
+  picture.after(menu);
 }
 
-async function pictureOf(graph, format, alt, texts) {
+// A figure of Plotly's, theme, camera and zoom included; as PNG at twice its size.
+async function figureFile(graph, format, alt, texts) {
   const { clientWidth: width, clientHeight: height, data, _fullLayout: { scene } } = graph;
   const layout = { ...graph.layout, paper_bgcolor: getComputedStyle(graph.closest(".stApp") ?? document.body).backgroundColor };
   const keyed = layout.meta?.legend === "saved";        // on its page it stands under the key of several charts
@@ -40,7 +42,12 @@ async function pictureOf(graph, format, alt, texts) {
   const scale = format === "png" ? 2 : 1;
   const url = await window.Plotly.toImage({ data, layout }, { format, width: width + (keyed ? 200 : 0), height, scale });
   if (format === "png") return (await fetch(url)).blob();
-  const drawn = new DOMParser().parseFromString(decodeURIComponent(url.slice(url.indexOf(",") + 1)), "image/svg+xml");
+  return drawing(decodeURIComponent(url.slice(url.indexOf(",") + 1)), alt);
+}
+
+// Markup of a drawing as a file, with what it shows in words.
+function drawing(markup, alt) {
+  const drawn = new DOMParser().parseFromString(markup, "image/svg+xml");
   const title = drawn.createElementNS("http://www.w3.org/2000/svg", "title");
   title.textContent = alt;
   drawn.documentElement.prepend(title);
