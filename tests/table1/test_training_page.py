@@ -29,8 +29,8 @@ SOON = 60  # seconds that a test waits at most for what should come at once
 
 
 @pytest.fixture
-def held(monkeypatch):
-    """Trainings that wait after their third step."""
+def held(monkeypatch, clock):
+    """Trainings that wait after their third step, however long the test takes to get there: no ticket lapses."""
 
     class Held:
         waits, go_on, schemes = Event(), Event(), []
