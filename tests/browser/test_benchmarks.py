@@ -8,6 +8,8 @@ import sys
 import pytest
 from browsing import ROOT
 
+from normviz.ui.stories import STORIES
+
 WITHOUT_BROWSER = ("search.py", "gpu.py")
 """Their smallest runs are tests elsewhere: tests/table1/test_search.py and tests/test_gpu.py."""
 SCRIPTS = sorted(
@@ -28,7 +30,7 @@ TITLES = {
         "Frames a second while the cube collapses: median (least–most)",
         "Python alone, ms: medians of 1",
     ],
-    "links.py": ["7 links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
+    "links.py": [f"{len(STORIES)} links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
     "shift.py": ["Layout shift of a visit", "Where it comes from"],
     "table1.py": ["the smallest", "where the engine's time goes"],
     "table1_page.py": [""],
