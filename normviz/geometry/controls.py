@@ -3,16 +3,13 @@
 import streamlit as st
 
 from normviz.geometry.state import PREFIX, SHOWN, Page, has
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View, segments
 from normviz.ui.settings import Controls
 
 
 def choose() -> None:
     """What the page shows."""
-    st.segmented_control(
-        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.__getitem__,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    segments(PREFIX + "show", "Show", SHOWN)
 
 
 def controls(view: View) -> None:

@@ -7,7 +7,7 @@ from normviz.describe import wording
 from normviz.gradients.state import LONGEST, MOST_NUMBERS, PREFIX, SHOWN, Page, has, scheme_of, shape_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
-from normviz.ui.link import KEPT, View, value_slider
+from normviz.ui.link import KEPT, View, segments, value_slider
 from normviz.ui.player import stop
 from normviz.ui.scheme import EPS_STEPS, group_options, grouped
 from normviz.ui.settings import Controls
@@ -17,10 +17,7 @@ from normviz.ui.tensor_controls import window_controls
 
 def choose() -> None:
     """What the page shows."""
-    st.segmented_control(
-        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.__getitem__, on_change=stop,
-        args=(PREFIX,), label_visibility="collapsed",
-    )  # fmt: skip
+    segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
 
 
 def controls(view: View) -> None:

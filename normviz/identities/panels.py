@@ -14,7 +14,7 @@ from normviz.identities.furthest import difference_map, place, shares
 from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, Side, both, residual
 from normviz.identities.own import own_two
 from normviz.identities.state import PANELS, PREFIX, RESIDUAL
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View, segments
 from normviz.ui.saving import save_table
 
 
@@ -44,15 +44,7 @@ def use_words(shape: Shape, other: Shape) -> str:
 
 def panel(view: View, x: np.ndarray, theme: str) -> None:
     """The claims that hold, those that are refuted, or two schemes of one's own."""
-    st.segmented_control(
-        "Show",
-        list(PANELS),
-        key=f"{PREFIX}panel",
-        **KEPT,
-        required=True,
-        format_func=PANELS.__getitem__,
-        label_visibility="collapsed",
-    )
+    segments(PREFIX + "panel", "Show", PANELS)
     with st.container():
         if view["panel"] == "own":
             own_two(view, x.shape, theme)

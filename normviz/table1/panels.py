@@ -23,7 +23,7 @@ from normviz.table1.table import Cell, loss_gaps
 from normviz.table1.training_panels import results
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after, gap_panels
-from normviz.ui.link import KEPT
+from normviz.ui.link import segments
 
 Votes = dict[str, str | None]
 """By cell: what the class said, a key of `WORDS`, or None where it was revealed without a vote."""
@@ -71,9 +71,7 @@ def choose_panel(cover: bool) -> str:
     state, key = st.session_state, PREFIX + "panel"
     if state[key] not in options:
         state[key] = options[0]
-    st.segmented_control(
-        "Below", options, key=key, **KEPT, required=True, format_func=PANELS.__getitem__, label_visibility="collapsed"
-    )
+    segments(key, "Below", PANELS, options)
     return str(state[key])
 
 

@@ -252,6 +252,17 @@ def value_slider(
     st.select_slider(label, sorted({*options, value}), key=key, **KEPT, format_func=shown)
 
 
+def segments(key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, **used: Any) -> None:
+    """One of some names beside each other, under a label that is read out and not seen; `key`: in the session.
+
+    `options`: those of the names that there are now, by default all; `used`: what to do when another one is chosen.
+    """
+    st.segmented_control(
+        label, list(names) if options is None else options, key=key, **KEPT, required=True,
+        format_func=names.__getitem__, label_visibility="collapsed", **used,
+    )  # fmt: skip
+
+
 def params(kind: type, prefix: str = "") -> tuple[Param, ...]:
     """The declared values of a dataclass as those of a page; `prefix`: of their keys in the session."""
     return tuple(

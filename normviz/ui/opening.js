@@ -4,7 +4,6 @@
     const PAUSE = 30; // ms
     const LOOKS = 130; // more than that, and it is seen as it comes; a busy browser looks less often
     const shown = () => document.documentElement.classList.add('nv-open');
-    const frame = (next) => requestAnimationFrame(next);
     const is = (selector) => document.querySelector(selector) !== null;
     const UNFINISHED = '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], .nv-plot:not([data-sized])'
         + ', [data-testid^="stBidiComponent"]:not([data-shown])';
@@ -14,7 +13,7 @@
     // Seen one frame after all has its place: a browser takes what moves in the frame that shows it for a jump.
     const look = (left) => {
         if (!left) shown();
-        else if (settled()) frame(() => frame(() => (settled() ? shown() : again(left))));
+        else if (settled()) requestAnimationFrame(() => requestAnimationFrame(() => (settled() ? shown() : again(left))));
         else again(left);
     };
     look(LOOKS);

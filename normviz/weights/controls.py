@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View, segments
 from normviz.ui.player import stop
 from normviz.ui.settings import Controls
 from normviz.weights.state import PREFIX, SHOWN, Page, has
@@ -11,10 +11,7 @@ from normviz.weights.weights import FIRST_LAYERS
 
 def choose() -> None:
     """Which scheme the page is about."""
-    st.segmented_control(
-        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.__getitem__, on_change=stop,
-        args=(PREFIX,), label_visibility="collapsed",
-    )  # fmt: skip
+    segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
 
 
 def controls(view: View) -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View, segments
 from normviz.ui.settings import Controls
 from normviz.why.state import PREFIX, SHOWN, Page, has
 
@@ -12,10 +12,7 @@ IN_THE_PAGE = ("stage", "part", "swept")
 
 def choose() -> None:
     """What the page shows."""
-    st.segmented_control(
-        "Show", SHOWN, key=PREFIX + "show", **KEPT, required=True, format_func=SHOWN.__getitem__,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    segments(PREFIX + "show", "Show", SHOWN)
 
 
 def controls(view: View) -> None:

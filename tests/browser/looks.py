@@ -9,6 +9,13 @@ LIGHTNESS = """() => {
     return colour.match(/\\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3;
 }"""
 
+CUT = """() => [...document.querySelectorAll('.nv-graph')].flatMap((graph) => {
+  const { left, right } = graph.getBoundingClientRect();
+  const texts = [...graph.querySelectorAll('text')].filter((text) => text.textContent.trim());
+  return texts.map((text) => [text.textContent, text.getBoundingClientRect()])
+    .filter(([, box]) => box.left < left - 1 || box.right > right + 1).map(([name]) => name);
+})"""
+
 
 def change_theme(page: Page, theme: str) -> None:
     """Show a page as a system with this theme would, until nothing changes or moves any more."""
@@ -25,3 +32,8 @@ def barriers(page: Page) -> list[dict]:
     """What axe finds against WCAG 2, levels A and AA, in what is our own."""
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
     return [violation for violation in found if any(".nv-" in str(node["target"]) for node in violation["nodes"])]
+
+
+def cut_off(page: Page) -> list[str]:
+    """The words of figures that reach beyond the figure they are in."""
+    return page.evaluate(CUT)

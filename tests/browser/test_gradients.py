@@ -4,16 +4,10 @@ import io
 
 import numpy as np
 import pytest
+from looks import cut_off
 from patience import settle, soon
 
 from normviz.gradients.state import SHOWN
-
-CUT = """() => [...document.querySelectorAll('.nv-graph')].flatMap((graph) => {
-  const { left, right } = graph.getBoundingClientRect();
-  const texts = [...graph.querySelectorAll('text')].filter((text) => text.textContent.trim());
-  return texts.map((text) => [text.textContent, text.getBoundingClientRect()])
-    .filter(([, box]) => box.left < left - 1 || box.right > right + 1).map(([name]) => name);
-})"""
 
 
 def open_page(page, url, link=""):
@@ -47,4 +41,4 @@ def test_on_a_phone_nothing_is_cut(page, server, show):
     open_page(page, server, f"?show={show}&step=14")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     if show != "scale":  # three panels, which are moved sideways in their own frame
-        assert page.evaluate(CUT) == []
+        assert cut_off(page) == []

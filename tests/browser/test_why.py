@@ -1,17 +1,10 @@
 """The page on why in a real browser: what it shows changes by keyboard, and a phone shows it whole."""
 
 import pytest
-from looks import barriers, change_theme
+from looks import barriers, change_theme, cut_off
 from patience import settle
 
 from normviz.ui.palette import THEMES
-
-CUT = """() => [...document.querySelectorAll('.nv-graph')].flatMap((graph) => {
-  const { left, right } = graph.getBoundingClientRect();
-  const texts = [...graph.querySelectorAll('text')].filter((text) => text.textContent.trim());
-  return texts.map((text) => [text.textContent, text.getBoundingClientRect()])
-    .filter(([, box]) => box.left < left - 1 || box.right > right + 1).map(([name]) => name);
-})"""
 
 
 def open_page(page, url, link=""):
@@ -34,7 +27,7 @@ def test_stages_are_chosen_by_keyboard(page, server):
 def test_on_a_phone_nothing_is_cut(page, server, show):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, f"?show={show}")
-    assert page.evaluate(CUT) == []
+    assert cut_off(page) == []
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     wide = page.locator(".nv-graph").evaluate_all("graphs => graphs.map((g) => g.getBoundingClientRect().right)")
     assert max(wide) <= 390

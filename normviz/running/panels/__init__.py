@@ -2,21 +2,16 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from normviz.running.averages import Averages
 from normviz.running.panels import layer, spread, wrong
 from normviz.running.state import PANELS, PREFIX
 from normviz.running.stream import Trace
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View, segments
 
 
 def choose() -> None:
     """What is shown below the stream."""
-    st.segmented_control(
-        "Below", PANELS, key=PREFIX + "panel", **KEPT, required=True, format_func=PANELS.__getitem__,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    segments(PREFIX + "panel", "Below", PANELS)
 
 
 def show(view: View, seen: Trace, averages: Callable[[], Averages], theme: str) -> None:

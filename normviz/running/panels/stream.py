@@ -13,7 +13,7 @@ from normviz.running.state import PREFIX, setting_of
 from normviz.running.stream import BATCHES, SHOWN, Trace
 from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
 from normviz.ui.components.plot import plot
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View, segments
 from normviz.ui.palette import THEMES
 
 SYMBOLS = {"training": "batch", "inference": "run"}
@@ -24,10 +24,7 @@ def switch(view: View, theme: str) -> None:
     """The mode of the layer, to be switched, and what it then normalizes by."""
     convention, mode = CONVENTIONS[view["framework"]], view["mode"]
     with st.container(horizontal=True, vertical_alignment="center", key="mode"):
-        st.segmented_control(
-            "Mode of the layer", MODES, key=PREFIX + "mode", **KEPT, required=True, format_func=MODES.__getitem__,
-            label_visibility="collapsed",
-        )  # fmt: skip
+        segments(PREFIX + "mode", "Mode of the layer", MODES)
         code, text = {
             "training": (convention.training, "each batch is normalized by its own mean and variance."),
             "inference": (convention.inference, "each digit is normalized by the running averages so far."),

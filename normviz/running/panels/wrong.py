@@ -14,7 +14,7 @@ from normviz.running.panels import accuracy
 from normviz.running.state import PREFIX, WRONG, setting_of
 from normviz.running.stream import BATCHES, Moments, Trace, affine_parameters, infer
 from normviz.ui.components.plot import plot
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View, segments
 
 SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 OFFSETS = tuple(float(offset) for offset in np.linspace(-1, 1, 9))
@@ -22,10 +22,7 @@ OFFSETS = tuple(float(offset) for offset in np.linspace(-1, 1, 9))
 
 def show(view: View, seen: Trace, averages: Callable[[], Averages], theme: str) -> None:
     """What all mistakes cost a trained network, or one of four failures of batch norm in a single layer."""
-    st.segmented_control(
-        "Failure", WRONG, key=PREFIX + "wrong", **KEPT, required=True, format_func=WRONG.__getitem__,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    segments(PREFIX + "wrong", "Failure", WRONG)
     {
         "cost": lambda: accuracy.show(view, theme),
         "one": lambda: batch_of_one(view, seen, theme),
