@@ -9,12 +9,12 @@ import numpy as np
 
 from normviz.core.fields import Field, Shape
 from normviz.core.normalize import normalize, quiet
+from normviz.core.rows import Row
 from normviz.core.schemes import Scheme
 from normviz.jobs.spec import Step
 from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, make_problem
 from normviz.networks.setting import Setting
 from normviz.table1.fade import Fade, fade_gaps
-from normviz.table1.training import Row
 
 PIECE = 2**20
 """Elements of laid out windows up to which a tensor is normalized at once: an eighth of a second."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from normviz.core.fields import Field
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.rows import Row
+from normviz.core.schemes import Scheme
 from normviz.jobs.spec import Step
 from normviz.networks import cost
 from normviz.networks.problem import Failure
@@ -22,28 +22,6 @@ if TYPE_CHECKING:
 
 LARGE = 64 * 2**20
 """Bytes of a training from which the memory is given back at its end."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A scheme as plain data: its key and its fields, from which the rest follows."""
-
-    key: str
-    summation: str | None
-    suppression: str | None
-
-    @classmethod
-    def of(cls, scheme: Scheme) -> "Row":
-        """The row of a scheme, whatever its fields are."""
-        fields = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
-        return cls(scheme.key, *fields)
-
-    @property
-    def scheme(self) -> Scheme:
-        """The scheme of this row."""
-        named = SCHEMES[self.key]
-        texts = (self.summation, self.suppression)
-        return named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
 
 
 class Outcome(NamedTuple):

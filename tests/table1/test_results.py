@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from normviz.core.fields import Field
+from normviz.core.rows import Row
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.executors import perform
@@ -16,7 +17,7 @@ from normviz.networks.setting import Setting
 from normviz.networks.twins import Failure, diagnosis, train
 from normviz.table1.results import Results
 from normviz.table1.table import table
-from normviz.table1.training import Row, Training
+from normviz.table1.training import Training
 
 SETTING = Setting(steps=6, batch=8, width=8)
 SCHEMES_3 = [SCHEMES[key] for key in ("batch", "weight", "layer")]
