@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from normviz.data.digits import digits
 from normviz.running.averages import Averages, Moments
-from normviz.running.stream import SHOWN, Setting, Trace, digits, infer, order
+from normviz.running.stream import SHOWN, Setting, Trace, infer, order
 
 MODES = {"training": "Training", "inference": "Inference"}
 """The modes of a layer, which are also the roles of their colours, and what they are called."""

@@ -11,10 +11,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from normviz.data.digits import CLASSES, SIDE
+from normviz.data.digits import CLASSES, SIDE, digits
 from normviz.jobs.spec import Step
 from normviz.running.averages import Moments
-from normviz.running.stream import digits
 
 NETWORKS = 8
 """How many are trained, each from a seed of its own, so that the spread of what comes out is seen."""

@@ -17,7 +17,7 @@ from normviz.core.normalize import centre, normalize, root_mean_square
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, real, whole
 from normviz.core.transformations import LAYERS
-from normviz.data.digits import SIDE, cut_patches, load_digits
+from normviz.data.digits import SIDE, cut_patches, digits
 from normviz.running.averages import Moments
 
 BATCH = SCHEMES["batch"]
@@ -110,13 +110,6 @@ def patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
     """What the units see of pictures: (K, H, W, fan-in)."""
     cut = cut_patches(pictures, KERNEL[setting.layer])
     return cut.reshape(len(pictures), setting.side, setting.side, -1)
-
-
-def digits(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Pictures and classes to train on, or to test on: every fourth digit."""
-    images, labels = load_digits()
-    chosen = (np.arange(len(images)) % 4 == 0) == test
-    return images[chosen], labels[chosen]
 
 
 def order(setting: Setting) -> np.ndarray:

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from normviz.core.errors import InvalidInput
+from normviz.data.digits import digits
 from normviz.jobs.spec import digest, finish
 from normviz.running import cases, network
 from normviz.running.averages import CONVENTIONS, Moments
 from normviz.running.network import NETWORKS, STEPS, WIDTHS, Training
-from normviz.running.stream import digits
 
 PYTORCH, KERAS = CONVENTIONS["pytorch"], CONVENTIONS["keras"]
 
