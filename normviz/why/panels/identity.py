@@ -8,11 +8,12 @@ from normviz.core.text import measured, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.describe.wording import shape_words
 from normviz.ui.components.plot import plot
+from normviz.ui.curves import Curve, Panel, curves
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.settings import Controls
 from normviz.why import state
-from normviz.why.figures import Curve, Panel, curves, lines_to_identity
+from normviz.why.figures import lines_to_identity
 from normviz.why.identity import AVERAGED, SEEDS, SHAPE, STEPS, WIDTHS, Sweep
 from normviz.why.network import BATCH, TESTED
 

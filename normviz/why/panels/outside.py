@@ -8,10 +8,10 @@ from normviz.core.text import measured
 from normviz.core.tolerances import RELATIVE
 from normviz.describe.wording import signed
 from normviz.ui.components.plot import plot
+from normviz.ui.curves import Curve, Panel, curves
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.why import state
-from normviz.why.figures import Curve, Panel, curves
 from normviz.why.outside import EXAMPLES, TARGET
 
 NAMES = {"outside": "E[x] taken for a constant", "inside": "the gradient knows of E[x]"}

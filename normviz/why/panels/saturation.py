@@ -9,10 +9,10 @@ from normviz.core.text import typeset
 from normviz.data.digits import CLASSES
 from normviz.describe.wording import decimals
 from normviz.ui.components.plot import plot
+from normviz.ui.curves import Curve, Panel, bars, curves
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.why import state
-from normviz.why.figures import Curve, Panel, bars, curves
 from normviz.why.network import BATCH, TESTED
 from normviz.why.saturation import EDGE, QUANTILES, SLOPE, STEPS, WIDTH, Seen, Setting
 

@@ -8,11 +8,12 @@ from normviz.core.text import measured, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.describe.notation import number
 from normviz.ui.components.plot import plot
+from normviz.ui.curves import Curve, Panel, curves
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.settings import Controls
 from normviz.why import state
-from normviz.why.figures import DRAWN, Cloud, Curve, Panel, cloud_figure, curves, scattered
+from normviz.why.figures import DRAWN, Cloud, cloud_figure, scattered
 from normviz.why.whitening import (
     COUNT,
     DRAWS,

@@ -1,0 +1,125 @@
+"""Curves with bands, in panels beside each other, and bars: charts of what was trained, on any page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.core.text import typeset
+from normviz.ui.chart import Figure, make_subplots
+from normviz.ui.palette import THEMES, Theme
+from normviz.ui.style import finish, line, marker, rule
+
+BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+"""The key at the lower edge, whatever the height."""
+
+ROOM = 112
+"""Pixels below a chart for its axis and its key."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over x, with a band from `low` to `high` where they are given.
+
+    `look`: the number of its colour, dash and marker; `points`: markers too.
+    """
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    look: int = 0
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    points: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves on one pair of axes, whose titles are `x` and `y`.
+
+    `log`: the axes that are, as in "xy"; `levels`: heights that matter, lines; `span`: the ends of the vertical axis as
+    Plotly has them; `ticks`: how its numbers are written; `marks`: the numbers that the horizontal one has.
+    """
+
+    title: str
+    curves: Sequence[Curve]
+    x: str = ""
+    y: str = ""
+    log: str = ""
+    levels: Sequence[float] = ()
+    span: tuple[float, float] | None = None
+    ticks: str = ""
+    marks: Sequence[float] = ()
+
+
+def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> Figure:
+    """Panels of curves beside each other; a name has one look in all of them, and one entry in the key."""
+    colours = THEMES[theme]
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = make_subplots(
+        rows, columns, [panel.title for panel in panels], horizontal_spacing=0.13, vertical_spacing=0.2
+    )
+    named: set[str] = set()
+    for number, panel in enumerate(panels):
+        place = {"row": number // columns + 1, "col": number % columns + 1}
+        for curve in panel.curves:
+            _curve(figure, curve, colours, curve.name not in named, place)
+            named.add(curve.name)
+        for level in panel.levels:
+            figure.add_hline(level, line=rule(colours), **place)
+        figure.update_xaxes(
+            title={"text": panel.x, "standoff": 4},
+            **(_decades([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
+            **place,
+        )
+        if panel.marks:
+            figure.update_xaxes(tickvals=panel.marks, ticktext=[f"{mark:g}" for mark in panel.marks], **place)
+        heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
+        scale = _decades(heights) if "y" in panel.log else {"nticks": 6}
+        span = {"range": list(panel.span)} if panel.span else {}
+        form = {"tickformat": panel.ticks} if panel.ticks else {}
+        figure.update_yaxes(title={"text": panel.y, "standoff": 4}, automargin=True, **scale, **span, **form, **place)
+    return finish(figure, colours, {"t": 34, "b": ROOM, "l": 55}, BELOW)
+
+
+def _decades(values: Sequence[np.ndarray]) -> dict:
+    """A logarithmic axis: powers of ten, and where these are few 2 and 5 times each too."""
+    low, high = (float(how([how(each) for each in values])) for how in (np.min, np.max))
+    scale = {"type": "log", "exponentformat": "power"}
+    if high > 200 * low:
+        return scale | {"dtick": max(round(np.log10(high / low) / 6), 1)}
+    ticks = [lead * 10.0**k for k in range(-12, 13) for lead in (1, 2, 5)]
+    shown = [tick for tick in ticks if low / 2 < tick < 2 * high]
+    return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
+
+
+def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
+    look = line(curve.look, colours, 3)
+    group = {"name": curve.name, "legendgroup": curve.name, **place}
+    if curve.low is not None and curve.high is not None:
+        edge = {"mode": "lines", "line": look | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
+        figure.add_scatter(x=curve.x, y=curve.low, **edge)
+        figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=faint(look["color"]), **edge)
+    drawn = {"marker": marker(curve.look, colours)} if curve.points else {}
+    mode = "lines+markers" if curve.points else "lines"
+    figure.add_scatter(x=curve.x, y=curve.y, mode=mode, line=look, showlegend=first, **drawn, **group)
+
+
+def bars(groups: dict[str, np.ndarray], names: Sequence[str], title: str, axis: str, theme: str = "light") -> Figure:
+    """Shares from 0 to 1, a bar for every name and group beside each other, with their numbers."""
+    colours, figure = THEMES[theme], Figure()
+    for k, (name, shares) in enumerate(groups.items()):
+        style = {"color": colours.lines[k], "pattern": {"shape": "/" if k else "", "fillmode": "overlay"}}
+        text = [f"{share:.0%}" for share in shares]
+        figure.add_bar(x=list(names), y=shares, name=name, marker=style, text=text, textposition="outside")
+    figure.update_layout(barmode="group")
+    figure.update_xaxes(title={"text": axis, "standoff": 4})
+    figure.update_yaxes(title={"text": title, "standoff": 4}, range=[0, 1.12], tickformat=".0%", dtick=0.25)
+    return finish(figure, colours, {"t": 10, "b": ROOM, "l": 60}, BELOW)
+
+
+def faint(colour: str) -> str:
+    """A colour "#rrggbb" as what is behind a curve."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.22)"
