@@ -27,7 +27,7 @@ class Dense:
 
     def __init__(
         self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int, eps: float,
-        device: str = "cpu",
+        device: torch.device,
     ) -> None:  # fmt: skip
         sizes = [SIDE**2, *widths, CLASSES]
         self.weights, self.gains, self.biases = [], [], []

@@ -10,6 +10,19 @@ import numpy as np
 import torch
 
 from normviz.networks.optimizers import OPTIMIZERS
+from normviz.networks.twins import device_words as device_words
+from normviz.networks.twins import resolve_device
+
+
+def device_of(name: str) -> torch.device:
+    """The device of a name, where products of float32 are what they say; raises InvalidInput where it is not there."""
+    torch.set_float32_matmul_precision("highest")
+    return torch.device(resolve_device(name, "float32"))
+
+
+def numbers(tensor: torch.Tensor) -> np.ndarray:
+    """A tensor as an array."""
+    return tensor.detach().cpu().numpy()
 
 
 class Learner:

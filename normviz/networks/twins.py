@@ -128,8 +128,8 @@ def diagnosis(
                 break
 
 
-def resolve_device(setting: Setting) -> str:
-    """The setting's device; for "auto" a GPU where there is one that has the type, as MPS has no float64.
+def resolve_device(device: str, storage: str) -> str:
+    """The device of that name; for "auto" a GPU where there is one that has the type, as MPS has no float64.
 
     Raises InvalidInput where the device is not there or does not have the type.
     """
@@ -138,15 +138,15 @@ def resolve_device(setting: Setting) -> str:
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
     }
-    if setting.device == "mps" and setting.storage == "float64":
+    if device == "mps" and storage == "float64":
         raise InvalidInput("MPS has no float64; dtype float32 or device cpu would do.")
-    if not there.get(setting.device, True):
-        raise InvalidInput(f"there is no {setting.device} device here; auto or cpu would do.")
-    if setting.device != "auto":
-        return setting.device
+    if not there.get(device, True):
+        raise InvalidInput(f"there is no {device} device here; auto or cpu would do.")
+    if device != "auto":
+        return device
     if torch.cuda.is_available():
         return "cuda"
-    return "mps" if setting.storage == "float32" and torch.backends.mps.is_available() else "cpu"
+    return "mps" if storage == "float32" and torch.backends.mps.is_available() else "cpu"
 
 
 def _device(setting: Setting) -> torch.device:
@@ -154,7 +154,7 @@ def _device(setting: Setting) -> torch.device:
 
     NVIDIA's containers ask torch to round their factors to ten bits (TF32), with which no two networks are twins.
     """
-    device = torch.device(resolve_device(setting))
+    device = torch.device(resolve_device(setting.device, setting.storage))
     if device.type == "cuda":
         torch.set_float32_matmul_precision("highest")
     return device

@@ -39,7 +39,7 @@ def test_the_device_is_named(device):
 
 
 def test_auto_chooses_it(device):
-    assert [resolve_device(replace(SHORT, device="auto", dtype=dtype)) for dtype in DTYPES] == [device] * len(DTYPES)
+    assert [resolve_device("auto", replace(SHORT, dtype=dtype).storage) for dtype in DTYPES] == [device] * len(DTYPES)
 
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])

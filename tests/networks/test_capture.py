@@ -114,7 +114,7 @@ def test_two_threads_that_decompose_first_do_not_load_torchs_linear_algebra_at_o
 @pytest.mark.parametrize("run", [twins.training, lambda *job: twins.diagnosis(*job, [0])], ids=["train", "diagnose"])
 def test_products_on_a_gpu_are_not_rounded_to_tf32(run, monkeypatch):
     """Which NVIDIA's containers ask torch for: 10 bits of a factor are kept, and float32 would not be what it says."""
-    monkeypatch.setattr(twins, "resolve_device", lambda setting: "cuda")
+    monkeypatch.setattr(twins, "resolve_device", lambda device, storage: "cuda")
     monkeypatch.setattr(twins, "make_problem", lambda *args: pytest.fail("far enough"))
     monkeypatch.setattr(torch, "full", lambda *args, **kwargs: torch.empty(args[0]))
     before = torch.get_float32_matmul_precision()

@@ -1,0 +1,16 @@
+"""All experiments, in the order in which they are offered."""
+
+from normviz.core.errors import InvalidInput
+from normviz.core.text import spoken
+from normviz.experiments import batch_size
+from normviz.experiments.experiment import Experiment
+
+EXPERIMENTS: dict[str, Experiment] = {each.key: each for each in (batch_size.EXPERIMENT,)}
+"""By key."""
+
+
+def get_experiment(key: str) -> Experiment:
+    """The experiment of that key; raises InvalidInput where there is none."""
+    if key not in EXPERIMENTS:
+        raise InvalidInput(f"experiment {key!r} is unknown; {spoken(EXPERIMENTS)} would do.")
+    return EXPERIMENTS[key]

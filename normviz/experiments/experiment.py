@@ -1,0 +1,221 @@
+"""What an experiment is: a setting, the jobs that it consists of, and what is to be seen in their results.
+
+Its parts are frozen plain data, each run by itself, in any order and in any process; their results are named arrays,
+kept by the digest of the part. What a setting leaves as it was is not computed again, and what was finished before an
+interruption is not lost.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Shape, divisors
+from normviz.core.rows import Row
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.core.settings import Given, among, choice, real, several, value, whole
+from normviz.jobs.spec import Step
+from normviz.networks.setting import DEVICES
+from normviz.ui.curves import Panel
+
+Arrays = dict[str, np.ndarray]
+"""The result of a part, or what there is of it so far."""
+
+
+class Part(Protocol):
+    """A job of an experiment: a frozen dataclass of plain data."""
+
+    kind: ClassVar[str]
+    version: ClassVar[int]
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes on the machine on which that was measured."""
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """As of every job."""
+
+
+Results = Mapping[Part, Arrays]
+"""Of the parts that have begun; "share" says how much of a part is done, and is 1 in the end."""
+
+Word = Literal["holds", "holds-if", "wrong", "opinion", "open"]
+WORDS: dict[Word, str] = {
+    "holds": "Holds here",
+    "holds-if": "Holds under a condition",
+    "wrong": "Does not hold here",
+    "opinion": "No number decides it",
+    "open": "Not yet known",
+}
+"""What an experiment may say of its claim, and how that is written."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an experiment says of its claim.
+
+    Attributes:
+        word: a key of WORDS.
+        says: why, in a sentence with numbers.
+        condition: what that depends on, in a sentence.
+    """
+
+    word: Word
+    says: str
+    condition: str = ""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Numbers by rows and columns, as a map of colours in which each is written; NaN: nothing is known there.
+
+    `ends`: the numbers at the two ends of the colours; `good`: whether "low" or "high" numbers are.
+    """
+
+    title: str
+    values: np.ndarray
+    rows: Sequence[str]
+    columns: Sequence[str]
+    x: str = ""
+    y: str = ""
+    ends: tuple[float, float] = (0.0, 1.0)
+    good: Literal["low", "high"] = "low"
+    written: Callable[[float], str] = "{:.2g}".format
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One figure of a report.
+
+    Attributes:
+        key: of its element on the page.
+        panels: of curves, which stand beside each other; or one map.
+        alt: the figure in words.
+        caption: what to know to read it.
+    """
+
+    key: str
+    panels: Sequence[Panel] | Heat
+    alt: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is to be seen in the results so far.
+
+    Attributes:
+        headline: what came out, in a sentence with numbers.
+        figures: in the order in which they stand.
+        verdict: on the claim.
+        table: all numbers, in columns of one length.
+    """
+
+    headline: str
+    figures: Sequence[Shown]
+    verdict: Verdict
+    table: Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment.
+
+    Attributes:
+        key: in links and on the command line.
+        title: on the page.
+        question: what it answers.
+        claims: ids of the claims that it tests, as the list of claims has them.
+        claim: what is claimed, in a sentence, with its source.
+        about: what is trained on what, in a sentence or two.
+        setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
+        parts: (setting) -> what is to be computed.
+        report: (setting, results) -> what is to be seen. Of any part of the results, also none.
+    """
+
+    key: str
+    title: str
+    question: str
+    claims: Sequence[str]
+    claim: str
+    about: str
+    setting: type[Any]
+    parts: Callable[[Any], Sequence[Part]]
+    report: Callable[[Any, Results], Report]
+
+    def seconds(self, setting: Any) -> float:
+        """About how long all of it takes on one core of the machine on which that was measured."""
+        return sum(part.seconds for part in self.parts(setting))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every experiment may be asked: from which seed, over how many of them, and on which device."""
+
+    seeds: int = whole(5, 2, 16, label="Networks of each kind", help="Each from a seed of its own; curves are bands.")
+    seed: int = whole(0, 0, 9999, label="First seed")
+    device: str = choice("auto", DEVICES, label="Train on")
+
+    @property
+    def networks(self) -> tuple[int, ...]:
+        """The seeds of the networks."""
+        return tuple(range(self.seed, self.seed + self.seeds))
+
+
+def _own(given: Any, _: Given) -> str:
+    """The fields of a scheme of one's own, as `own_text` writes them."""
+    own_scheme(str(given))
+    return str(given)
+
+
+def own_text(scheme: Scheme) -> str:
+    """The fields of a scheme as one text: of what is averaged and of what divides, with a bar between them."""
+    return "|".join("" if field is None else str(field) for field in (scheme.summation, scheme.suppression))
+
+
+def own_scheme(text: str) -> Scheme:
+    """The scheme of one's own with these fields, those of the custom one where the text is empty."""
+    if not text:
+        return SCHEMES["custom"]
+    summation, bar, suppression = text.partition("|")
+    if not bar:
+        raise InvalidInput(f"own = {text!r}; two fields with a bar between them would do, as own,full,full,full|…")
+    return Row("custom", summation or None, suppression or None).scheme
+
+
+def comparing(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
+    """The declaration of the schemes that an experiment compares: those it starts with, and those to choose from."""
+    return several(tuple(default), {key: SCHEMES[key].label for key in keys}, label="Schemes")
+
+
+@dataclass(frozen=True)
+class Comparison(Setting):
+    """An experiment that compares schemes on normalized layers; `channels` of the first one has to be given."""
+
+    schemes: Sequence[str] = comparing(("none", "batch", "layer"))
+    groups: int = among(2, divisors(64), label="Groups G")
+    own: str = value("", _own)
+    eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The schemes as plain data, with their parameters."""
+        made = {"custom": own_scheme(self.own)}
+        return tuple(Row.of(made.get(key) or get_scheme(key, self.groups)) for key in dict.fromkeys(self.schemes))
+
+    @property
+    def shape(self) -> Shape:
+        """(N, H, W, C) of the first normalized layer: what a scheme of one's own is laid out on."""
+        raise NotImplementedError
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the schemes are called in figures."""
+        return tuple(SCHEMES[row.key].label for row in self.rows)
+
+
+def spread(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Median, least and largest over the seeds; NaN where a network gave no number at all."""
+    return np.median(values, axis), np.min(values, axis), np.max(values, axis)
