@@ -6,9 +6,11 @@ cluster it would hold a `distributed.Event` and call `worker.log_event`.
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from multiprocessing.managers import SyncManager
@@ -16,6 +18,7 @@ from queue import Empty, Queue
 from threading import Event, Thread
 from typing import Any, Protocol
 
+from normviz.jobs.limits import NO_LIMITS, Limits, resident
 from normviz.jobs.spec import Job, Result
 
 TELL = 0.2
@@ -46,18 +49,35 @@ class Source(Control, Protocol):
         """Whether the work has ended, so that there is nothing more to pass on."""
 
 
-def perform(job: Job[Result], control: Control) -> Result | None:
-    """Take the steps of a job until its end, or until the control says stop; the result so far, None before any."""
-    steps, last, told = job.steps(), None, time.monotonic()
+def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> Result | None:
+    """Take the steps of a job until its end, or until the control says stop; the result so far, None before any.
+
+    The first step is told at once, the others at intervals. Raises OverLimit where the job takes more than it may.
+    """
+    start, before, told = time.monotonic(), resident(), -math.inf
+    steps, last = job.steps(), None
     while not control.stopped():
         step = next(steps, None)
         if step is None:
             break
-        last = step
-        if time.monotonic() - told > TELL:
+        last, now = step, time.monotonic()
+        if step.share < 1 and now - told > TELL:
             control.tell(step.share, step.result())
             told = time.monotonic()
+        if limits is not NO_LIMITS:
+            limits.check(now - start, resident() - before)
     return None if last is None else last.result()
+
+
+def on_one_core() -> None:
+    """What a worker of a server does first: its jobs are many and small, and would only wait for each other.
+
+    The same for all, since a sum over several cores is not the same to the last digit.
+    """
+    with suppress(ImportError):  # which the first training tells
+        import torch
+
+        torch.set_num_threads(1)
 
 
 def threads(workers: int = WORKERS, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:

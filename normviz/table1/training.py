@@ -105,11 +105,3 @@ def give_back() -> None:
     """Return to the system what the allocator of Linux keeps: after a large job half a gigabyte for every worker."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def on_one_core() -> None:
-    """What a worker of a server does first: its trainings are many and small, and would only wait for each other."""
-    with suppress(ImportError):  # which the first training tells
-        import torch
-
-        torch.set_num_threads(1)

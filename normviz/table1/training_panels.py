@@ -11,15 +11,16 @@ from streamlit.delta_generator import DeltaGenerator
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
 from normviz.describe.wording import duration, sentence
-from normviz.jobs.desk import Desk, Ticket
-from normviz.jobs.executors import threads
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import on_one_core, threads
+from normviz.jobs.tickets import Ticket
 from normviz.networks import cost
 from normviz.networks.problem import NETWORKS
 from normviz.networks.setting import Setting
 from normviz.table1.offers import Change, offers
 from normviz.table1.results import Results
 from normviz.table1.state import PAGE, PREFIX
-from normviz.table1.training import Training, on_one_core
+from normviz.table1.training import Training
 from normviz.ui.work import POLL, handed_in
 
 LIMIT = 60.0

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from normviz.jobs.desk import Desk, Keep, Ticket
+from normviz.jobs.desk import Desk
+from normviz.jobs.tickets import Keep, Ticket
 from normviz.ui.presence import here
 
 AT_ONCE = 0.25

@@ -18,9 +18,10 @@ from normviz.table1.results import Results
 PEAK = """
 import torch
 from normviz.core.schemes import SCHEMES
+from normviz.jobs.executors import on_one_core
 from normviz.jobs.spec import finish
 from normviz.networks.setting import Setting
-from normviz.table1.training import Training, on_one_core
+from normviz.table1.training import Training
 
 def resident(name):
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(name))

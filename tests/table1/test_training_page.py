@@ -10,7 +10,7 @@ from lab_page import sound, texts
 from table_page import SMALL, cells_of, open_now, settled, trains
 
 from normviz.core.schemes import SCHEMES
-from normviz.jobs.desk import Ticket
+from normviz.jobs.tickets import Ticket
 from normviz.networks import twins
 from normviz.networks.problem import NETWORKS
 from normviz.networks.setting import Setting

@@ -9,10 +9,11 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.text import typeset
 from normviz.data.digits import CLASSES
-from normviz.jobs.desk import Desk, Ticket
+from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
 from normviz.jobs.spec import digest
 from normviz.jobs.store import Store
+from normviz.jobs.tickets import Ticket
 from normviz.running import cases
 from normviz.running.averages import CONVENTIONS, Convention
 from normviz.running.figures import Curve, Panel, Row, accuracy_figure, panels_figure, spread_words

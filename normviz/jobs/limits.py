@@ -1,0 +1,46 @@
+"""What a job may take of the machine at most: time on the clock, and memory beyond what was taken when it began."""
+
+import math
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+
+class OverLimit(RuntimeError):  # noqa: N818 - the name says what it is
+    """Which limit a job has come to, and what would do; pages and the command line show it as it is."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one job may take.
+
+    Attributes:
+        seconds: on the clock, from when a worker takes it.
+        memory: bytes that its process may grow by. Only in a process of its own is that the job's alone.
+    """
+
+    seconds: float = math.inf
+    memory: float = math.inf
+
+    def check(self, seconds: float, grown: int) -> None:
+        """Raise OverLimit where a job has taken more than it may."""
+        if seconds > self.seconds:
+            raise OverLimit(
+                f"The job was ended after {self.seconds:g} s, the most that one may take here; fewer steps or a "
+                "smaller network would do."
+            )
+        if grown > self.memory:
+            raise OverLimit(
+                f"The job was ended when it had taken {grown / 2**20:,.0f} MB of memory; {self.memory / 2**20:,.0f} MB "
+                "is the most here. A smaller batch or a smaller network would do."
+            )
+
+
+NO_LIMITS = Limits()
+
+
+def resident(process: int | str = "self") -> int:
+    """Bytes of memory that a process of this machine holds now; 0 where the system does not tell, as outside Linux."""
+    with suppress(OSError), open(f"/proc/{process}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0

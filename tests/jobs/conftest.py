@@ -1,0 +1,32 @@
+import pytest
+from pretend import Clock, Later
+
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
+
+
+@pytest.fixture
+def pool():
+    with threads(2) as pool:
+        yield pool
+
+
+@pytest.fixture
+def desk(pool):
+    return Desk(pool, lease=60.0)
+
+
+@pytest.fixture
+def later():
+    return Later()
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def slow(later, clock):
+    """A desk whose jobs and time move when the test says so."""
+    return Desk(later, lease=10.0, clock=clock)

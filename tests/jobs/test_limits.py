@@ -1,0 +1,74 @@
+"""What a job may take at most: it is ended between two of its steps, and says why and what would do."""
+
+import os
+
+import numpy as np
+import pytest
+from pretend import SOON, Kept
+from work import Count, Endless
+
+from normviz.jobs import executors, limits
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import perform, threads
+from normviz.jobs.limits import NO_LIMITS, Limits, OverLimit, resident
+
+
+class Heard:
+    """A control that goes on, and collects what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def stopped(self):
+        return False
+
+    def tell(self, share, result):
+        self.told.append(result)
+
+
+def test_a_job_that_takes_too_long_is_ended_with_what_it_has_so_far():
+    control = Heard()
+    with pytest.raises(OverLimit, match=r"ended after 0 s, the most that one may take here; fewer steps"):
+        perform(Endless(), control, Limits(seconds=0.0))
+    assert control.told == [1]
+
+
+def test_a_job_that_takes_too_much_memory_is_ended(monkeypatch):
+    held = iter([5 * 2**30, 5 * 2**30 + 2**20, 5 * 2**30 + 200 * 2**20, 6 * 2**30])
+    monkeypatch.setattr(executors, "resident", lambda: next(held))
+    control = Heard()
+    with pytest.raises(OverLimit, match=r"had taken 200 MB of memory; 100 MB is the most here\. A smaller batch"):
+        perform(Endless(), control, Limits(memory=100 * 2**20))
+    assert next(held) == 6 * 2**30  # after the second step
+
+
+def test_a_job_within_its_limits_comes_to_its_end():
+    assert perform(Count(3), Heard(), Limits(seconds=SOON, memory=2**30))[0] == (0, 1, 2)
+
+
+def test_limits_that_are_nowhere_set_are_never_met():
+    NO_LIMITS.check(1e300, 10**30)
+
+
+def test_the_limits_of_a_desk_hold_for_its_jobs():
+    with threads(1) as pool:
+        ticket = Desk(pool, limits=Limits(seconds=0.0)).submit([Endless(), Count(1)], Kept())
+        assert ticket.wait(SOON)
+        assert isinstance(ticket.error, OverLimit)
+
+
+def test_the_memory_of_a_process_is_what_it_holds():
+    before = resident()
+    assert before > 2**20
+    held = np.ones(2**23)
+    assert resident() - before > 2**25
+    assert resident(os.getpid()) > 2**25
+    del held
+
+
+def test_where_the_system_does_not_tell_nothing_is_limited(monkeypatch):
+    def missing(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(limits, "open", missing, raising=False)
+    assert resident() == 0

@@ -1,0 +1,177 @@
+"""What a ticket tells and can be asked for: its place in the queue, the time that is left, a pause; many at once."""
+
+import pytest
+from pretend import Kept
+from work import Count, Endless, Fails
+
+from normviz.jobs.desk import Desk
+
+
+def test_a_ticket_tells_how_many_jobs_of_others_stand_before_its_own(slow, later):
+    tickets = [slow.submit([Count(n), Count(10 + n)], Kept()) for n in (1, 2, 3)]
+    assert [ticket.position for ticket in tickets] == [0, 1, 2]
+    assert [ticket.waits for ticket in tickets] == [True, True, True]
+    later.work()  # that of the first, whose next job goes to the end of the queue
+    assert [ticket.position for ticket in tickets] == [2, 0, 1]
+    later.take()
+    assert [ticket.waits for ticket in tickets] == [True, False, True]
+    assert [ticket.position for ticket in tickets] == [2, 0, 1]
+
+
+def test_those_who_have_gone_do_not_stand_before_anybody(slow):
+    first, second = (slow.submit([Count(n)], Kept()) for n in (1, 2))
+    assert second.position == 1
+    first.cancel()
+    assert second.position == 0
+
+
+def test_who_joins_a_job_has_its_place(slow, later):
+    slow.submit([Count(1)], Kept())
+    slow.submit([Count(2)], Kept())
+    assert slow.submit([Count(1)], Kept()).position == 0
+    assert slow.submit([Count(2)], Kept()).position == 1
+
+
+def test_who_asks_again_for_a_job_that_was_told_to_stop_has_a_place_at_the_end(slow):
+    old = slow.submit([Count(1)], Kept())
+    slow.submit([Count(2)], Kept())
+    old.cancel()
+    assert slow.submit([Count(1)], Kept()).position == 1
+
+
+def test_tickets_with_many_jobs_and_with_few_take_turns(slow, later):
+    slow.submit([Count(n) for n in (10, 11, 12, 13)], Kept())
+    slow.submit([Count(20)], Kept())
+    slow.submit([Count(n) for n in (30, 31)], Kept())
+    while later.waiting:
+        later.work()
+    assert [job.n for job in later.jobs] == [10, 20, 30, 11, 31, 12, 13]
+
+
+def test_the_desk_knows_what_is_at_work(slow, later, clock):
+    assert not slow.at_work(Count(1))
+    ticket = slow.submit([Count(1), Count(2)], Kept())
+    assert slow.at_work(Count(1))
+    assert not slow.at_work(Count(2))
+    later.work()
+    assert not slow.at_work(Count(1))
+    assert slow.at_work(Count(2))
+    clock.now = ticket.lease + 1
+    assert not slow.at_work(Count(2))  # nobody wants it, and it ends
+
+
+def test_a_pause_lets_the_job_at_work_end_and_starts_no_other(slow, later):
+    ticket = slow.submit([Count(1), Count(2), Count(3)], kept := Kept())
+    ticket.pause()
+    later.work()
+    assert (later.waiting, ticket.done, ticket.over, ticket.waits) == ([], 1, False, False)
+    ticket.resume()
+    later.work()
+    later.work()
+    assert ticket.over
+    assert list(dict(kept)) == [Count(1), Count(2), Count(3)]
+
+
+def test_a_pause_that_ends_before_the_job_does_changes_nothing(slow, later):
+    ticket = slow.submit([Count(1), Count(2)], Kept())
+    ticket.pause()
+    ticket.resume()
+    assert later.jobs == [Count(1)]
+    later.work()
+    later.work()
+    assert ticket.over
+    assert later.jobs == [Count(1), Count(2)]
+
+
+@pytest.mark.parametrize("gone", ["cancelled", "lapsed"])
+def test_who_does_not_come_back_from_a_pause_starts_nothing(slow, later, clock, gone):
+    ticket = slow.submit([Count(1), Count(2)], Kept())
+    ticket.pause()
+    later.work()
+    if gone == "cancelled":
+        ticket.cancel()
+    clock.now += 11 * (gone == "lapsed")
+    ticket.resume()
+    assert ticket.over
+    assert later.jobs == [Count(1)]
+
+
+def test_a_ticket_that_lapses_between_two_jobs_is_over_for_good(slow, later, clock):
+    ticket = slow.submit([Count(1), Count(2)], Kept())
+    clock.now = 11.0
+    future, *_ = later.waiting.pop(0)
+    future.set_result(None)
+    ticket.renew()
+    assert ticket.over
+    assert not ticket.wanted
+    assert later.jobs == [Count(1)]
+
+
+def test_the_time_that_is_left_is_modelled_before_anything_is_measured(slow):
+    ticket = slow.submit([Count(1), Count(3)], Kept())
+    assert ticket.left(lambda job: job.n * 5.0) == 20.0
+
+
+def test_the_time_that_is_left_follows_the_pace(slow, later, clock):
+    ticket = slow.submit([Count(4), Count(8)], Kept())
+
+    def left():
+        return ticket.left(lambda job: float(job.n))  # a model of one second for every number
+
+    told = later.take().tell
+    clock.now = 7.0  # a worker that imports first
+    told(0.25, None)
+    assert left() == 11.0
+    clock.now = 9.0
+    told(0.5, None)
+    assert left() == pytest.approx(20.0)  # one number took two seconds, and ten are left
+    clock.now = 13.0
+    later.waiting.pop(0)[0].set_result("all four")
+    assert left() == pytest.approx(16.0)
+    assert ticket.progress == 0.5
+
+
+def test_the_time_that_is_left_is_shared_by_the_jobs_at_work(later, clock):
+    ticket = Desk(later, clock=clock, at_once=2).submit([Count(4), Count(8)], Kept())
+    for future, *_ in later.waiting:
+        future.set_running_or_notify_cancel()
+    assert ticket.left(lambda job: float(job.n)) == 6.0
+
+
+@pytest.fixture
+def wide(later, clock):
+    """A desk that lets three jobs of a ticket be at work."""
+    return Desk(later, clock=clock, at_once=3)
+
+
+def test_many_jobs_of_a_ticket_may_be_at_work_at_once(wide, later):
+    ticket = wide.submit([Count(n) for n in range(1, 6)], kept := Kept())
+    assert [job.n for job in later.jobs] == [1, 2, 3]
+    later.waiting.insert(0, later.waiting.pop(2))  # the third ends first
+    later.work()
+    assert [job.n for job in later.jobs] == [1, 2, 3, 4]
+    assert ticket.progress == pytest.approx(1 / 5)
+    while later.waiting:
+        later.work()
+    assert ticket.over
+    assert ticket.progress == 1.0
+    assert [job.n for job in dict(kept)] == [3, 1, 2, 4, 5]
+
+
+def test_an_error_ends_the_ticket_once_its_other_jobs_have_ended(wide, later):
+    ticket = wide.submit([Fails("full"), Endless(), Fails("also full"), Count(1)], Kept())
+    later.work()
+    assert str(ticket.error) == "full"
+    assert not ticket.over
+    later.work()  # the endless one, which is told to stop
+    later.work()
+    assert ticket.over
+    assert str(ticket.error) == "full"
+    assert Count(1) not in later.jobs
+
+
+def test_the_same_job_twice_in_a_ticket_is_done_once(wide, later):
+    ticket = wide.submit([Count(2), Count(2)], kept := Kept())
+    later.work()
+    assert ticket.over
+    assert (ticket.done, len(later.jobs), len(kept)) == (2, 1, 2)
