@@ -1,21 +1,14 @@
 """Where jobs run: anything shaped like an executor of `concurrent.futures`, and how a job there is heard and stopped.
 
-A job's function knows nothing of this. `perform` takes its steps, and between them asks and tells a `Control`. In
-threads the control is the desk's own `Run`; for a pool of processes a `Relay` makes one that can be pickled. On a
-cluster it would hold a `distributed.Event` and call `worker.log_event`.
+A job's function knows nothing of this. `perform` takes its steps, and between them asks and tells a `Control`, which
+is the desk's own `Run` for jobs in threads.
 """
 
-import logging
 import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import count
-from multiprocessing.managers import SyncManager
-from queue import Empty, Queue
-from threading import Event, Thread
 from typing import Any, Protocol
 
 from normviz.jobs.limits import NO_LIMITS, Limits, resident
@@ -25,7 +18,7 @@ TELL = 0.2
 """Seconds between two reports of a job on what it has so far."""
 
 ASK = 0.05
-"""Seconds between two questions of a job in another process whether it is to stop."""
+"""Seconds between two questions whether a job in another process is to stop."""
 
 WORKERS = 2
 """Jobs that run at a time on one server; the others wait."""
@@ -39,14 +32,6 @@ class Control(Protocol):
 
     def tell(self, share: float, result: Any) -> None:
         """The share that is done, and the result so far."""
-
-
-class Source(Control, Protocol):
-    """A control at the desk, for which another one stands in elsewhere."""
-
-    @property
-    def over(self) -> bool:
-        """Whether the work has ended, so that there is nothing more to pass on."""
 
 
 def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> Result | None:
@@ -83,62 +68,3 @@ def on_one_core() -> None:
 def threads(workers: int = WORKERS, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:
     """A pool of threads; each calls the initializer before its first job."""
     return ThreadPoolExecutor(workers, thread_name_prefix="job", initializer=initializer)
-
-
-@dataclass
-class Remote:
-    """The control of one job in another process: asks an event and tells a queue, which a manager serves."""
-
-    number: int
-    stop: Event
-    told: "Queue[tuple[int, float, Any]]"
-    asked: float = 0.0
-    heard: bool = False
-
-    def stopped(self) -> bool:
-        """Whether the work is to end; asked at intervals, since every question goes to the manager's process."""
-        if not self.heard and time.monotonic() - self.asked > ASK:
-            self.heard, self.asked = self.stop.is_set(), time.monotonic()
-        return self.heard
-
-    def tell(self, share: float, result: Any) -> None:
-        """Put it into the queue, which the desk's process reads."""
-        self.told.put((self.number, share, result))
-
-
-class Relay:
-    """Makes the controls of jobs in other processes, and passes on between them and the desk in a thread of its own.
-
-    Args:
-        manager: a started `multiprocessing.Manager()`; when it is shut down the relay ends.
-    """
-
-    def __init__(self, manager: SyncManager) -> None:
-        self._manager, self._numbers = manager, count()
-        self._told: Queue[tuple[int, float, Any]] = manager.Queue()
-        self._open: dict[int, tuple[Source, Event]] = {}
-        Thread(target=self._pass_on, name="relay", daemon=True).start()
-
-    def __call__(self, run: Source) -> Control:
-        """A control that can be pickled, for this run."""
-        number, stop = next(self._numbers), self._manager.Event()
-        self._open[number] = run, stop
-        return Remote(number, stop, self._told)
-
-    def _pass_on(self) -> None:
-        while True:
-            try:
-                number, share, result = self._told.get(timeout=ASK)
-                if number in self._open:
-                    self._open[number][0].tell(share, result)
-            except Empty:
-                pass
-            except (EOFError, OSError):
-                return  # the manager has gone
-            except Exception:
-                logging.getLogger(__name__).exception("A report of a job could not be kept.")
-            for number, (run, stop) in list(self._open.items()):
-                if run.over:
-                    del self._open[number]
-                elif run.stopped():
-                    stop.set()

@@ -2,8 +2,6 @@
 
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -12,7 +10,8 @@ from work import Count, Endless, Fails
 from normviz.core.schemes import SCHEMES
 from normviz.jobs import executors
 from normviz.jobs.desk import Desk
-from normviz.jobs.executors import Relay, perform, threads
+from normviz.jobs.executors import perform, threads
+from normviz.jobs.processes import Processes
 from normviz.jobs.spec import digest
 from normviz.networks.setting import Setting
 from normviz.table1.training import Training
@@ -36,10 +35,9 @@ class Counted:
 
 @pytest.fixture(scope="module")
 def processes():
-    """A desk whose jobs run in other processes that know nothing of this one."""
-    spawn = get_context("spawn")
-    with spawn.Manager() as manager, ProcessPoolExecutor(1, mp_context=spawn) as pool:
-        yield Desk(pool, control=Relay(manager), lease=STARTED)
+    """A desk whose jobs run in another process, which knows nothing of this one."""
+    with Processes(1) as pool:
+        yield Desk(pool, lease=STARTED)
 
 
 class Kept:
@@ -118,9 +116,3 @@ def test_an_error_in_another_process_is_shown_here(processes):
     assert str(ticket.error) == "no such device"
     ((_, process),) = kept.results[digest(Count(1))]
     assert process != os.getpid()
-
-
-def test_what_is_over_is_not_passed_on_any_more(processes):
-    ticket = processes.submit([Count(1)], Kept())
-    assert ticket.wait(STARTED)
-    until(lambda: not processes._control._open)

@@ -1,12 +1,18 @@
 """Jobs for the tests, in a module that another process can import."""
 
 import os
+import signal
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from threading import Event
 from typing import ClassVar
 
+import numpy as np
+
+from normviz.core.schemes import get_scheme
 from normviz.jobs.spec import Step
 
 
@@ -60,3 +66,85 @@ class Fails:
 
 def _nothing() -> None:
     """The result of a job that has none."""
+
+
+@dataclass(frozen=True)
+class Does:
+    """Tells in which process it is, and then does one thing, by the name of its function here."""
+
+    kind: ClassVar[str] = "does"
+    version: ClassVar[int] = 1
+    what: str
+    number: int = 0
+
+    def steps(self) -> Iterator[Step[object]]:
+        yield Step(0.1, os.getpid)
+        result = globals()[self.what]()
+        yield Step(0.9, _nothing)  # where limits are seen
+        yield Step(1.0, lambda: result)
+
+
+def process() -> int:
+    return os.getpid()
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leaves() -> None:
+    os._exit(3)
+
+
+def hangs() -> None:
+    Event().wait()
+
+
+def grows() -> int:
+    return len(bytearray(b"x") * 2**28)
+
+
+def holds() -> None:
+    held = bytearray(b"x") * 2**28
+    Event().wait()
+    del held
+
+
+def talks() -> str:
+    print("a job that prints")
+    os.write(1, b"or writes to the standard output itself\n")
+    return sys.stdin.read()
+
+
+def not_finite() -> dict[str, np.ndarray]:
+    return {"losses": np.array([np.nan, np.inf, -np.inf, -0.0])}
+
+
+def surroundings() -> tuple[int, int, str]:
+    import torch
+
+    return torch.get_num_threads(), os.nice(0), sys.modules["__main__"].__spec__.name
+
+
+def cannot_be_pickled() -> object:
+    return lambda: None
+
+
+class AwkwardError(Exception):
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+def raises_awkwardly() -> None:
+    raise AwkwardError("one", "two")
+
+
+def refuses() -> None:
+    get_scheme("group", groups=0)
+
+
+HELD = []
+
+
+def holds_on() -> None:
+    HELD.append(bytearray(b"x") * 2**28)

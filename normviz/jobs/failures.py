@@ -1,0 +1,22 @@
+"""Where an error of a job came from."""
+
+import re
+from traceback import format_tb
+
+_FRAME = re.compile(r'File ".*?([^"/\\]+[/\\]normviz[/\\])?(normviz[/\\][^"]+)", line (\d+), in (\S+)')
+
+
+class Elsewhere(Exception):  # noqa: N818 - the name says what it is
+    """The traceback that an error had in another process, as text: the cause of the error here."""
+
+
+def where(error: BaseException) -> str:
+    """The innermost line of this package that an error came through, as `file, line, in function`; empty if none.
+
+    An error of another process has left its traceback there, and brings it along as the text of its cause.
+    """
+    for text in (str(error.__cause__), "".join(format_tb(error.__traceback__))):
+        if found := _FRAME.findall(text):
+            *_, file, line, function = found[-1]
+            return f"{file}, line {line}, in {function}"
+    return ""

@@ -1,0 +1,41 @@
+"""Where an error came from: the innermost line of this package, whatever was called beyond it."""
+
+import re
+
+import pytest
+from pretend import SOON, Kept
+from work import Does
+
+from normviz.core.fields import Field
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
+from normviz.jobs.failures import Elsewhere, where
+
+
+def test_an_error_says_the_innermost_line_of_this_package():
+    with pytest.raises(ValueError, match="nonsense") as raised:
+        Field.parse("nonsense", ("N", "C"))
+    assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", where(raised.value))
+
+
+def test_an_error_of_a_job_in_a_thread_says_its_line_after_its_frames_were_let_go():
+    with threads(1) as pool:
+        ticket = Desk(pool).submit([Does("refuses")], Kept())
+        assert ticket.wait(SOON)
+    assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", where(ticket.error))
+
+
+def test_an_error_from_elsewhere_says_where_it_was_there():
+    error = ValueError("no such device")
+    error.__cause__ = Elsewhere(
+        'File "/srv/normviz/normviz/jobs/desk.py", line 1, in submit\n'
+        'File "C:\\apps\\normviz\\normviz\\table1\\training.py", line 96, in _steps\n'
+        'File "/usr/lib/python3/torch/cuda.py", line 7, in init\n'
+    )
+    assert where(error) == "normviz\\table1\\training.py, line 96, in _steps"
+
+
+def test_an_error_that_never_was_here_says_nothing():
+    with pytest.raises(ZeroDivisionError) as raised:
+        1 / 0  # noqa: B018
+    assert where(raised.value) == ""

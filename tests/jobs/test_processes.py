@@ -1,0 +1,249 @@
+"""Workers in processes of their own: whatever becomes of one, its job's ticket says so and the next job works."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pretend import Kept
+from work import Count, Does, Endless, Fails, leaves, process
+
+from normviz.core.errors import InvalidInput
+from normviz.jobs import processes
+from normviz.jobs.desk import Desk
+from normviz.jobs.failures import where
+from normviz.jobs.limits import Limits, OverLimit
+from normviz.jobs.processes import Processes, WorkerLost
+from normviz.jobs.worker import NICE
+
+STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with Processes(1, initializer=process) as pool:
+        yield pool
+
+
+@pytest.fixture
+def desk(pool):
+    return Desk(pool, lease=STARTED)
+
+
+def until(check):
+    deadline = time.monotonic() + STARTED
+    while not check():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def result(desk, what):
+    ticket = desk.submit([Does(what)], kept := Kept())
+    assert ticket.wait(STARTED)
+    if ticket.error is not None:
+        raise ticket.error
+    return kept[-1][1]
+
+
+def gone(process):
+    return not Path(f"/proc/{process}").exists() or ") Z" in Path(f"/proc/{process}/stat").read_text()
+
+
+def test_one_worker_does_one_job_after_the_other(desk):
+    assert result(desk, "process") == result(desk, "process") != os.getpid()
+
+
+def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page():
+    with Processes(1) as pool:
+        found = result(Desk(pool, lease=STARTED), "surroundings")
+    assert found == (1, min(os.nice(0) + NICE, 19), "normviz.jobs.worker")
+
+
+def test_a_worker_that_cannot_start_is_an_error_of_the_job():
+    with Processes(1, initializer=leaves) as pool:
+        ticket = Desk(pool, lease=STARTED).submit([Count(1)], Kept())
+        assert ticket.wait(STARTED)
+    assert "exit code 3" in str(ticket.error)
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [("killed", "by signal 9, as when memory runs out"), ("leaves", "with exit code 3")],
+)
+def test_a_worker_that_dies_is_an_error_of_its_job_alone(desk, what, words):
+    ticket = desk.submit([Does(what), Count(1)], Kept())
+    waiting = desk.submit([Count(2)], kept := Kept())
+    assert ticket.wait(STARTED)
+    assert isinstance(ticket.error, WorkerLost)
+    assert words in str(ticket.error)
+    assert waiting.wait(STARTED)
+    assert waiting.error is None
+    assert kept[-1][1][0] == (0, 1)
+
+
+def test_a_worker_that_died_while_it_had_nothing_to_do_is_not_missed(desk):
+    process = result(desk, "process")
+    os.kill(process, 9)
+    until(lambda: gone(process))
+    assert result(desk, "process") != process
+
+
+def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(desk, monkeypatch):
+    monkeypatch.setattr(processes, "GRACE", 0.0)
+    ticket = desk.submit([Does("hangs"), Count(1)], kept := Kept())
+    until(lambda: kept)  # its first step, which tells the process
+    ticket.cancel()
+    assert ticket.wait(STARTED)
+    assert ticket.error is None
+    assert gone(kept[0][1])
+    assert len(kept) == 1
+    assert result(desk, "process") != kept[0][1]
+
+
+@pytest.mark.parametrize(
+    ("what", "limits", "words"),
+    [
+        ("hangs", Limits(seconds=0.0), "after 0 s"),
+        ("holds", Limits(memory=2**27), "128 MB is the most here"),
+    ],
+)
+def test_a_job_over_its_limits_in_one_step_is_ended_after_a_while(pool, monkeypatch, what, limits, words):
+    monkeypatch.setattr(processes, "GRACE", 0.0)
+    ticket = Desk(pool, lease=STARTED, limits=limits).submit([Does(what)], Kept())
+    assert ticket.wait(STARTED)
+    assert isinstance(ticket.error, OverLimit)
+    assert words in str(ticket.error)
+
+
+def test_a_job_over_its_limits_ends_by_itself_and_its_worker_goes_on(desk, pool):
+    process = result(desk, "process")
+    for job, limits, words in (
+        (Endless(), Limits(seconds=0.0), "after 0 s"),
+        (Does("holds_on"), Limits(memory=2**27), "128 MB is the most here"),
+    ):
+        ticket = Desk(pool, lease=STARTED, limits=limits).submit([job], Kept())
+        assert ticket.wait(STARTED)
+        assert isinstance(ticket.error, OverLimit)
+        assert words in str(ticket.error)
+    assert result(desk, "process") == process
+
+
+def test_numbers_that_are_not_finite_come_through(desk):
+    assert np.array_equal(result(desk, "not_finite")["losses"], [np.nan, np.inf, -np.inf, -0.0], equal_nan=True)
+
+
+def test_what_a_job_prints_is_no_message(desk):
+    assert result(desk, "talks") == ""
+    assert result(desk, "process") > 0
+
+
+def test_a_result_that_cannot_travel_is_an_error_in_words(desk):
+    with pytest.raises(Exception, match="pickle"):
+        result(desk, "cannot_be_pickled")
+    assert result(desk, "process") > 0
+
+
+def test_an_error_that_cannot_travel_comes_in_its_words(desk):
+    with pytest.raises(RuntimeError, match="AwkwardError: one and two"):
+        result(desk, "raises_awkwardly")
+
+
+def test_an_error_says_where_it_was_in_the_other_process(desk):
+    with pytest.raises(InvalidInput) as raised:
+        result(desk, "refuses")
+    assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", where(raised.value))
+
+
+def test_a_job_that_waits_stops_without_a_worker(desk):
+    first = desk.submit([Endless()], Kept())
+    second = desk.submit([Fails("was started")], Kept())
+    second.cancel()
+    first.cancel()
+    assert second.wait(STARTED)
+    assert second.error is None
+
+
+def test_a_job_stops_when_nobody_looks_at_it_any_more(desk):
+    ticket = desk.submit([Endless("closed tab")], kept := Kept())
+    until(lambda: kept)
+    ticket.lease = 0.0
+    ticket.renew()
+    assert ticket.wait(STARTED)
+    assert ticket.error is None
+
+
+def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_stops_it(desk):
+    def full(job, result):
+        raise OSError("no space left")
+
+    ticket = desk.submit([Endless("full disk")], full)
+    assert ticket.wait(STARTED)
+    assert str(ticket.error) == "no space left"
+    assert result(desk, "process") > 0
+
+
+def test_workers_are_warmed_once_and_no_more_than_there_may_be():
+    with Processes(2, initializer=process) as pool:
+        pool.warm()
+        pool.warm()
+        warmed = {worker.number for worker in pool._free}
+        assert len(warmed) == 2
+        assert result(Desk(pool, lease=STARTED), "process") in warmed
+    assert all(gone(process) for process in warmed)
+
+
+def test_two_jobs_are_at_work_at_once():
+    with Processes(2, initializer=process) as pool:
+        desk, kept = Desk(pool, lease=STARTED), [Kept(), Kept()]
+        tickets = [desk.submit([Endless(name)], place) for name, place in zip("ab", kept, strict=True)]
+        until(lambda: all(kept))
+        for ticket in tickets:
+            ticket.cancel()
+        assert all(ticket.wait(STARTED) for ticket in tickets)
+
+
+def test_a_worker_with_nothing_to_do_goes_after_a_while():
+    with Processes(1, idle=0.01, initializer=process) as pool:
+        desk = Desk(pool, lease=STARTED)
+        first = result(desk, "process")
+        until(lambda: gone(first))
+        assert result(desk, "process") != first
+
+
+def test_after_shutdown_no_job_is_taken_and_those_that_wait_may_be_cancelled():
+    pool = Processes(1, initializer=process)
+    desk = Desk(pool, lease=STARTED)
+    first, second = (desk.submit([job], Kept()) for job in (Endless(), Count(1)))
+    until(lambda: not first.waits)
+    pool.shutdown(wait=False, cancel_futures=True)
+    assert second.over
+    first.cancel()
+    assert first.wait(STARTED)
+    assert "shutdown" in str(desk.submit([Count(2)], Kept()).error)
+    pool.shutdown()
+
+
+LEFT = """
+import os, signal
+from work import Does, process
+from normviz.jobs.desk import Desk
+from normviz.jobs.processes import Processes
+def keep(job, process):
+    print(process, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+Desk(Processes(1, initializer=process), lease=60.0).submit([Does("hangs")], keep).wait(60.0)
+"""
+
+
+def test_a_worker_ends_with_its_parent_also_in_the_middle_of_a_step():
+    paths = os.pathsep.join([str(HERE), str(HERE.parents[1])])
+    found = subprocess.run(
+        [sys.executable, "-c", LEFT], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True
+    )
+    assert found.returncode == -9
+    until(lambda: gone(int(found.stdout)))
