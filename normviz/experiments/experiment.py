@@ -7,7 +7,7 @@ interruption is not lost.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from normviz.core.fields import Shape, divisors
 from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.settings import Given, among, choice, real, several, value, whole
+from normviz.core.text import typeset
 from normviz.jobs.spec import Step
 from normviz.networks.setting import DEVICES
 from normviz.ui.curves import Panel
@@ -192,12 +193,18 @@ def comparing(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> A
 
 @dataclass(frozen=True)
 class Comparison(Setting):
-    """An experiment that compares schemes on normalized layers; `channels` of the first one has to be given."""
+    """An experiment that compares schemes on normalized layers; `shape` of the first one has to be given."""
 
     schemes: Sequence[str] = comparing(("none", "batch", "layer"))
     groups: int = among(2, divisors(64), label="Groups G")
     own: str = value("", _own)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            scheme = row.scheme.on_activations
+            if scheme is not None:
+                scheme.check(self.shape)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -219,3 +226,36 @@ class Comparison(Setting):
 def spread(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Median, least and largest over the seeds; NaN where a network gave no number at all."""
     return np.median(values, axis), np.min(values, axis), np.max(values, axis)
+
+
+STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+"""Student's t for an interval of 95%, by the degrees of freedom from 1."""
+
+
+class Difference(NamedTuple):
+    """How two numbers of the same seeds differ: the mean, and how far it may be off (95%, Student's t).
+
+    NaN where there are fewer than two numbers, or some are not finite.
+    """
+
+    mean: float
+    reach: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the difference is more than the seeds' noise."""
+        return abs(self.mean) > self.reach
+
+    def said(self, times: float = 1.0) -> str:
+        """The mean with what it may be off by: −1.2 ± 0.4."""
+        return f"{typeset(times * self.mean, 2)} ± {typeset(times * self.reach, 2)}"
+
+
+def paired(values: np.ndarray, others: np.ndarray) -> Difference:
+    """By how much `values` are more than `others`, both by seed."""
+    differences = np.asarray(values, float) - np.asarray(others, float)
+    count = len(differences)
+    if count < 2 or not np.isfinite(differences).all():
+        return Difference(np.nan, np.nan)
+    reach = STUDENT[min(count - 1, len(STUDENT)) - 1] * np.std(differences, ddof=1) / np.sqrt(count)
+    return Difference(float(np.mean(differences)), float(reach))

@@ -13,6 +13,14 @@ from normviz.networks.norm import Norm, weights
 How = Callable[[Norm, torch.Tensor], torch.Tensor]
 """`Norm.__call__` in training, `Norm.settle` once behind it, `Norm.infer` from then on."""
 
+Between = Callable[[torch.Tensor], torch.Tensor]
+"""What becomes of a hidden layer's outputs (schemes, networks, N, units) on their way to the next."""
+
+
+def unchanged(outputs: torch.Tensor) -> torch.Tensor:
+    """They pass as they are."""
+    return outputs
+
 
 class Dense:
     """Networks of all schemes × seeds: every layer a = Wx, ReLU(γ â + β); then a linear classifier.
@@ -23,18 +31,20 @@ class Dense:
         widths: units of the normalized layers.
         batch: examples of a mini-batch.
         eps: ε on activations.
+        dtype: of all numbers.
     """
 
     def __init__(
         self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int, eps: float,
-        device: torch.device,
+        device: torch.device, dtype: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
         sizes = [SIDE**2, *widths, CLASSES]
         self.weights, self.gains, self.biases = [], [], []
         for part, (into, out) in enumerate(pairwise(sizes)):
-            self.weights.append(started(seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part).to(device))
-            self.gains.append(torch.ones(len(schemes), len(seeds), 1, out, device=device))
-            self.biases.append(torch.zeros(len(schemes), len(seeds), 1, out, device=device))
+            first = started(seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part, dtype=dtype)
+            self.weights.append(first.to(device))
+            self.gains.append(torch.ones(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
+            self.biases.append(torch.zeros(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
         self.gains.pop()  # of the classifier
         like = self.weights[0]
         activations = [scheme.on_activations for scheme in schemes]
@@ -46,20 +56,20 @@ class Dense:
         """All that is learned."""
         return [*self.weights, *self.gains, *self.biases]
 
-    def logits(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
+    def logits(self, x: torch.Tensor, how: How = Norm.__call__, between: Between = unchanged) -> torch.Tensor:
         """(schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
         for k, norm in enumerate(self.norms):
             w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
             summed = x @ w
             xhat = how(norm, summed[:, :, :, None, None])[:, :, :, 0, 0]
-            x = torch.relu(self.gains[k] * xhat + self.biases[k])
+            x = between(torch.relu(self.gains[k] * xhat + self.biases[k]))
         return x @ self.weights[-1] + self.biases[-1]
 
 
-def rows(test: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+def rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
     """Digits as rows of pixels in 0..1, (digits, 64), and their classes."""
     pictures, classes = digits(test)
-    x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=torch.get_default_dtype())
+    x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
     return x, torch.tensor(classes)
 
 

@@ -31,12 +31,15 @@ class Learner:
     Args:
         parameters: leaves (schemes, networks, …).
         optimizer: a key of `OPTIMIZERS`.
-        rate: the learning rate, one number or (schemes, networks).
+        rate: the learning rate, one number or (schemes, networks); or one of these for each parameter.
     """
 
-    def __init__(self, parameters: Sequence[torch.Tensor], optimizer: str, rate: float | torch.Tensor) -> None:
+    def __init__(
+        self, parameters: Sequence[torch.Tensor], optimizer: str, rate: float | torch.Tensor | Sequence[torch.Tensor]
+    ) -> None:
         self.parameters = [parameter.requires_grad_() for parameter in parameters]
-        rates = [self._shaped(rate, parameter) for parameter in parameters]
+        each = [rate] * len(parameters) if isinstance(rate, float | torch.Tensor) else rate
+        rates = [self._shaped(one, parameter) for one, parameter in zip(each, parameters, strict=True)]
         self._optimizer = OPTIMIZERS[optimizer](self.parameters, rates)
 
     @staticmethod
@@ -65,10 +68,12 @@ def mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> to
     return torch.from_numpy(np.stack(orders, axis=1))
 
 
-def started(seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int) -> torch.Tensor:
+def started(
+    seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int, dtype: torch.dtype = torch.float32
+) -> torch.Tensor:
     """First weights N(0, scale²), (schemes, networks, …): of a seed the same for all schemes; `part`: which weights."""
     drawn = [np.random.default_rng([seed, 2, part]).standard_normal(shape) for seed in seeds]
-    first = torch.from_numpy(scale * np.stack(drawn)).to(torch.get_default_dtype())
+    first = torch.from_numpy(scale * np.stack(drawn)).to(dtype)
     return first.expand(schemes, *first.shape).clone()
 
 

@@ -21,7 +21,8 @@ ROOM = 112
 class Curve:
     """Values over x, with a band from `low` to `high` where they are given.
 
-    `look`: the number of its colour, dash and marker; `points`: markers too.
+    `look`: the number of its colour, dash and marker; `points`: markers too; `apart`: nothing lies between the values,
+    which are markers with bars from `low` to `high`.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Curve:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     points: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Panel:
     """Curves on one pair of axes, whose titles are `x` and `y`.
 
     `log`: the axes that are, as in "xy"; `levels`: heights that matter, lines; `span`: the ends of the vertical axis as
-    Plotly has them; `ticks`: how its numbers are written; `marks`: the numbers that the horizontal one has.
+    Plotly has them; `ticks`: how its numbers are written; `marks`: the numbers that the horizontal one has, and `names`
+    what is written there instead.
     """
 
     title: str
@@ -50,6 +53,7 @@ class Panel:
     span: tuple[float, float] | None = None
     ticks: str = ""
     marks: Sequence[float] = ()
+    names: Sequence[str] = ()
 
 
 def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> Figure:
@@ -74,7 +78,8 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
             **place,
         )
         if panel.marks:
-            figure.update_xaxes(tickvals=panel.marks, ticktext=[f"{mark:g}" for mark in panel.marks], **place)
+            texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
+            figure.update_xaxes(tickvals=panel.marks, ticktext=texts, **place)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         scale = _decades(heights) if "y" in panel.log else {"nticks": 6}
         span = {"range": list(panel.span)} if panel.span else {}
@@ -97,6 +102,14 @@ def _decades(values: Sequence[np.ndarray]) -> dict:
 def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
     look = line(curve.look, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **place}
+    if curve.apart:
+        bars = {}
+        if curve.low is not None and curve.high is not None:
+            reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
+            bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
+        shown = {"mode": "markers", "marker": marker(curve.look, colours, 10), "showlegend": first}
+        figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
+        return
     if curve.low is not None and curve.high is not None:
         edge = {"mode": "lines", "line": look | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
         figure.add_scatter(x=curve.x, y=curve.low, **edge)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from checked import checked
 
+from normviz.ui.curves import Curve, Panel, curves
 from normviz.ui.figures import gap_panels
 
 
@@ -26,3 +27,14 @@ def test_every_column_of_panels_ends_with_a_title_and_with_ticks(count):
 def test_no_place_for_a_panel_is_left_empty(count):
     figure = gap_panels((0.1, 1.0), {f"panel {k}": {"curve": np.ones(2)} for k in range(count)}, "δ").to_dict()
     assert sum(key.startswith("xaxis") for key in figure["layout"]) == count
+
+
+def test_points_that_stand_apart_have_bars_and_names_and_no_line():
+    low, middle, high = (np.array(each) for each in ([1.0, 2.0], [2.0, 2.5], [4.0, 3.0]))
+    panel = Panel("", [Curve("a", np.arange(2), middle, 1, low, high, apart=True)], marks=(0, 1), names=("x", "y"))
+    figure = checked(curves([panel])).to_dict()
+    (drawn,) = figure["data"]
+    assert drawn["mode"] == "markers"
+    assert list(drawn["error_y"]["array"]) == [2.0, 0.5]
+    assert list(drawn["error_y"]["arrayminus"]) == [1.0, 0.5]
+    assert list(figure["layout"]["xaxis"]["ticktext"]) == ["x", "y"]
