@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -24,7 +26,7 @@ class Plain(torch.nn.Module):
         super().__init__()
         sizes = [64, *WIDTHS, 10]
         self.linear = torch.nn.ModuleList(
-            torch.nn.Linear(*pair, bias=False, dtype=torch.float64) for pair in zip(sizes, sizes[1:], strict=False)
+            torch.nn.Linear(*pair, bias=False, dtype=torch.float64) for pair in pairwise(sizes)
         )
         layer = torch.nn.BatchNorm1d if batch_norm else torch.nn.LayerNorm
         self.norm = torch.nn.ModuleList(layer(width, eps=EPS, dtype=torch.float64) for width in WIDTHS)

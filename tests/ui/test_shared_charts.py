@@ -32,9 +32,10 @@ def test_no_place_for_a_panel_is_left_empty(count):
 def test_points_that_stand_apart_have_bars_and_names_and_no_line():
     low, middle, high = (np.array(each) for each in ([1.0, 2.0], [2.0, 2.5], [4.0, 3.0]))
     panel = Panel("", [Curve("a", np.arange(2), middle, 1, low, high, apart=True)], marks=(0, 1), names=("x", "y"))
-    figure = checked(curves([panel])).to_dict()
-    (drawn,) = figure["data"]
+    figure = curves([panel])
+    checked(figure)
+    (drawn,) = figure.data
     assert drawn["mode"] == "markers"
     assert list(drawn["error_y"]["array"]) == [2.0, 0.5]
     assert list(drawn["error_y"]["arrayminus"]) == [1.0, 0.5]
-    assert list(figure["layout"]["xaxis"]["ticktext"]) == ["x", "y"]
+    assert list(figure.layout["xaxis"]["ticktext"]) == ["x", "y"]
