@@ -1,24 +1,45 @@
 """Batch size: digits whose pixels are in no order, trained on few and on many at a time (Ba et al. 2016, figure 6)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.core.fields import Shape
+from normviz.core.fields import OWN, Shape
 from normviz.core.rows import Row
-from normviz.core.settings import real, whole
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Report, Results, Shown, Verdict, spread
+from normviz.core.settings import choice, real, whole
+from normviz.core.text import spoken, typeset
+from normviz.data.digits import SIDE, digits
+from normviz.experiments.experiment import (
+    Arrays,
+    Comparison,
+    Difference,
+    Experiment,
+    Report,
+    Results,
+    Shown,
+    Verdict,
+    paired,
+    spread,
+)
 from normviz.jobs.spec import Step
+from normviz.networks.cost import dense_seconds
 from normviz.ui.curves import Curve, Panel
 
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
 """Batch sizes that are compared."""
 
 PAIR = (128, 4)
-"""Those whose curves are shown, as in the figure."""
+"""Those whose curves are shown, as in the figure; the first is the large one."""
+
+SMALL = (2, 4)
+"""Those at which it is decided what small batches cost."""
+
+MIDDLE = 16
+"""The batch size that takes the steps of the setting where all sizes see as many examples."""
 
 WIDTHS = (64, 64)
 """Units of the normalized layers."""
@@ -26,18 +47,34 @@ WIDTHS = (64, 64)
 POINTS = 20
 """So many times during a training the test error is measured."""
 
+LEARNS = 0.5
+"""A scheme learns where its median test error is less."""
+
 
 @dataclass(frozen=True)
 class Setting(Comparison):
     """What is compared over batch sizes."""
 
-    steps: int = whole(300, 20, 2000, label="Steps", stops=(100, 200, 300, 500, 1000, 2000), control="stops")
+    steps: int = whole(200, 20, 1000, label="Steps", stops=(100, 200, 300, 500, 1000), control="stops")
+    equal: str = choice(
+        "steps", {"steps": "Steps", "examples": "Examples"}, label="Same for all sizes",
+        help=f"With the same number of examples, batches of {MIDDLE} take the steps above, and smaller ones more.",
+    )  # fmt: skip
     rate: float = real(0.003, 1e-4, 1.0, label="Learning rate (Adam)", stops=(0.0003, 0.001, 0.003, 0.01, 0.03))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for size in SIZES:
+            self.check((size, *self.shape[1:]))
 
     @property
     def shape(self) -> Shape:
         """Of the first normalized layer, at the larger of the two batch sizes whose curves are shown."""
         return max(PAIR), 1, 1, WIDTHS[0]
+
+    def length(self, size: int) -> int:
+        """Steps at a batch size."""
+        return self.steps if self.equal == "steps" else max(self.steps * MIDDLE // size, 1)
 
 
 @dataclass(frozen=True)
@@ -45,7 +82,7 @@ class Part:
     """The networks of all schemes and seeds, trained on mini-batches of one size."""
 
     kind: ClassVar[str] = "experiments/batch-size"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     rows: tuple[Row, ...]
     networks: tuple[int, ...]
@@ -57,9 +94,9 @@ class Part:
 
     @property
     def seconds(self) -> float:
-        """About 3 ms a step, and what the units of all examples cost."""
-        count = len(self.rows) * len(self.networks)
-        return self.length * (3e-3 + 1.5e-6 * count * self.batch)
+        """About the time of its steps."""
+        schemes = [row.scheme for row in self.rows]
+        return dense_seconds(schemes, len(self.networks), WIDTHS, self.batch, self.length, POINTS)
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step."""
@@ -83,8 +120,7 @@ class Part:
         learner = Learner(network.parameters, "adam", self.rate)
         losses: list[np.ndarray] = []
         errors: list[np.ndarray] = []
-        measured: list[int] = []
-        marks = set(np.unique(np.linspace(1, self.length, POINTS).round().astype(int)).tolist())
+        marks = np.unique(np.linspace(1, self.length, POINTS).round().astype(int))
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
             loss = cross_entropy(network.logits(x[chosen]), labels[chosen])
             learner.step(loss)
@@ -92,69 +128,268 @@ class Part:
             if step in marks:
                 network.logits(whole(x, self.batch)[None], Norm.settle)
                 errors.append(numbers(error(network.logits(unseen[None], Norm.infer), answers)))
-                measured.append(step)
-            yield Step(
-                step / self.length, partial(_so_far, losses, errors, measured, step / self.length, device_words(device))
-            )
+            share = step / self.length
+            yield Step(share, partial(_so_far, losses, errors, marks, share, device_words(device)))
 
 
-def _so_far(
-    losses: list[np.ndarray], errors: list[np.ndarray], measured: list[int], share: float, device: str
-) -> Arrays:
-    """Losses (steps, schemes, networks), and errors at the measured steps."""
+def _so_far(losses: list[np.ndarray], errors: list[np.ndarray], marks: np.ndarray, share: float, device: str) -> Arrays:
+    """Mean losses since the last of the marked steps, and errors there, (marks so far, schemes, networks)."""
+    begun = [0, *marks[: len(errors)]]
+    between = [np.mean(losses[start:stop], axis=0) for start, stop in pairwise(begun)]
     return {
-        "losses": np.stack(losses),
-        "errors": np.stack(errors) if errors else np.empty((0, *losses[0].shape)),
-        "measured": np.array(measured),
+        "losses": np.array(between, dtype=float).reshape(-1, *losses[0].shape),
+        "errors": np.array(errors, dtype=float).reshape(-1, *losses[0].shape),
+        "measured": marks[: len(errors)],
         "share": np.array(share),
         "device": np.array(device),
     }
 
 
-def parts(setting: Setting) -> list[Part]:
-    """A part for every batch size; those whose curves are shown come first."""
-    return [
-        Part(setting.rows, setting.networks, size, setting.steps, setting.rate, setting.eps, setting.device)
+@dataclass(frozen=True)
+class Noise:
+    """How far the mean and the deviation of a mini-batch are from those of all training digits, by its size.
+
+    Of the summed inputs of the first layer before training. In units of σ, the root mean square over mini-batches.
+    """
+
+    kind: ClassVar[str] = "experiments/batch-size/noise"
+    version: ClassVar[int] = 1
+
+    networks: tuple[int, ...]
+    draws: int = 200
+
+    @property
+    def seconds(self) -> float:
+        """Little."""
+        return 0.1 * len(self.networks)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Network by network."""
+        pictures, _ = digits()
+        x = pictures.reshape(len(pictures), -1)
+        found: list[list[list[float]]] = []
+        for done, seed in enumerate(self.networks, 1):
+            # The first weights of the networks, as `normviz.networks.learning.started` draws them.
+            weights = np.random.default_rng([seed, 2, 0]).standard_normal((SIDE**2, WIDTHS[0]))
+            summed = x @ weights
+            mean, deviation = summed.mean(0), summed.std(0)
+            rng = np.random.default_rng([seed, 3])
+            off = []
+            for size in SIZES:
+                batches = summed[rng.integers(len(x), size=(self.draws, size))]
+                by = ((batches.mean(1) - mean) / deviation, batches.std(1) / deviation - 1)
+                off.append([float(np.sqrt(np.mean(each**2))) for each in by])
+            found.append(off)
+            yield Step(done / len(self.networks), partial(_noise, found, done / len(self.networks)))
+
+
+def _noise(found: list[list[list[float]]], share: float) -> Arrays:
+    """Errors of μ and σ, (sizes, networks)."""
+    mean, deviation = np.array(found).transpose(2, 1, 0)
+    return {"mean": mean, "deviation": deviation, "share": np.array(share), "device": np.array("CPU")}
+
+
+def parts(setting: Setting) -> list[Part | Noise]:
+    """A part for every batch size, those whose curves are shown first; and the noise."""
+    large, small, *others = (
+        Part(setting.rows, setting.networks, size, setting.length(size), setting.rate, setting.eps, setting.device)
         for size in dict.fromkeys((*PAIR, *SIZES))
-    ]
+    )
+    return [large, small, Noise(setting.networks), *others]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Curves at the two sizes of the figure, and the error at the end over all sizes."""
-    found = {part.batch: results[part] for part in parts(setting) if part in results}
-    ended = {size: each["errors"][-1] for size, each in sorted(found.items()) if each["share"] == 1}
-    figures = []
-    panels = [
-        Panel(
-            f"Batches of {size}",
-            [
-                Curve(label, found[size]["measured"], 100 * middle, k, 100 * low, 100 * high)
-                for k, label in enumerate(setting.labels)
-                for middle, low, high in [spread(found[size]["errors"][:, k])]
-            ],
-            "step", "test error, %", "y",
-        )
-        for size in PAIR
-        if size in found and len(found[size]["errors"])
-    ]  # fmt: skip
-    if panels:
-        figures.append(Shown("curves", panels, "Test error by step."))
-    if ended:
-        sizes = np.array(list(ended))
-        over = [
-            Curve(label, sizes, 100 * middle, k, 100 * low, 100 * high, points=True)
-            for k, label in enumerate(setting.labels)
-            for middle, low, high in [spread(np.stack([each[k] for each in ended.values()]))]
-        ]
-        panel = Panel("At the end, over the batch size", over, "batch size N", "test error, %", "xy", marks=SIZES)
-        figures.append(Shown("sizes", [panel], "Test error at the end by batch size."))
+    """Curves at the two sizes of the figure, the error at the end over all sizes, and the noise of the statistics."""
+    wanted = parts(setting)
+    found = {part.batch: results[part] for part in wanted if isinstance(part, Part) and part in results}
+    ended = {size: each for size, each in sorted(found.items()) if each["share"] == 1}
+    figures = [
+        *_curves(setting, found),
+        *_over_sizes(setting, ended),
+        *(each for part in wanted if isinstance(part, Noise) and part in results for each in _noisy(results[part])),
+    ]
     table: dict[str, list[Any]] = {
         "batch size": [size for size in ended for _ in setting.networks],
         "seed": [*setting.networks] * len(ended),
     }
     for k, row in enumerate(setting.rows):
-        table[row.key] = [float(each) for errors in ended.values() for each in errors[k]]
-    return Report("…", figures, Verdict("open", "Not all batch sizes are trained yet."), table)
+        for name, what in (("test error", "errors"), ("training loss", "losses")):
+            table[f"{row.key}, {name}"] = [float(each) for result in ended.values() for each in result[what][-1, k]]
+    return Report(_headline(setting, found, ended), figures, _verdict(setting, ended), table)
+
+
+def percent(errors: np.ndarray) -> np.ndarray:
+    """Shares in per cent; none is drawn as 0.1, as an axis of powers has no 0 (one of 450 test digits is 0.22)."""
+    return np.maximum(100 * errors, 0.1)
+
+
+def _curves(setting: Setting, found: Mapping[int, Arrays]) -> Iterator[Shown]:
+    """Loss and test error by step, at the two sizes of the figure."""
+    sizes = [size for size in PAIR if size in found and len(found[size]["errors"])]
+    if not sizes:
+        return
+    panels = [
+        Panel(
+            f"Batches of {size}: {title}",
+            [
+                Curve(label, found[size]["measured"], middle, k, low, high)
+                for k, label in enumerate(setting.labels)
+                for middle, low, high in [spread(drawn(found[size][what][:, k]))]
+            ],
+            "step", axis, "y",
+        )
+        for title, axis, what, drawn in (
+            ("training loss", "loss", "losses", np.asarray), ("test error", "test error, %", "errors", percent),
+        )
+        for size in sizes
+    ]  # fmt: skip
+    last = "; ".join(f"at batches of {size} {_shares(setting, found[size])}" for size in sizes)
+    yield Shown(
+        "curves", panels, f"Training loss and test error by step. Test error so far: {last}.",
+        "Medians over the seeds, in bands from the least to the largest. The loss is that of the mini-batches, which "
+        "are normalized by their own statistics; unseen digits by those kept from the training data.",
+    )  # fmt: skip
+
+
+def _over_sizes(setting: Setting, ended: Mapping[int, Arrays]) -> Iterator[Shown]:
+    """Loss and test error at the end, over the batch size."""
+    if not ended:
+        return
+    sizes = np.array(list(ended))
+    panels = [
+        Panel(
+            title,
+            [
+                Curve(label, sizes, middle, k, low, high, points=True)
+                for k, label in enumerate(setting.labels)
+                for middle, low, high in [spread(drawn(np.stack([each[what][-1, k] for each in ended.values()])))]
+            ],
+            "batch size N", axis, "xy", marks=SIZES,
+        )
+        for title, axis, what, drawn in (
+            ("Test error at the end", "test error, %", "errors", percent),
+            ("Training loss at the end", "loss", "losses", np.asarray),
+        )
+    ]  # fmt: skip
+    said = "; ".join(f"at {size} {_shares(setting, each)}" for size, each in ended.items())
+    idle = [label for k, label in enumerate(setting.labels) if not _learns(ended, k)]
+    budget = "steps" if setting.equal == "steps" else "examples"
+    caption = f"All sizes train on the same number of {budget}: what tells is how schemes differ at one size."
+    if idle:
+        caption += f" At no size does {spoken(idle)} learn: on a dense layer that may leave nothing of a number."
+    yield Shown("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
+
+
+def _noisy(noise: Arrays) -> Iterator[Shown]:
+    """How noisy the statistics are."""
+    sizes = np.array(SIZES)
+    curves = [
+        Curve(name, sizes, middle, k, low, high, points=True)
+        for k, (name, what) in enumerate((("μ of a mini-batch", "mean"), ("σ of a mini-batch", "deviation")))
+        for middle, low, high in [spread(noise[what])]
+    ]
+    curves.append(Curve("1/√N", sizes, sizes**-0.5, 2))
+    mean, deviation = (dict(zip(SIZES, np.median(noise[what], axis=1), strict=True)) for what in ("mean", "deviation"))
+    large, small = PAIR
+    said = (
+        f"Of {small} examples μ is off by {mean[small]:.2f} σ and σ by {deviation[small]:.0%}; "
+        f"of {large} by {mean[large]:.2f} σ and {deviation[large]:.0%}."
+    )
+    panel = Panel("How far the statistics of a mini-batch are off", curves, "batch size N", "in σ", "xy", marks=SIZES)
+    yield Shown(
+        "noise", [panel], f"Errors of μ and σ by batch size, falling as one over the root of N. {said}",
+        f"{said} This is why: every unit of the first layer before training, against all training digits.",
+    )  # fmt: skip
+
+
+def _shares(setting: Setting, result: Arrays) -> str:
+    """The medians of the last test errors: "batch norm 1.8%, layer norm 2.0%"."""
+    middle = np.median(result["errors"][-1], axis=-1)
+    return ", ".join(f"{name} {each:.1%}" for name, each in zip(setting.names, middle, strict=True))
+
+
+def _learns(ended: Mapping[int, Arrays], k: int) -> bool:
+    """Whether a scheme learns at some size."""
+    return min(float(np.median(each["errors"][-1, k])) for each in ended.values()) < LEARNS
+
+
+def _mixes(row: Row, shape: Shape) -> bool:
+    """Whether a scheme has statistics of several examples."""
+    scheme = row.scheme.on_activations
+    return scheme is not None and any(field.canonical(shape).rules[0] != OWN for field in scheme.fields)
+
+
+def _compared(setting: Setting, ended: Mapping[int, Arrays]) -> tuple[int, int] | None:
+    """Positions of the scheme that is asked about, batch norm if it is there, and of the one it is held against."""
+    learning = [k for k in range(len(setting.rows)) if _learns(ended, k)]
+    mixing = [k for k in learning if _mixes(setting.rows[k], setting.shape)]
+    others = [k for k in learning if k not in mixing]
+
+    def first(places: Sequence[int], *wanted: str) -> int:
+        keys = [setting.rows[k].key for k in places]
+        return next((places[keys.index(key)] for key in wanted if key in keys), places[-1])
+
+    return (first(mixing, "batch"), first(others, "layer")) if mixing and others else None
+
+
+def _cost(ended: Mapping[int, Arrays], pair: tuple[int, int], size: int, what: str) -> Difference:
+    """What batches of a size cost the first scheme more than the second, against the large ones; of losses, the log."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        here, large = (
+            np.subtract(*(np.log10(each) if what == "losses" else each for each in ended[n][what][-1, list(pair)]))
+            for n in (size, PAIR[0])
+        )
+    return paired(here, large)
+
+
+def _headline(setting: Setting, found: Mapping[int, Arrays], ended: Mapping[int, Arrays]) -> str:
+    if not ended:
+        return f"Training on batches of {spoken(found)} has begun." if found else "Nothing is trained yet."
+    ends = dict.fromkeys((min(ended), max(ended)))
+    return "Test error: " + "; ".join(f"at batches of {size} {_shares(setting, ended[size])}" for size in ends) + "."
+
+
+def _verdict(setting: Setting, ended: Mapping[int, Arrays]) -> Verdict:
+    """Whether small batches cost batch norm more than layer norm, in test error and in training loss."""
+    if len(ended) < len(SIZES):
+        return Verdict("open", "Not all batch sizes are trained yet.")
+    pair = _compared(setting, ended)
+    if pair is None:
+        return Verdict(
+            "open", "This takes two that learn: batch norm, or another with statistics of several examples, and layer "
+            "norm, or another that takes each example alone.",
+        )  # fmt: skip
+    name, other = (setting.names[k] for k in pair)
+    cost = {what: {n: _cost(ended, pair, n, what) for n in SMALL} for what in ("errors", "losses")}
+    worse, costly = ([n for n, each in cost[w].items() if each.clear and each.mean > 0] for w in ("errors", "losses"))
+    few = f"batches of {_and(SMALL)}"
+    better = [n for n, each in cost["errors"].items() if each.clear and each.mean < 0]
+    condition = (
+        f"The training is short: {setting.steps} steps of Adam at {typeset(setting.rate)}"
+        + ("" if setting.equal == "steps" else f" on batches of {MIDDLE}, on others as many examples")
+        + f", {setting.seeds} networks each. Unseen digits are normalized by the mean statistics of all training "
+        "digits; running averages would add noise of their own."
+    )
+
+    def at(n: int) -> str:
+        by, against = (np.median(ended[n]["errors"][-1, k]) for k in pair)
+        return f"at batches of {n} it is {by:.1%} with {name} and {against:.1%} with {other}"
+
+    said = f"The test error: {at(SMALL[0])}; {at(PAIR[0])}."
+    if worse:
+        hidden = [n for n in costly if n not in worse]
+        said += f" Small batches cost {name} more, clearly at {_and(worse)}."
+        said += f" At {_and(hidden)} only its training loss shows it." if hidden else ""
+        return Verdict("holds" if SMALL[0] in worse else "holds-if", said, condition)
+    if costly:
+        return Verdict("holds-if", f"{said} Only the training loss of {name} is clearly worse on {few}.", condition)
+    if better:
+        return Verdict("wrong", f"{said} Small batches cost {name} less, clearly at {_and(better)}.", condition)
+    return Verdict("open", f"{said} On {few} no difference is larger than the seeds' noise.", condition)
+
+
+def _and(sizes: Sequence[int]) -> str:
+    return spoken(sizes).replace(" or ", " and ")
 
 
 EXPERIMENT = Experiment(

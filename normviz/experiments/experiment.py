@@ -201,10 +201,16 @@ class Comparison(Setting):
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
 
     def __post_init__(self) -> None:
+        if not self.schemes:
+            raise InvalidInput("no scheme is chosen; one would do.")
+        self.check(self.shape)
+
+    def check(self, shape: Shape) -> None:
+        """Raise InvalidInput where a scheme's fields do not fit summed inputs of this shape."""
         for row in self.rows:
             scheme = row.scheme.on_activations
             if scheme is not None:
-                scheme.check(self.shape)
+                scheme.check(shape)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -221,6 +227,14 @@ class Comparison(Setting):
     def labels(self) -> tuple[str, ...]:
         """What the schemes are called in figures."""
         return tuple(SCHEMES[row.key].label for row in self.rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the schemes are called in sentences."""
+        return tuple(
+            SCHEMES[row.key].name if row.key == "none" else SCHEMES[row.key].name.replace("normalization", "norm")
+            for row in self.rows
+        )
 
 
 def spread(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

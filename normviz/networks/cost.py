@@ -5,11 +5,14 @@ them are there all the time. The constants were measured on one machine (`benchm
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
-from normviz.data.digits import CLASSES
+from normviz.core.schemes import Scheme
+from normviz.data.digits import CLASSES, SIDE
 from normviz.networks.setting import Setting
 
 BUDGET = 512 * 2**20
@@ -28,6 +31,10 @@ KEPT = 1.4
 CALL, PRODUCT, PATCH, SUM, PARAMETER = 8e-4, 7.5e-11, 7.5e-9, 3e-8, 1.5e-8
 """Seconds of a step in float64: for the calls of every layer of a block, and of every network for each multiplication,
 each element of its patches and of its summed inputs, and each number that it learns."""
+
+
+EXAMPLES = 1797
+"""Digits to train and to test on, together."""
 
 
 class Sizes(NamedTuple):
@@ -111,3 +118,18 @@ def seconds(setting: Setting, schemes: int, networks: int) -> float:
 def pace(taken: float, modelled: float) -> float:
     """How many times longer than modelled a training takes here, after this many seconds of both; 1 at first."""
     return (taken + 1) / (modelled + 1)
+
+
+def dense_seconds(
+    schemes: Sequence[Scheme], networks: int, widths: Sequence[int], batch: int, steps: int, measured: int = 0
+) -> float:
+    """About the time of a stack of `normviz.networks.dense` in float32; `measured`: so often on unseen digits."""
+    layers = [SIDE**2, *widths, CLASSES]
+    learned = sum(into * out for into, out in pairwise(layers))
+    units, stack = sum(layers[1:]), networks * len(schemes)
+    decomposed = networks * len(widths) * sum(scheme.spectral or scheme.whitens for scheme in schemes)
+    passed = 4e-11 * learned + 2e-9 * units  # of an example, forwards
+    step = 7e-4 * len(layers) + 2e-4 * len(schemes) * len(widths) + 3e-4 * decomposed
+    step += stack * (8e-9 * learned + 3.5 * passed * batch)
+    settled = 1e-4 * decomposed * EXAMPLES / batch + stack * passed * EXAMPLES
+    return steps * step + measured * settled
