@@ -2,10 +2,17 @@
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
-from normviz.experiments import batch_size, dropout
+from normviz.experiments import batch_size, convolution, dropout
 from normviz.experiments.experiment import Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {each.key: each for each in (batch_size.EXPERIMENT, dropout.EXPERIMENT)}
+EXPERIMENTS: dict[str, Experiment] = {
+    each.key: each
+    for each in (
+        batch_size.EXPERIMENT,
+        convolution.EXPERIMENT,
+        dropout.EXPERIMENT,
+    )
+}
 """By key."""
 
 

@@ -1,0 +1,119 @@
+"""Convolutional networks on digits: normalized layers of 3 × 3 filters and ReLU, of many schemes and seeds."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple
+
+import torch
+from torch.nn.functional import conv2d
+
+from normviz.core.fields import Shape
+from normviz.core.schemes import Scheme
+from normviz.data.digits import CLASSES, digits
+from normviz.networks.learning import started
+from normviz.networks.norm import Norm, weights
+
+KERNEL = 3
+"""Height and width of the filters."""
+
+How = Callable[[Norm, torch.Tensor], torch.Tensor]
+"""`Norm.__call__` in training, `Norm.settle` once behind it, `Norm.infer` from then on."""
+
+
+class Look(NamedTuple):
+    """How the units of a layer respond to pictures, by position: (schemes, networks, H, W), over all channels.
+
+    Attributes:
+        on: the share of pictures for which they are turned on.
+        mean, deviation: root mean squares of the units' mean summed inputs, and of their standard deviations.
+    """
+
+    on: torch.Tensor
+    mean: torch.Tensor
+    deviation: torch.Tensor
+
+
+class Conv:
+    """Networks of all schemes × seeds: every layer a = W ∗ x, ReLU(γ â + β); then a linear classifier of all units.
+
+    Args:
+        schemes: by which a, or W, is normalized.
+        seeds: of the first weights, N(0, 2/fan-in), one network each.
+        shapes: (N, H, W, C) of the normalized layers. One as large as what it sees has zeros around that.
+        per_unit: whether every position of a channel has its own γ and β.
+        eps: ε on activations.
+    """
+
+    def __init__(
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], shapes: Sequence[Shape], per_unit: bool, eps: float,
+        device: torch.device,
+    ) -> None:  # fmt: skip
+        lead = (len(schemes), len(seeds))
+        sizes = [(KERNEL, KERNEL, into, out) for into, out in pairwise([1, *(shape[-1] for shape in shapes)])]
+        units = [(1, *shape[1:]) if per_unit else (1, 1, 1, shape[-1]) for shape in shapes]
+
+        def first(*shape: int, part: int) -> torch.Tensor:
+            return started(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(device)
+
+        self.weights = [first(*size, part=part) for part, size in enumerate(sizes)]
+        self.gains = [torch.ones(*lead, *shape, device=device) for shape in units]
+        self.biases = [torch.zeros(*lead, *shape, device=device) for shape in units]
+        self.classifier = first(prod(shapes[-1][1:]), CLASSES, part=len(shapes))
+        self.offset = torch.zeros(*lead, 1, CLASSES, device=device)
+        activations = [scheme.on_activations for scheme in schemes]
+        self.norms = [Norm(activations, shape, eps, self.offset) for shape in shapes]
+        self.on_weights = [weights(schemes, size, self.offset) for size in sizes]
+
+    @property
+    def parameters(self) -> list[torch.Tensor]:
+        """All that is learned."""
+        return [*self.weights, *self.gains, *self.biases, self.classifier, self.offset]
+
+    def layers(self, x: torch.Tensor, how: How = Norm.__call__) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """a and ReLU(γ â + β) of every layer, (schemes, networks, N, H, W, C), of pictures (networks or 1, N, H, W)."""
+        x = x.unsqueeze(-1)
+        layers = zip(self.norms, self.on_weights, self.weights, self.gains, self.biases, strict=True)
+        for norm, on_weights, w, gain, bias in layers:
+            summed = convolved(x, on_weights(w), norm.shape)
+            x = torch.relu(gain * how(norm, summed) + bias)
+            yield summed, x
+
+    def classified(self, units: torch.Tensor) -> torch.Tensor:
+        """Logits (schemes, networks, N, classes) of the last layer's units."""
+        return units.flatten(3) @ self.classifier + self.offset
+
+    @torch.no_grad()
+    def looked_at(self, x: torch.Tensor, how: How) -> tuple[torch.Tensor, list[Look]]:
+        """Logits of pictures, and how the units of every layer respond to them."""
+        looks = []
+        for summed, units in self.layers(x, how):
+            variances, means = torch.var_mean(summed, 2, correction=0)
+            on = (units > 0).to(x.dtype).mean((2, -1))
+            looks.append(Look(on, means.square().mean(-1).sqrt(), variances.mean(-1).sqrt()))
+        return self.classified(units), looks
+
+    def logits(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
+        """(schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
+        *_, (_, units) = self.layers(x, how)
+        return self.classified(units)
+
+
+def convolved(x: torch.Tensor, w: torch.Tensor, shape: Shape) -> torch.Tensor:
+    """(schemes, networks, N, H', W', C') of x (…, N, H, W, C) and w (schemes, networks, kh, kw, C, C'); shape: its end.
+
+    To torch, the networks are groups of channels; the result lies in memory as it does there, so that nothing is copied
+    between layers. Cutting patches out of x takes five times as long, a call for each network up to twice.
+    """
+    schemes, networks, kh, kw, into, out = w.shape
+    x = x.expand(schemes, networks, *x.shape[-4:]).permute(2, 0, 1, 5, 3, 4)
+    zeros = [(size + k - 1 - was) // 2 for size, k, was in zip(shape[1:3], (kh, kw), x.shape[-2:], strict=True)]
+    filters = w.permute(0, 1, 5, 4, 2, 3).reshape(-1, into, kh, kw)
+    summed = conv2d(x.flatten(1, 3), filters, padding=zeros, groups=schemes * networks)
+    return summed.unflatten(1, (schemes, networks, out)).permute(1, 2, 0, 4, 5, 3)
+
+
+def pictures(test: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """Digits as pictures in 0..1, (digits, height, width), and their classes."""
+    images, classes = digits(test)
+    return torch.tensor(images, dtype=torch.get_default_dtype()), torch.tensor(classes)
