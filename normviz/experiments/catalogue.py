@@ -2,7 +2,7 @@
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
-from normviz.experiments import batch_size, convolution, dropout
+from normviz.experiments import batch_size, convolution, dropout, weight_decay
 from normviz.experiments.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -11,6 +11,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         batch_size.EXPERIMENT,
         convolution.EXPERIMENT,
         dropout.EXPERIMENT,
+        weight_decay.EXPERIMENT,
     )
 }
 """By key."""

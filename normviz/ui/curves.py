@@ -89,9 +89,13 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
 
 
 def _decades(values: Sequence[np.ndarray]) -> dict:
-    """A logarithmic axis: powers of ten, and where these are few 2 and 5 times each too."""
-    low, high = (float(how([how(each) for each in values])) for how in (np.min, np.max))
+    """A logarithmic axis: powers of ten, and where these are few 2 and 5 times each too; of the numbers that it has."""
     scale = {"type": "log", "exponentformat": "power"}
+    numbers = np.concatenate([np.ravel(each) for each in values] or [[]])
+    numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
+    if not numbers.size:
+        return scale
+    low, high = float(numbers.min()), float(numbers.max())
     if high > 200 * low:
         return scale | {"dtick": max(round(np.log10(high / low) / 6), 1)}
     ticks = [lead * 10.0**k for k in range(-12, 13) for lead in (1, 2, 5)]

@@ -39,3 +39,11 @@ def test_points_that_stand_apart_have_bars_and_names_and_no_line():
     assert list(drawn["error_y"]["array"]) == [2.0, 0.5]
     assert list(drawn["error_y"]["arrayminus"]) == [1.0, 0.5]
     assert list(figure.layout["xaxis"]["ticktext"]) == ["x", "y"]
+
+
+@pytest.mark.parametrize("values", [[], [np.nan, np.inf], [0.0, 0.0], [0.0, 1e-3, np.inf, 2.0], [0.1, np.nan, 0.3]])
+def test_a_logarithmic_axis_is_of_the_numbers_that_it_can_show(values):
+    heights = np.array(values)
+    figure = curves([Panel("", [Curve("a", np.arange(len(heights)) + 1.0, heights)], log="xy")])
+    assert figure.layout["yaxis"]["type"] == "log"
+    assert np.isfinite(figure.layout["yaxis"].get("dtick", 1))

@@ -1,0 +1,127 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from normviz.core.schemes import SCHEMES
+from normviz.experiments.weight_decay import (
+    DECAYED,
+    MATCHED,
+    PLAIN,
+    ROUNDED,
+    RUNS,
+    Gaps,
+    Setting,
+    compared,
+    expected,
+    gaps,
+    parts,
+    report,
+)
+from normviz.jobs.spec import finish
+
+TINY = Setting(seeds=2, steps=20, schemes=("none", "batch"))
+
+
+def made_up(setting, **apart):
+    """Results in which the twins of every scheme come so far away from each other: (plain, matched, rounded)."""
+    results = {}
+    for part in parts(setting):
+        losses = np.ones((3, len(RUNS), setting.seeds))
+        for twin, gap in zip((PLAIN, MATCHED, ROUNDED), apart[part.row.key], strict=True):
+            losses[-1, twin] = 1 - gap
+        results[part] = {
+            "losses": losses, "effective": np.ones_like(losses), "share": np.array(1.0), "device": np.array("CPU"),
+        }  # fmt: skip
+    return results
+
+
+SEPARATE, SAME, LOST = (0.5, 0.4, 1e-15), (0.5, 1e-14, 1e-14), (0.5, 0.4, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("none", "batch", "eps", "word"),
+    [
+        (SEPARATE, SAME, 0.0, "holds"),
+        (LOST, SAME, 0.0, "holds"),
+        (SAME, SAME, 0.0, "wrong"),
+        (SEPARATE, SEPARATE, 0.0, "wrong"),
+        (SEPARATE, (0.5, 0.4, 1e-15), 0.1, "wrong"),
+        (SEPARATE, (0.5, 0.01, 1e-15), 1e-5, "holds-if"),
+        (SEPARATE, LOST, 0.0, "open"),
+        (SEPARATE, (0.0, 0.0, 0.0), 0.0, "open"),
+        (SEPARATE, (np.inf, np.inf, np.inf), 0.0, "open"),
+    ],
+)
+def test_the_verdict_is_that_of_the_twins(none, batch, eps, word):
+    setting = Setting(schemes=("none", "batch"), eps=eps)
+    told = report(setting, made_up(setting, none=none, batch=batch))
+    assert told.verdict.word == word
+    assert len(set(map(len, told.table.values()))) == 1
+    assert [shown.key for shown in told.figures] == ["gaps", "losses"]
+
+
+def test_nothing_is_said_while_a_scheme_is_missing():
+    results = made_up(TINY, none=SEPARATE, batch=SAME)
+    assert report(TINY, {}).verdict.word == "open"
+    assert report(TINY, dict(list(results.items())[:1])).verdict.word == "open"
+
+
+def test_a_loss_that_is_no_number_is_a_gap_without_end():
+    losses = np.ones((1, len(RUNS), 1))
+    losses[0, MATCHED] = np.nan
+    assert gaps(losses)[0, :, 0].tolist() == [0, 0, np.inf, 0]
+    losses[0, DECAYED] = np.nan
+    assert compared(losses).says == "diverged"
+    assert Gaps(1e-20, 0.0, 0.0).says == "nothing"
+
+
+def test_what_is_expected_is_the_rule_of_table_1():
+    setting = Setting()
+    blind = {row.key for row in Setting(schemes=tuple(SCHEMES)).rows if expected(setting, row)}
+    assert "none" not in blind
+    assert {"batch", "layer", "group", "rms", "weight", "spectral", "layer-weight"} <= blind
+
+
+def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
+    results = {part: finish(part) for part in parts(TINY)}
+    none, batch = (compared(results[part]["losses"]) for part in results)
+    assert none.says == "apart"
+    assert batch.says == "same"
+    assert batch.matched < 1e-12 < 1e-6 < batch.plain
+    assert report(TINY, results).verdict.word == "holds"
+    first = parts(TINY)[1]
+    alone = finish(replace(first, networks=first.networks[1:]))
+    np.testing.assert_allclose(alone["losses"][:, :, 0], results[first]["losses"][:, :, 1], rtol=1e-9)
+
+
+def test_weight_decay_is_that_of_torch_optim():
+    """The run with weight decay, against nn.BatchNorm1d and torch.optim.SGD with weight_decay."""
+    from normviz.networks.dense import Dense, rows
+    from normviz.networks.learning import mini_batches
+
+    setting = replace(TINY, eps=1e-3, rate=0.2, decay=0.1, schemes=("batch",))
+    (part,) = parts(setting)
+    losses = finish(part)["losses"][:, DECAYED, 1]
+    cpu = torch.device("cpu")
+    first = Dense([SCHEMES["batch"]], setting.networks, (32, 32), 64, 0.0, cpu, torch.float64)
+    sizes = [64, 32, 32, 10]
+    linear = [torch.nn.Linear(sizes[k], sizes[k + 1], bias=k == 2, dtype=torch.float64) for k in range(3)]
+    norms = [torch.nn.BatchNorm1d(32, eps=1e-3, dtype=torch.float64) for _ in range(2)]
+    for layer, weights in zip(linear, first.weights, strict=True):
+        layer.weight.data = weights[0, 1].mT.clone()
+    torch.nn.init.zeros_(linear[2].bias)
+    network = torch.nn.Sequential(
+        linear[0], norms[0], torch.nn.ReLU(), linear[1], norms[1], torch.nn.ReLU(), linear[2]
+    )  # fmt: skip
+    others = [*linear[2].parameters(), *(each for norm in norms for each in norm.parameters())]
+    groups = [{"params": [layer.weight for layer in linear[:2]], "weight_decay": 0.1}, {"params": others}]
+    optimizer = torch.optim.SGD(groups, lr=0.2)
+    x, labels = rows(dtype=torch.float64)
+    for loss, chosen in zip(losses, mini_batches(setting.networks, len(x), setting.steps, 64), strict=True):
+        theirs = torch.nn.functional.cross_entropy(network(x[chosen[1]]), labels[chosen[1]])
+        assert theirs.item() == pytest.approx(loss, rel=1e-9)
+        optimizer.zero_grad()
+        theirs.backward()
+        optimizer.step()
