@@ -99,15 +99,13 @@ class Part:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step: w ← w − η (∂l/∂w + λw), and its twins."""
-        import torch
-
-        from normviz.networks.dense import Dense, rows
+        from normviz.networks.dense import EXACT, Dense, rows
         from normviz.networks.learning import Learner, cross_entropy, device_of, device_words, mini_batches, numbers
 
         device = device_of(self.device)
-        x, labels = (each.to(device) for each in rows(dtype=torch.float64))
+        x, labels = (each.to(device) for each in rows(dtype=EXACT))
         network = Dense(
-            [self.row.scheme] * len(RUNS), self.networks, WIDTHS, BATCH, self.eps, device, torch.float64
+            [self.row.scheme] * len(RUNS), self.networks, WIDTHS, BATCH, self.eps, device, EXACT
         )  # fmt: skip
         normalized = network.weights[: len(WIDTHS)]
         for weights in normalized:

@@ -10,6 +10,9 @@ from normviz.data.digits import CLASSES, SIDE, digits
 from normviz.networks.learning import started
 from normviz.networks.norm import Norm, weights
 
+EXACT = torch.float64
+"""The type of networks that are compared with each other to rounding."""
+
 How = Callable[[Norm, torch.Tensor], torch.Tensor]
 """`Norm.__call__` in training, `Norm.settle` once behind it, `Norm.infer` from then on."""
 
