@@ -91,7 +91,7 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
 def _decades(values: Sequence[np.ndarray]) -> dict:
     """A logarithmic axis: powers of ten, and where these are few 2 and 5 times each too; of the numbers that it has."""
     scale = {"type": "log", "exponentformat": "power"}
-    numbers = np.concatenate([np.ravel(each) for each in values] or [[]])
+    numbers = np.concatenate([np.empty(0), *map(np.ravel, values)])
     numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
     if not numbers.size:
         return scale
