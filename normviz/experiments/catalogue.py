@@ -2,7 +2,7 @@
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
-from normviz.experiments import batch_size, convolution, dropout, weight_decay
+from normviz.experiments import batch_size, convolution, dropout, recurrent, weight_decay
 from normviz.experiments.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -10,6 +10,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     for each in (
         batch_size.EXPERIMENT,
         convolution.EXPERIMENT,
+        recurrent.EXPERIMENT,
         dropout.EXPERIMENT,
         weight_decay.EXPERIMENT,
     )
