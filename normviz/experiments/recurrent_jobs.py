@@ -62,8 +62,6 @@ class Reading:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step."""
-        import torch
-
         from normviz.networks.dense import rows
         from normviz.networks.learning import (
             Learner,
@@ -74,7 +72,6 @@ class Reading:
             mini_batches,
             numbers,
         )
-        from normviz.networks.norm import Norm
         from normviz.networks.recurrent import Recurrent, last, pooled, read, unequal
 
         device = device_of(self.device)
@@ -96,20 +93,15 @@ class Reading:
         def errors() -> np.ndarray:
             found = []
             for wait in waits(self.wait):
-                total = wait + PIXELS // self.inputs
-                tested = read(unseen, self.inputs, [wait] * len(unseen), total)[None, None]
-                *_, state = network.states(tested, [len(unseen)] * total, Norm.infer)
-                found.append(numbers(error(network.logits(state), answers)))
+                tested = read(unseen, self.inputs, [wait] * len(unseen), wait + PIXELS // self.inputs)
+                found.append(numbers(error(network.told(tested), answers)))
             return np.stack(found)
 
-        with torch.no_grad():
-            many = len(x) // self.batch
-            whole = x[: many * self.batch].unflatten(0, (many, self.batch))
-            for _ in network.states(read(whole, self.inputs, ahead, len(still))[None], still, Norm.settle):
-                pass
-            by_step = errors()
-            network.norms = [pooled(network.norms)]
-            together = errors()
+        whole = x[: len(x) // self.batch * self.batch].unflatten(0, (-1, self.batch))
+        network.settle(read(whole, self.inputs, ahead, len(still))[None])
+        by_step = errors()
+        network.norms = [pooled(network.norms)]
+        together = errors()
         yield Step(1.0, partial(so_far, share=1.0, by_step=by_step, together=together))
 
 
@@ -136,27 +128,21 @@ class Back:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Scale by scale; every network reads digits behind each other, those of its first mini-batches."""
-        import torch
-
         from normviz.networks.dense import rows
-        from normviz.networks.learning import cross_entropy, device_of, device_words, mini_batches, numbers
-        from normviz.networks.recurrent import Recurrent, read
+        from normviz.networks.learning import device_of, device_words, mini_batches, numbers
+        from normviz.networks.recurrent import Recurrent, read, way_back
 
         device = device_of(self.device)
         x, labels = (each.to(device) for each in rows())
         each = PIXELS // self.inputs
         order = mini_batches(self.networks, len(x), -(-BACK // each), self.batch)
-        digits = [read(x[chosen], self.inputs, [0] * self.batch, each) for chosen in order]
-        sequences = torch.cat(digits, dim=2)[:, None, :, -BACK:]
+        digits = read(x[order], self.inputs, [0] * self.batch, each)
+        sequences = digits.permute(1, 2, 0, 3, 4).flatten(2, 3)[:, :, -BACK:]
         schemes, still = [row.scheme for row in self.rows], [self.batch] * BACK
         norms: list[np.ndarray] = []
         for k, scale in enumerate(SCALES, 1):
             network = Recurrent(schemes, self.networks, self.inputs, UNITS, still, scale, self.gain, self.eps, device)
-            network.incoming.requires_grad_()
-            states = list(network.states(sequences, still))
-            loss = cross_entropy(network.logits(states[-1]), labels[order[-1]])
-            gradients = torch.stack(torch.autograd.grad(loss.sum(), states))
-            norms.append(numbers(torch.linalg.vector_norm(gradients.double(), dim=(-3, -2, -1))))
+            norms.append(numbers(way_back(network, sequences, labels[order[-1]])))
             yield Step(k / len(SCALES), partial(_so_far, norms, k / len(SCALES), device_words(device), "norms"))
 
 
@@ -184,8 +170,6 @@ class Layouts:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step."""
-        import torch
-
         from normviz.networks.dense import rows
         from normviz.networks.learning import (
             Learner,
@@ -196,7 +180,6 @@ class Layouts:
             mini_batches,
             numbers,
         )
-        from normviz.networks.norm import Norm
         from normviz.networks.recurrent import Recurrent, read
 
         device = device_of(self.device)
@@ -208,9 +191,8 @@ class Layouts:
             schemes, self.networks, self.inputs, UNITS, still, 1.0, self.gain, self.eps, device, sequence=True
         )
         learner = Learner(network.parameters, "adam", self.rate)
-        with torch.no_grad():
-            first = network.driven(x[None, None, : self.batch]) / self.gain
-            spreads = numbers(first.std((2, 3)).sort(descending=True).values)
+        first = network.driven(x[None, None, : self.batch]) / self.gain
+        spreads = numbers(first.std((2, 3)).sort(descending=True).values)
         losses: list[np.ndarray] = []
         so_far = partial(_so_far, losses, device=device_words(device), spreads=spreads)
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
@@ -219,12 +201,8 @@ class Layouts:
             learner.step(loss)
             losses.append(numbers(loss))
             yield Step(0.95 * step / self.length, partial(so_far, share=0.95 * step / self.length))
-        with torch.no_grad():
-            many = SETTLED // self.batch
-            for _ in network.states(x[: many * self.batch].unflatten(0, (many, -1))[None], still, Norm.settle):
-                pass
-            *_, state = network.states(unseen[None, None], [len(unseen)] * len(still), Norm.infer)
-            errors = numbers(error(network.logits(state), answers))
+        network.settle(x[: SETTLED // self.batch * self.batch].unflatten(0, (-1, self.batch))[None])
+        errors = numbers(error(network.told(unseen), answers))
         yield Step(1.0, partial(so_far, share=1.0, errors=errors))
 
 

@@ -21,7 +21,7 @@ import torch
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES
 from normviz.networks.dense import How
-from normviz.networks.learning import started
+from normviz.networks.learning import cross_entropy, started
 from normviz.networks.norm import Kept, Norm, weights
 
 
@@ -99,9 +99,35 @@ class Recurrent:
         used = self.on_weights(self.incoming[:, :, None, None])[:, :, 0, 0]
         return used.split([self.units, used.shape[2] - self.units], dim=2)
 
+    @torch.no_grad()
+    def settle(self, x: torch.Tensor) -> None:
+        """Keep statistics for inference, of mini-batches (1, mini-batches, N, steps, inputs)."""
+        for _ in self.states(x, self.still, Norm.settle):
+            pass
+
+    @torch.no_grad()
+    def told(self, x: torch.Tensor) -> torch.Tensor:
+        """Logits at the end of sequences (N, steps, inputs) of one length, by what is kept."""
+        *_, state = self.states(x[None, None], [len(x)] * x.shape[1], Norm.infer)
+        return self.logits(state)
+
     def logits(self, states: torch.Tensor) -> torch.Tensor:
         """(schemes, networks, examples, classes) of states (schemes, networks, mini-batches, N, units)."""
         return states.flatten(2, 3) @ self.readout + self.offset
+
+
+def way_back(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """‖∂l/∂h_t‖ over all examples and units, (steps, schemes, networks), of the loss at the end of sequences.
+
+    Args:
+        network: of which all sequences of a mini-batch are read at every step.
+        x: (networks, N, steps, inputs), with labels (networks, N).
+    """
+    network.incoming.requires_grad_()
+    states = list(network.states(x.unsqueeze(1), network.still))
+    loss = cross_entropy(network.logits(states[-1]), labels)
+    gradients = torch.stack(torch.autograd.grad(loss.sum(), states))
+    return torch.linalg.vector_norm(gradients.double(), dim=(-3, -2, -1))
 
 
 def pooled(norms: Sequence[Norm]) -> Norm:
