@@ -1,4 +1,4 @@
-"""The command `normviz`, also `python -m normviz`: a tensor normalized, its gradient, homework, Table 1, the app."""
+"""The command `normviz`, also `python -m normviz`: tensors, gradients, homework, Table 1, experiments, the app."""
 
 import argparse
 import json
@@ -172,6 +172,38 @@ def tell_disagreements(cells: Sequence["Cell"]) -> int:
     return 1 if wrong else 0
 
 
+def run_experiments(arguments: argparse.Namespace) -> int:
+    """Run an experiment, or a sweep of one over settings, and print what came out; without a name, list them all.
+
+    1 where a part fails, 130 where it is interrupted: what is done then is kept.
+    """
+    need("train", "torch", "sklearn", "tqdm")
+    from normviz.experiments import command
+    from normviz.experiments.results import Archive
+    from normviz.jobs import usual
+    from normviz.jobs.kept import Kept
+
+    sweep = arguments.command == "sweep"
+    if not arguments.words or arguments.words[0].startswith("-"):
+        print(command.listed())
+        return 0
+    asked = command.read(arguments.words, several=sweep)
+    try:
+        workers = os.cpu_count() or 1
+        found = command.run(asked, sys.stderr.isatty(), Archive(Kept()), usual.usual_desk(workers, workers))
+    except command.Failed as error:
+        print(f"normviz: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("normviz: interrupted; what is done is kept, and the same command goes on from there.", file=sys.stderr)
+        return 130
+    if asked.as_json:
+        print(json.dumps(found if sweep else found[0], ensure_ascii=False, indent=2))
+    else:
+        print("\n\n".join(map(command.printed, found)))
+    return 0
+
+
 def serve(arguments: argparse.Namespace) -> None:
     """Serve the app, from whatever folder, until it is interrupted."""
     need("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
@@ -216,7 +248,7 @@ def build_parser() -> Parser:
         description="See and test normalization in deep learning.",
     )
     parser.add_argument("--version", action="version", version=f"normviz {normviz.__version__}")
-    commands = "schemes | normalize | backward | answer | table1 | serve"
+    commands = "schemes | normalize | backward | answer | table1 | experiment | sweep | serve"
     jobs = parser.add_subparsers(required=True, metavar=commands, parser_class=Parser)
     job = jobs.add_parser("schemes", help="list the schemes with their fields and papers")
     job.add_argument("--json", action="store_true")
@@ -240,6 +272,13 @@ def build_parser() -> Parser:
     job.add_argument("--json", action="store_true")
     job.set_defaults(run=judge_answer)
     add_table1(jobs)
+    for name, told in (
+        ("experiment", "what the papers promise, tried out: NAME and the options of its page; no NAME: lists them"),
+        ("sweep", "an experiment at every combination of values: as --rate 0.1,1 --seed 0,5"),
+    ):
+        job = jobs.add_parser(name, help=told)
+        job.add_argument("words", nargs=argparse.REMAINDER, metavar="NAME [--KEY VALUE …] [--json]")
+        job.set_defaults(run=run_experiments, command=name)
     job = jobs.add_parser("serve", help="serve the app")
     job.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
     job.set_defaults(run=serve)

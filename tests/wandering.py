@@ -21,13 +21,14 @@ from normviz.core.errors import InvalidInput
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import Among, Choice, Real, Several, Switch
 from normviz.divisive import state as divisive
+from normviz.experiments import state as experiments
 from normviz.geometry import state as geometry
 from normviz.gradients import state as gradients
 from normviz.identities import state as identities
 from normviz.lab import state as lab
 from normviz.running import state as running
 from normviz.table1 import state as table1
-from normviz.ui.link import Param, View, clean
+from normviz.ui.link import Param, clean
 from normviz.weights import state as weights
 from normviz.why import state as why
 
@@ -36,6 +37,7 @@ STATES: dict[str, ModuleType] = {
     "compare": compare,
     "identities": identities,
     "why": why,
+    "experiments": experiments,
     "invariance": table1,
     "gradients": gradients,
     "geometry": geometry,
@@ -115,8 +117,8 @@ def link_of(page: str, rng: random.Random) -> dict[str, Any]:
 
 def _valid(param: Param, link: dict[str, Any], params: tuple[Param, ...], rng: random.Random) -> str:
     """The text of a value, the limits more often than others; what does not fit beside the rest is mended."""
-    declared = getattr(param.nearest, "__self__", None)
-    view: View = clean(params, {name: text for name, text in link.items() if isinstance(text, str)})[0]
+    declared = param.declared or getattr(param.nearest, "__self__", None)
+    view = param.given(clean(params, {name: text for name, text in link.items() if isinstance(text, str)})[0])
     if isinstance(declared, Switch):
         return rng.choice("01")
     if isinstance(declared, Several):

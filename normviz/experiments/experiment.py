@@ -7,6 +7,7 @@ interruption is not lost.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape, divisors
 from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
-from normviz.core.settings import Given, among, choice, real, several, value, whole
+from normviz.core.settings import Given, among, choice, declarations, real, several, value, whole
 from normviz.core.text import typeset
 from normviz.jobs.spec import Step
 from normviz.networks.setting import DEVICES
@@ -235,6 +236,17 @@ class Comparison(Setting):
             SCHEMES[row.key].name if row.key == "none" else SCHEMES[row.key].name.replace("normalization", "norm")
             for row in self.rows
         )
+
+
+def command(experiment: Experiment, setting: Any) -> str:
+    """What runs the same without a browser."""
+    usual = experiment.setting()
+    options = [
+        f" --{name.replace('_', '-')} {quote(each.text(getattr(setting, name)))}"
+        for name, each in declarations(experiment.setting).items()
+        if getattr(setting, name) != getattr(usual, name)
+    ]
+    return f"normviz experiment {experiment.key}{''.join(options)}"
 
 
 def spread(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -20,3 +20,9 @@ def where(error: BaseException) -> str:
             *_, file, line, function = found[-1]
             return f"{file}, line {line}, in {function}"
     return ""
+
+
+def told(error: BaseException) -> str:
+    """An error in a line: what it says, and where it came from."""
+    place, kind = where(error), type(error).__name__
+    return (str(error) or kind) + (f" ({kind} in {place})" if place else "")

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypedDict
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.core.settings import Choice, Real, Switch, Whole, declarations
+from normviz.core.settings import Choice, Declaration, Real, Switch, Whole, declarations
 from normviz.core.text import decimal as decimal
 from normviz.core.text import sentence, typeset
 from normviz.ui.components.toolbar import toolbar
@@ -49,6 +49,8 @@ class Param:
         words: the value as the page writes it; by default as a link has it.
         why: (what was given, the view) -> why it cannot be, to be read after it; "" where it can; None: the usual.
         missing: (the view) -> what the value asks for and is not here, in a sentence; nothing where all is.
+        declared: what is known of the value, where it is a declared one; given: (the view) -> what the declaration
+            takes for the values before it.
     """
 
     key: str
@@ -59,6 +61,8 @@ class Param:
     words: Callable[[Any], str] | None = None
     why: Callable[[Any, View], str | None] = lambda given, view: None
     missing: Callable[[View], str] = lambda view: ""
+    declared: Declaration | None = None
+    given: Callable[[View], View] = lambda view: view
 
     @property
     def name(self) -> str:
@@ -263,12 +267,26 @@ def segments(key: str, label: str, names: Mapping[str, str], options: Sequence[s
     )  # fmt: skip
 
 
-def params(kind: type, prefix: str = "") -> tuple[Param, ...]:
-    """The declared values of a dataclass as those of a page; `prefix`: of their keys in the session."""
-    return tuple(
-        Param(prefix + name, None, each.nearest, each.text, label=each.title if each.label else "", words=each.words)
-        for name, each in declarations(kind).items()
-    )
+def params(kind: type, prefix: str = "", under: str = "") -> tuple[Param, ...]:
+    """The declared values of a dataclass as those of a page.
+
+    `prefix`: of their keys in the session; `under`: of their names in the link and in the view, where a page has
+    several such dataclasses.
+    """
+    given = partial(within, kind, under) if under else lambda view: view
+    return tuple(_declared(prefix + under, each, given) for each in declarations(kind).values())
+
+
+def within(kind: type, under: str, view: View) -> View:
+    """Of a view the values of one dataclass, by their own names; `under`: as in `params`."""
+    return {name: view[under + name] for name in declarations(kind) if under + name in view}
+
+
+def _declared(prefix: str, each: Declaration, given: Callable[[View], View]) -> Param:
+    return Param(
+        prefix + each.name, None, lambda value, view: each.nearest(value, given(view)), each.text, words=each.words,
+        label=(lambda view: each.title(given(view))) if each.label else "", declared=each, given=given,
+    )  # fmt: skip
 
 
 def whole(lo: int, hi: int) -> Callable[[Any, View], int]:

@@ -167,6 +167,19 @@ STORIES = (
         ),
     ),
     Story(
+        page="experiments",
+        title="Experiments",
+        question="Does it train better?",
+        why="Higher learning rates, small batches, deep and recurrent networks: what the papers promise, tried out on "
+        "small real data, over several seeds, with a verdict only where the difference is larger than the noise.",
+        first="Press **Run** and watch the curves; then change the schemes on the left and run it again.",
+        takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
+        see=(
+            See("Which changes are absorbed?", "invariance"),
+            See("Why normalize at all?", "why"),
+        ),
+    ),
+    Story(
         page="weights",
         title="Weights",
         question="What do weight normalizations do to a weight matrix?",

@@ -1,0 +1,135 @@
+"""Experiments without a browser: one, or a sweep over settings, with a progress bar; what is done is kept."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import fields
+from hashlib import sha256
+from itertools import product
+from math import isfinite
+from typing import Any, NamedTuple, Never
+
+from tqdm import tqdm
+
+from normviz.core.errors import InvalidInput
+from normviz.core.settings import Declaration, Several, Value, declarations
+from normviz.experiments.catalogue import EXPERIMENTS, get_experiment
+from normviz.experiments.experiment import WORDS, Experiment, Part
+from normviz.experiments.results import Archive
+from normviz.jobs.desk import Desk
+from normviz.jobs.failures import told
+from normviz.jobs.spec import digest
+
+
+class Failed(RuntimeError):  # noqa: N818 - the name says what it is
+    """What ended a run, in words."""
+
+
+LOOK = 0.2
+"""Seconds between two looks at what is at work."""
+
+
+def run(asked: "Asked", shown: bool, archive: Archive, desk: Desk) -> list[dict[str, Any]]:
+    """Run all that is asked for and not kept, and give what came out of every setting; raises Failed.
+
+    `shown`: with a progress bar on stderr. Interrupted, it leaves on disk what is done.
+    """
+    experiment = asked.experiment
+    parts = dict.fromkeys(part for setting in asked.settings for part in experiment.parts(setting))
+    if missing := archive.missing([*parts]):
+        _run(missing, archive, desk, shown)
+    return [record(experiment, setting, archive) for setting in asked.settings]
+
+
+def _run(missing: Sequence[Part], archive: Archive, desk: Desk, shown: bool) -> None:
+    whole = sum(part.seconds for part in missing)
+    ticket = desk.submit(missing, archive.keep, lambda: True)
+    try:
+        with tqdm(total=100, disable=not shown, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}") as bar:
+            while not ticket.wait(LOOK):
+                done = sum(part.seconds * float(found["share"]) for part, found in archive.of(missing).items())
+                bar.update(100 * done / whole - bar.n)
+    finally:
+        ticket.cancel()
+    if ticket.error is not None:
+        raise Failed(told(ticket.error)) from ticket.error
+
+
+def record(experiment: Experiment, setting: Any, archive: Archive) -> dict[str, Any]:
+    """An experiment that was run as plain data."""
+    parts = experiment.parts(setting)
+    report = experiment.report(setting, archive.of(parts))
+    configuration = {each.name: getattr(setting, each.name) for each in fields(setting)}
+    return {
+        "experiment": experiment.key,
+        "configuration": configuration,
+        "digest": sha256("".join(map(digest, parts)).encode()).hexdigest(),
+        "result": {name: [_plain(value) for value in column] for name, column in report.table.items()},
+        "headline": report.headline,
+        "verdict": report.verdict.word,
+        "says": report.verdict.says,
+        "condition": report.verdict.condition,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it, which knows no NaN."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def listed() -> str:
+    """All experiments, a line each."""
+    return "\n".join(f"{key:16}{each.question}  [{', '.join(each.claims)}]" for key, each in EXPERIMENTS.items())
+
+
+def printed(found: dict[str, Any]) -> str:
+    """A record for people."""
+    lines = [found["headline"], f"{WORDS[found['verdict']]}: {found['says']}", found["condition"]]
+    return "\n".join(line for line in lines if line)
+
+
+class Asked(NamedTuple):
+    """What the words behind `experiment` or `sweep` ask for: an experiment, settings of it, and whether as JSON."""
+
+    experiment: Experiment
+    settings: list[Any]
+    as_json: bool
+
+
+def read(words: Sequence[str], several: bool = False) -> Asked:
+    """What NAME and options ask for; raises InvalidInput.
+
+    `several`: options have several values, with commas between them, and every combination is one setting.
+    """
+    name, *options = words
+    experiment = get_experiment(name)
+    declared = declarations(experiment.setting)
+    parser = Options(prog=f"normviz experiment {name}", allow_abbrev=False, add_help=False)
+    parser.add_argument("--json", action="store_true")
+    for key in declared:
+        parser.add_argument(f"--{key.replace('_', '-')}", dest=key)
+    found = {key: value for key, value in vars(parser.parse_args(options)).items() if value is not None}
+    as_json = found.pop("json")
+    choices = []
+    for key, text in found.items():
+        one = not several or isinstance(declared[key], Several | Value)  # whose texts have commas of their own
+        choices.append([_value(declared[key], each) for each in ([text] if one else text.split(","))])
+    settings = [experiment.setting(**dict(zip(found, values, strict=True))) for values in product(*choices)]
+    return Asked(experiment, settings, as_json)
+
+
+def _value(declared: Declaration, text: str) -> Any:
+    """A value from its text as it is: out of bounds, the setting refuses it."""
+    try:
+        return declared.option().get("type", str)(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"--{declared.name} {text}: {declared.limits_words() or 'another value'} would do."
+        ) from error
+
+
+class Options(argparse.ArgumentParser):
+    """Options whose errors are InvalidInput."""
+
+    def error(self, message: str) -> Never:
+        """Raise InvalidInput with the message, where argparse would print the usage and exit."""
+        raise InvalidInput(f"{message} ({self.prog} takes the options of its page)")

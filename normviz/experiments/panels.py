@@ -1,0 +1,110 @@
+"""What the page on experiments shows: the claim, the run, and what came out so far."""
+
+import streamlit as st
+
+from normviz.describe.wording import duration
+from normviz.experiments import state, work
+from normviz.experiments.experiment import WORDS, Experiment, Report, Results, Verdict, command
+from normviz.experiments.figures import figure_of
+from normviz.experiments.results import done
+from normviz.ui.components.plot import plot
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.ui.work import POLL
+
+SHAPES = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
+"""A sign for every verdict."""
+
+HEIGHT = "27rem"
+"""Of a figure."""
+
+
+def show(view: View, theme: str) -> None:
+    """The experiment, and its results as they come; raises InvalidInput for a setting that cannot be."""
+    experiment, setting = state.shown(view), state.setting_of(view)
+    st.markdown(f"## {experiment.question}\n**Claim.** {experiment.claim}\n\n{experiment.about}")
+    parts = tuple(experiment.parts(setting))
+    asked = work.start(parts)
+    with st.container(key="work"):
+        follow(asked, experiment, setting, theme)
+    with st.expander("Without a browser"):
+        st.code(command(experiment, setting), language="bash", wrap_lines=True)
+
+
+def follow(asked: work.Asked, experiment: Experiment, setting: object, theme: str) -> None:
+    """How far it is and what came out, by itself again and again as long as something is at work."""
+
+    working = asked.working
+
+    @st.fragment(run_every=POLL if working else None)
+    def look() -> None:
+        if asked.working != working:
+            st.rerun()  # the whole page, which sets the clock
+        found = work.archive().of(asked.parts)
+        status(asked, found)
+        outcome(experiment, experiment.report(setting, found), theme)
+
+    look()
+
+
+def status(asked: work.Asked, found: Results) -> None:
+    """How far the run is, with what there is to do about it."""
+    ready, whole = sum(map(done, found.values())), len(asked.parts)
+    with st.container(horizontal=True, vertical_alignment="center", key="run"):
+        if asked.working:
+            st.button("Cancel", on_click=asked.stop, key="cancel run")
+            paused = asked.ticket is not None and asked.ticket.paused
+            if paused:
+                st.button("Resume", on_click=asked.run, key="resume run", type="primary")
+            else:
+                st.button("Pause", on_click=asked.pause, key="pause run")
+            st.progress(asked.share(found), _progress_words(asked, ready), width="stretch")
+        elif ready < whole:
+            label = "Run" if not ready else "Run the rest"
+            st.button(f"{label} · about {duration(asked.seconds)}", on_click=asked.run, key="start run", type="primary")
+            st.markdown(
+                f"{ready} of {whole} parts are done." if ready else "Nothing runs before you say so.", width="content"
+            )
+        else:
+            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on {_devices(found)}. Kept for this link.")
+    if asked.error:
+        st.error(asked.error)
+    if damaged := work.archive().damaged(asked.parts):
+        st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
+
+
+def _progress_words(asked: work.Asked, ready: int) -> str:
+    ticket, whole = asked.ticket, len(asked.parts)
+    part = f"Part {min(ready + 1, whole)} of {whole}"
+    if ticket is None or ticket.waits:
+        ahead = 0 if ticket is None else ticket.position
+        return f"{part}, waiting: {ahead} job{'s' if ahead != 1 else ''} of others first"
+    if ticket.paused:
+        return f"{part}, then a pause" if ticket.runs else f"Paused after {ready} of {whole} parts"
+    return f"{part}, about {duration(asked.seconds)} to go"
+
+
+def _devices(found: Results) -> str:
+    return ", ".join(dict.fromkeys(str(arrays["device"]) for arrays in found.values())) or "no device"
+
+
+def outcome(experiment: Experiment, report: Report, theme: str) -> None:
+    """What came out so far."""
+    st.markdown(f"### {report.headline}")
+    verdict_box(report.verdict)
+    for number, shown in enumerate(report.figures):
+        if number:
+            st.divider()
+        plot(figure_of(shown, theme), shown.key, shown.alt, HEIGHT)
+        if shown.caption:
+            st.caption(shown.caption)
+    if report.table and any(report.table.values()):
+        save_table(lambda: report.table, experiment.key)
+
+
+def verdict_box(verdict: Verdict) -> None:
+    """The verdict in a sign, in words, and what it depends on."""
+    with st.container(border=True, key="verdict"):
+        st.markdown(f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {verdict.says}")
+        if verdict.condition:
+            st.caption(verdict.condition)

@@ -1,0 +1,63 @@
+"""The results of experiments: those of parts that are at work in memory, finished ones on disk too."""
+
+from collections.abc import Sequence
+
+from normviz.experiments.experiment import Arrays, Part, Results
+from normviz.jobs.kept import Kept
+from normviz.jobs.spec import digest
+from normviz.jobs.store import Store
+
+IN_MEMORY = 512
+"""Parts whose results a server has at hand."""
+
+
+class Archive:
+    """For all sessions and threads of a server; what is on disk is also there for others, and after a restart.
+
+    Attributes:
+        version: another number whenever there is something new.
+    """
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept, self.version = kept, 0
+        self._at_hand: Store[str, Arrays] = Store(IN_MEMORY, replaces=_further)
+
+    def keep(self, part: Part, arrays: Arrays) -> None:
+        """Keep what has come out of a part so far; on disk, once it is done."""
+        name = digest(part)
+        self._at_hand.put(name, arrays)
+        if done(arrays):
+            self.kept.put(name, arrays)
+        self.version += 1
+
+    def of(self, parts: Sequence[Part]) -> Results:
+        """The results of those parts of which there is anything."""
+        found = {part: self._get(digest(part)) for part in parts}
+        return {part: arrays for part, arrays in found.items() if arrays is not None}
+
+    def missing(self, parts: Sequence[Part]) -> list[Part]:
+        """The parts that are not done."""
+        found = self.of(parts)
+        return [part for part in parts if part not in found or not done(found[part])]
+
+    def damaged(self, parts: Sequence[Part]) -> int:
+        """How many of these were found damaged on disk since the server started, and are computed anew."""
+        return sum(self.kept.lost(digest(part)) for part in parts)
+
+    def _get(self, name: str) -> Arrays | None:
+        arrays = self._at_hand.get(name)
+        if arrays is None or not done(arrays):
+            kept = self.kept.get(name)
+            if kept is not None:
+                self._at_hand.put(name, kept)
+                return kept
+        return arrays
+
+
+def done(arrays: Arrays) -> bool:
+    """Whether a result is that of a whole part."""
+    return bool(arrays["share"] == 1)
+
+
+def _further(new: Arrays, old: Arrays) -> bool:
+    return bool(new["share"] >= old["share"])

@@ -1,0 +1,80 @@
+"""The state of the page on experiments: what its link holds, and the setting that it asks for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from normviz.core.schemes import SCHEMES
+from normviz.core.settings import build, choice
+from normviz.experiments.catalogue import EXPERIMENTS
+from normviz.experiments.experiment import Comparison, Experiment, own_text
+from normviz.ui import custom
+from normviz.ui.custom import SIZES
+from normviz.ui.link import View, params, within
+
+PAGE = "experiments"
+PREFIX = f"{PAGE} "
+"""Of all keys in the session: other pages have values of the same names."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page's link holds beside the setting of every experiment."""
+
+    show: str = choice(next(iter(EXPERIMENTS)), {key: each.title for key, each in EXPERIMENTS.items()})
+
+
+def under(key: str) -> str:
+    """What the names of an experiment's values begin with."""
+    return key.replace("-", "_") + "_"
+
+
+def shown(view: View) -> Experiment:
+    """The experiment that the page shows."""
+    return EXPERIMENTS[view["show"]]
+
+
+def values(view: View) -> View:
+    """The values of the experiment that is shown, by their own names."""
+    experiment = shown(view)
+    return within(experiment.setting, under(experiment.key), view)
+
+
+def lengths(view: View) -> dict[str, int]:
+    """The length of every axis of the first normalized layer."""
+    shape = build(shown(view).setting, values(view) | {"own": ""}).shape if compares(view) else (1, 1, 1, 1)
+    return dict(zip(SIZES, shape, strict=True))
+
+
+def compares(view: View) -> bool:
+    """Whether the experiment compares schemes that one chooses."""
+    return issubclass(shown(view).setting, Comparison)
+
+
+PARAMS = (
+    *params(Page, PREFIX),
+    *(param for key, each in EXPERIMENTS.items() for param in params(each.setting, PREFIX, under(key))),
+    *custom.params(lengths, PREFIX),
+)
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    if name == "show":
+        return True
+    if name in custom.KEYS:
+        return compares(view) and "custom" in values(view)["schemes"]
+    own = under(view["show"])
+    return name.startswith(own) and matters(values(view), name.removeprefix(own))
+
+
+def matters(given: View, name: str) -> bool:
+    """The same of an experiment's value, by its own name."""
+    if name == "groups":
+        return any("groups" in SCHEMES[key].parameters for key in given["schemes"] if key != "custom")
+    return name != "own"  # which is written rule by rule
+
+
+def setting_of(view: View) -> Any:
+    """The setting of what is shown; raises InvalidInput."""
+    own = {"own": own_text(custom.scheme_of(view))} if compares(view) and "custom" in values(view)["schemes"] else {}
+    return build(shown(view).setting, values(view) | own)

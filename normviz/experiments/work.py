@@ -1,0 +1,120 @@
+"""What a session asks to have run: the parts of an experiment that are missing, outside of the page's process."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import streamlit as st
+
+from normviz.experiments.experiment import Part, Results
+from normviz.experiments.results import Archive
+from normviz.experiments.state import PAGE
+from normviz.jobs.desk import Desk, Ticket
+from normviz.jobs.executors import WORKERS
+from normviz.jobs.failures import told
+from normviz.jobs.kept import Kept
+from normviz.jobs.usual import usual_desk
+from normviz.ui.work import handed_in
+
+KEY = f"{PAGE} work"
+"""Where the session holds it."""
+
+
+@st.cache_resource
+def archive() -> Archive:
+    """All that has been run on this server, or kept by an earlier one."""
+    return Archive(Kept())
+
+
+@st.cache_resource
+def desk() -> Desk:
+    """Where all sessions hand in their experiments."""
+    return usual_desk(WORKERS, at_once=1)
+
+
+@dataclass
+class Asked:
+    """The experiment that a session's page shows, and what it has done to get it run.
+
+    Attributes:
+        parts: of the experiment.
+        ticket: the last one for what was missing of them.
+        wanted: whether it is to be run.
+        error: what ended it, in words.
+    """
+
+    parts: tuple[Part, ...]
+    ticket: Ticket | None = None
+    wanted: bool = False
+    error: str = ""
+
+    @property
+    def missing(self) -> list[Part]:
+        """What is still to be run."""
+        return archive().missing(self.parts)
+
+    @property
+    def working(self) -> bool:
+        """Whether anything is at work, or waits for that, or pauses."""
+        if self.ticket is not None and self.ticket.error is not None:
+            self.stop(told(self.ticket.error))
+        return self.ticket is not None and not self.ticket.over
+
+    def share(self, found: Results) -> float:
+        """The share that is done of all parts, by the time that they take; 0 to 1."""
+        whole = sum(part.seconds for part in self.parts)
+        return sum(part.seconds * float(arrays["share"]) for part, arrays in found.items()) / whole
+
+    @property
+    def seconds(self) -> float:
+        """About how long that takes, at the pace so far where there is one."""
+        if self.ticket is not None and not self.ticket.over:
+            return self.ticket.left(_seconds)
+        return sum(part.seconds for part in self.missing)
+
+    def run(self) -> None:
+        """Run it, or the rest of it."""
+        self.wanted, self.error = True, ""
+        if self.ticket is not None and self.ticket.paused:
+            self.ticket.resume()
+        self.see_to_it()
+
+    def pause(self) -> None:
+        """Start no further part."""
+        if self.ticket is not None:
+            self.ticket.pause()
+
+    def stop(self, error: str = "") -> None:
+        """Want no more of it; what is done is kept."""
+        if self.ticket is not None:
+            self.ticket.cancel()
+        self.ticket, self.wanted, self.error = None, False, error
+
+    def see_to_it(self, before: Ticket | None = None) -> None:
+        """Have at work what is wanted and missing; also again, where that lapsed while nobody was there.
+
+        `before`: the ticket of what was shown before, which goes on as far as it is of the same parts.
+        """
+        if self.wanted:
+            self.ticket = handed_in(self.ticket or before, self.missing, desk(), archive().keep, PAGE)
+        elif before is not None:
+            before.cancel()
+
+
+def start(parts: Sequence[Part]) -> Asked:
+    """What the session asks for, at work where it is wanted.
+
+    A page that is opened, or opened again, joins what is at work of the same parts.
+    """
+    held: Asked | None = st.session_state.get(KEY)
+    if held is not None and held.parts == tuple(parts):
+        held.see_to_it()
+        return held
+    asked = st.session_state[KEY] = Asked(tuple(parts))
+    asked.wanted = any(desk().at_work(part) for part in asked.missing)
+    asked.see_to_it(None if held is None else held.ticket)
+    return asked
+
+
+def _seconds(part: object) -> float:
+    return cast(Part, part).seconds

@@ -1,0 +1,129 @@
+"""Experiments on the command line: what is read, what is printed, what is kept, and how it ends."""
+
+import json
+import shlex
+
+import pytest
+
+from normviz import cli
+from normviz.core.errors import InvalidInput
+from normviz.experiments import command
+from normviz.experiments.batch_size import Part
+from normviz.experiments.catalogue import EXPERIMENTS
+from normviz.experiments.experiment import command as command_of
+from normviz.jobs import usual
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
+
+SMALL = ("batch-size", "--steps", "20", "--seeds", "2", "--schemes", "layer")
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
+    """In a thread of this process, and with results of its own."""
+    monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
+    with threads(1) as pool:
+        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once: Desk(pool, at_once=at_once))
+        yield
+
+
+def run(*words):
+    return cli.main([*words])
+
+
+def test_without_a_name_all_are_listed(capsys):
+    assert run("experiment") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
+    for line, each in zip(lines, EXPERIMENTS.values(), strict=True):
+        assert each.question in line
+
+
+def test_a_record_says_what_was_run_and_what_came_out(capsys):
+    assert run("experiment", *SMALL, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"experiment", "configuration", "digest", "result", "verdict", "condition"} <= found.keys()
+    assert found["configuration"]["steps"] == 20
+    assert found["configuration"]["schemes"] == ["layer"]
+    assert len({len(column) for column in found["result"].values()}) == 1
+    assert run("experiment", *SMALL) == 0
+    assert found["headline"] in capsys.readouterr().out
+
+
+def test_what_is_kept_is_not_run_again(monkeypatch, capsys):
+    assert run("experiment", *SMALL, "--json") == 0
+    before = capsys.readouterr().out
+    monkeypatch.setattr(Part, "steps", lambda self: pytest.fail("was run again"))
+    assert run("experiment", *SMALL, "--json") == 0
+    assert capsys.readouterr().out == before
+
+
+def test_a_sweep_runs_every_combination(capsys):
+    assert run("sweep", *SMALL[:-2], "--schemes", "none,layer", "--rate", "0.001,0.01", "--seed", "0,1", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    places = [(each["configuration"]["rate"], each["configuration"]["seed"]) for each in found]
+    assert places == [(0.001, 0), (0.001, 1), (0.01, 0), (0.01, 1)]
+    assert len({each["digest"] for each in found}) == 4
+    assert {tuple(each["configuration"]["schemes"]) for each in found} == {("none", "layer")}
+
+
+def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
+    begun, real = [], Part.steps
+
+    def steps(self):
+        begun.append(self)
+        if len(begun) == 3:
+            raise MemoryError("there is no room")
+        yield from real(self)
+
+    monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once: Desk(pool))
+    monkeypatch.setattr(Part, "steps", steps)
+    with threads(1) as pool:
+        assert run("experiment", *SMALL) == 1
+        assert "there is no room" in capsys.readouterr().err
+        assert run("experiment", *SMALL) == 0
+    assert len(begun) == 8 + 1
+
+
+def test_an_interrupt_is_told_in_a_line(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run", interrupted)
+    assert run("experiment", *SMALL) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing",), "experiment 'nothing' is unknown"),
+        (("batch-size", "--steps", "1"), "steps = 1"),
+        (("batch-size", "--steps", "many"), "--steps many"),
+        (("batch-size", "--colour", "red"), "--colour"),
+        (("batch-size", "--schemes", "bach"), "'bach'"),
+        (("batch-size", "--own", "full"), "own = 'full'"),
+        (("batch-size", "--rate", "nan"), "rate"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(words, said, capsys):
+    assert run("experiment", *words) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("key", EXPERIMENTS)
+def test_the_page_s_command_asks_for_the_same(key):
+    setting = EXPERIMENTS[key].setting(seeds=3, seed=7)
+    words = command_of(EXPERIMENTS[key], setting).split()[2:]
+    assert command.read(words).settings == [setting]
+
+
+def test_a_scheme_of_one_s_own_goes_both_ways():
+    own = "own,full,full,full|own,own,own,full"
+    setting = EXPERIMENTS["batch-size"].setting(schemes=("layer", "custom"), own=own)
+    words = shlex.split(command_of(EXPERIMENTS["batch-size"], setting))[2:]
+    assert command.read(words).settings == [setting]
+    with pytest.raises(InvalidInput):
+        command.read(["batch-size", "--own", "a|b"])

@@ -1,0 +1,200 @@
+"""The page on experiments as a user meets it, run by Streamlit without a browser; its jobs run in a thread here."""
+
+import time
+from threading import Event
+
+import pytest
+from lab_page import open_lab, plots, said, sound, texts
+
+from normviz.core.settings import declarations
+from normviz.experiments import work
+from normviz.experiments.batch_size import Part
+from normviz.experiments.catalogue import EXPERIMENTS
+from normviz.experiments.experiment import WORDS
+from normviz.experiments.results import Archive
+from normviz.experiments.state import PAGE, PARAMS, PREFIX, has, under
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
+from normviz.jobs.kept import Kept
+from normviz.ui.palette import THEMES
+
+SCRIPT = "pages/experiments.py"
+SMALL = {"show": "batch-size", "batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
+SOON = 60  # seconds that a test waits at most
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch, tmp_path):
+    """A server of its own for every test: its desk and what it keeps."""
+
+    class Server:
+        def restart(self):
+            archive = Archive(Kept(tmp_path / "results.sqlite"))
+            monkeypatch.setattr(work, "archive", lambda: archive)
+
+    with threads(1) as pool:
+        desk = Desk(pool, lease=SOON)
+        monkeypatch.setattr(work, "desk", lambda: desk)
+        new = Server()
+        new.restart()
+        yield new
+
+
+def open_page(**link):
+    return open_lab(SCRIPT, **link)
+
+
+def press(at, key):
+    return sound(at.button(key=key).click().run())
+
+
+def keys(at):
+    return {button.key for button in at.button}
+
+
+def settled(at):
+    deadline = time.monotonic() + SOON
+    while "cancel run" in keys(at):
+        assert time.monotonic() < deadline
+        at = sound(at.run())
+    return at
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """Parts that wait after their third step, and how many have begun."""
+
+    class Held:
+        waits, go_on, parts = Event(), Event(), []
+
+    real = Part.steps
+
+    def steps(self):
+        Held.parts.append(self)
+        for count, step in enumerate(real(self)):
+            yield step
+            if count == 2:
+                Held.waits.set()
+                assert Held.go_on.wait(SOON)
+
+    monkeypatch.setattr(Part, "steps", steps)
+    yield Held
+    Held.go_on.set()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("key", EXPERIMENTS)
+def test_every_experiment_is_asked_for_before_it_runs(key, theme):
+    at = open_lab(SCRIPT, theme, show=key)
+    assert "start run" in keys(at)
+    assert EXPERIMENTS[key].claim in said(at)
+    assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
+    assert at.code[0].value == f"normviz experiment {key}"
+    assert WORDS["open"] in said(at) or WORDS["opinion"] in said(at)
+
+
+@pytest.mark.parametrize("key", EXPERIMENTS)
+def test_every_control_that_means_something_is_offered(key):
+    at = open_page(show=key)
+    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox, *at.toggle]
+    view = {param.name: at.session_state[param.key] for param in PARAMS}
+    offered = {each.key.removeprefix(PREFIX) for each in widgets if " of " not in each.key}
+    wanted = {param.name for param in PARAMS if has(view, param.name)} - {under(key) + "schemes"}
+    assert offered == wanted
+
+
+def test_a_run_shows_what_came_out_and_keeps_it(server):
+    at = settled(press(open_page(**SMALL), "start run"))
+    assert "start run" not in keys(at)
+    assert {"curves", "sizes"} <= set(plots(at))
+    assert any("Kept for this link" in text for text in texts(at.caption))
+    headline = [text for text in texts(at.markdown) if text.startswith("### ")]
+    server.restart()
+    again = open_page(**SMALL)
+    assert "start run" not in keys(again)
+    assert [text for text in texts(again.markdown) if text.startswith("### ")] == headline
+    assert plots(again).keys() == plots(at).keys()
+
+
+def test_what_is_asked_for_without_a_browser_is_the_same():
+    at = open_page(**SMALL)
+    assert at.code[0].value == "normviz experiment batch-size --seeds 2 --schemes layer --steps 20"
+
+
+def test_it_is_cancelled_and_the_rest_run_later(held):
+    at = press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    ticket = at.session_state[work.KEY].ticket
+    at = press(at, "cancel run")
+    held.go_on.set()
+    assert ticket.wait(SOON)
+    at = sound(at.run())
+    assert "start run" in keys(at)
+    begun = len(held.parts)
+    at = settled(press(at, "start run"))
+    assert "start run" not in keys(at)
+    assert len(held.parts) <= begun + 8
+
+
+def test_a_pause_ends_no_part_and_starts_none(held):
+    at = press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    at = press(at, "pause run")
+    assert "resume run" in keys(at)
+    ticket = at.session_state[work.KEY].ticket
+    held.go_on.set()
+    deadline = time.monotonic() + SOON
+    while ticket.runs:
+        assert time.monotonic() < deadline
+    at = sound(at.run())
+    assert len(held.parts) == 1
+    assert any("Paused after 1 of 8 parts" in each.proto.text for each in at.get("progress"))
+    at = settled(press(at, "resume run"))
+    assert len(held.parts) == 8
+    assert "start run" not in keys(at)
+
+
+def test_a_page_opened_in_the_middle_joins_what_is_at_work(held):
+    first = press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    second = open_page(**SMALL)
+    assert "cancel run" in keys(second)
+    held.go_on.set()
+    settled(first)
+    settled(second)
+    assert len(held.parts) == 8
+
+
+def test_who_comes_second_is_told_so(held):
+    press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    other = press(open_page(**SMALL | {"batch_size_seed": "7"}), "start run")
+    assert any("1 job of others first" in each.proto.text for each in other.get("progress"))
+
+
+def test_another_setting_ends_what_was_run_for_the_one_before(held):
+    at = press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    ticket = at.session_state[work.KEY].ticket
+    at = sound(at.number_input(key=f"{PREFIX}batch_size_seed").set_value(3).run())
+    assert not ticket.wanted
+    assert "start run" in keys(at)
+
+
+def test_what_a_part_raises_is_said_with_its_place(monkeypatch):
+    def steps(self):
+        raise MemoryError("there is no room")
+        yield
+
+    monkeypatch.setattr(Part, "steps", steps)
+    at = settled(press(open_page(**SMALL), "start run"))
+    assert "there is no room" in at.error[0].value
+    assert "start run" in keys(at)
+
+
+def test_links_name_the_values_of_every_experiment_apart():
+    names = [param.name for param in PARAMS]
+    assert len(names) == len(set(names))
+    for key, each in EXPERIMENTS.items():
+        assert {under(key) + name for name in declarations(each.setting)} <= set(names)
+    assert SCRIPT.partition("/")[2].removesuffix(".py") == PAGE
