@@ -5,10 +5,10 @@ from math import inf
 from typing import Any, SupportsFloat
 
 
-def spoken(options: Iterable[object]) -> str:
+def spoken(options: Iterable[object], word: str = "or") -> str:
     """Several options: 1, 2, 3 or 6."""
     *head, last = map(str, options)
-    return f"{', '.join(head)} or {last}" if head else last
+    return f"{', '.join(head)} {word} {last}" if head else last
 
 
 def sentence(text: str) -> str:

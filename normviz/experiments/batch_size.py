@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from normviz.core.rows import Row
 from normviz.core.settings import choice, real, whole
 from normviz.core.text import spoken, typeset
 from normviz.data.digits import SIDE, digits
+from normviz.experiments.course import Course, percent
 from normviz.experiments.experiment import (
     Arrays,
     Comparison,
@@ -118,31 +118,15 @@ class Part:
         x, labels, unseen, answers = (each.to(device) for each in (x, labels, unseen, answers))
         network = Dense(schemes, self.networks, WIDTHS, self.batch, self.eps, device)
         learner = Learner(network.parameters, "adam", self.rate)
-        losses: list[np.ndarray] = []
-        errors: list[np.ndarray] = []
-        marks = np.unique(np.linspace(1, self.length, POINTS).round().astype(int))
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
+        course = Course(self.length, POINTS)
+        for chosen in mini_batches(self.networks, len(x), self.length, self.batch):
             loss = cross_entropy(network.logits(x[chosen]), labels[chosen])
             learner.step(loss)
-            losses.append(numbers(loss))
-            if step in marks:
+            course.losses.append(numbers(loss))
+            if course.marked:
                 network.logits(whole(x, self.batch)[None], Norm.settle)
-                errors.append(numbers(error(network.logits(unseen[None], Norm.infer), answers)))
-            share = step / self.length
-            yield Step(share, partial(_so_far, losses, errors, marks, share, device_words(device)))
-
-
-def _so_far(losses: list[np.ndarray], errors: list[np.ndarray], marks: np.ndarray, share: float, device: str) -> Arrays:
-    """Mean losses since the last of the marked steps, and errors there, (marks so far, schemes, networks)."""
-    begun = [0, *marks[: len(errors)]]
-    between = [np.mean(losses[start:stop], axis=0) for start, stop in pairwise(begun)]
-    return {
-        "losses": np.array(between, dtype=float).reshape(-1, *losses[0].shape),
-        "errors": np.array(errors, dtype=float).reshape(-1, *losses[0].shape),
-        "measured": marks[: len(errors)],
-        "share": np.array(share),
-        "device": np.array(device),
-    }
+                course.errors.append(numbers(error(network.logits(unseen[None], Norm.infer), answers)))
+            yield Step(course.share, partial(course.so_far, device_words(device)))
 
 
 @dataclass(frozen=True)
@@ -216,11 +200,6 @@ def report(setting: Setting, results: Results) -> Report:
         for name, what in (("test error", "errors"), ("training loss", "losses")):
             table[f"{row.key}, {name}"] = [float(each) for result in ended.values() for each in result[what][-1, k]]
     return Report(_headline(setting, found, ended), figures, _verdict(setting, ended), table)
-
-
-def percent(errors: np.ndarray) -> np.ndarray:
-    """Shares in per cent; none is drawn as 0.1, as an axis of powers has no 0 (one of 450 test digits is 0.22)."""
-    return np.maximum(100 * errors, 0.1)
 
 
 def _curves(setting: Setting, found: Mapping[int, Arrays]) -> Iterator[Shown]:
@@ -362,7 +341,7 @@ def _verdict(setting: Setting, ended: Mapping[int, Arrays]) -> Verdict:
     name, other = (setting.names[k] for k in pair)
     cost = {what: {n: _cost(ended, pair, n, what) for n in SMALL} for what in ("errors", "losses")}
     worse, costly = ([n for n, each in cost[w].items() if each.clear and each.mean > 0] for w in ("errors", "losses"))
-    few = f"batches of {_and(SMALL)}"
+    few = f"batches of {spoken(SMALL, 'and')}"
     better = [n for n, each in cost["errors"].items() if each.clear and each.mean < 0]
     condition = (
         f"The training is short: {setting.steps} steps of Adam at {typeset(setting.rate)}"
@@ -378,18 +357,16 @@ def _verdict(setting: Setting, ended: Mapping[int, Arrays]) -> Verdict:
     said = f"The test error: {at(SMALL[0])}; {at(PAIR[0])}."
     if worse:
         hidden = [n for n in costly if n not in worse]
-        said += f" Small batches cost {name} more, clearly at {_and(worse)}."
-        said += f" At {_and(hidden)} only its training loss shows it." if hidden else ""
+        said += f" Small batches cost {name} more, clearly at {spoken(worse, 'and')}."
+        said += f" At {spoken(hidden, 'and')} only its training loss shows it." if hidden else ""
         return Verdict("holds" if SMALL[0] in worse else "holds-if", said, condition)
     if costly:
         return Verdict("holds-if", f"{said} Only the training loss of {name} is clearly worse on {few}.", condition)
     if better:
-        return Verdict("wrong", f"{said} Small batches cost {name} less, clearly at {_and(better)}.", condition)
+        return Verdict(
+            "wrong", f"{said} Small batches cost {name} less, clearly at {spoken(better, 'and')}.", condition
+        )
     return Verdict("open", f"{said} On {few} no difference is larger than the seeds' noise.", condition)
-
-
-def _and(sizes: Sequence[int]) -> str:
-    return spoken(sizes).replace(" or ", " and ")
 
 
 EXPERIMENT = Experiment(

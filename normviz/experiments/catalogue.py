@@ -2,13 +2,14 @@
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
-from normviz.experiments import batch_size, convolution, dropout, recurrent, weight_decay
+from normviz.experiments import batch_size, convolution, dropout, learning_rate, recurrent, weight_decay
 from normviz.experiments.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     each.key: each
     for each in (
         batch_size.EXPERIMENT,
+        learning_rate.EXPERIMENT,
         convolution.EXPERIMENT,
         recurrent.EXPERIMENT,
         dropout.EXPERIMENT,
