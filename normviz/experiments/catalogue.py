@@ -2,7 +2,15 @@
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
-from normviz.experiments import batch_size, convolution, dropout, learning_rate, recurrent, weight_decay
+from normviz.experiments import (
+    batch_size,
+    convolution,
+    dropout,
+    learning_rate,
+    recurrent,
+    start,
+    weight_decay,
+)
 from normviz.experiments.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -14,6 +22,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         recurrent.EXPERIMENT,
         dropout.EXPERIMENT,
         weight_decay.EXPERIMENT,
+        start.EXPERIMENT,
     )
 }
 """By key."""

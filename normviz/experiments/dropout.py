@@ -22,6 +22,7 @@ from normviz.experiments.experiment import (
     Verdict,
     comparing,
     paired,
+    percent,
     spread,
 )
 from normviz.jobs.spec import Step
@@ -146,7 +147,7 @@ def report(setting: Setting, results: Results) -> Report:
             for middle, low, high in [spread(np.stack([each[k] for each in ended.values()]))]
         ]
         panel = Panel("At the end, over the share that is dropped", over, "dropped share", "test error, %", "y")
-        lowest = "; ".join(f"{c.name} {typeset(c.y.min(), 2)}% at {typeset(c.x[c.y.argmin()])}" for c in over)
+        lowest = "; ".join(f"{c.name} {percent(c.y.min() / 100)} at {typeset(c.x[c.y.argmin()])}" for c in over)
         figures.append(Shown("shares", [panel], f"Test error at the end by dropped share; lowest: {lowest}.", SEEDS))
     table: dict[str, list[Any]] = {
         "dropped share": [share for share in ended for _ in setting.networks],
@@ -168,7 +169,7 @@ def _dropped(share: float) -> str:
 def _ends(setting: Setting, found: dict[float, Arrays]) -> str:
     """The last medians in words."""
     ends = (
-        f"{label}, {_dropped(share)}: {typeset(100 * float(np.median(found[share]['unseen'][-1][k])), 2)}%"
+        f"{label}, {_dropped(share)}: {percent(np.median(found[share]['unseen'][-1][k]))}"
         for k, label in enumerate(setting.labels)
         for share in (0.0, setting.share)
         if share in found
@@ -194,7 +195,7 @@ def _verdict(setting: Setting, ended: dict[float, np.ndarray]) -> Verdict:
     return Verdict(
         "opinion",
         f"Dropping {setting.share:.0%} of the outputs changes the test error {'; '.join(said)}. The lowest mean is "
-        f"{typeset(100 * lowest, 2)}%: {setting.labels[k]}, {_dropped(share)}.",
+        f"{percent(lowest)}: {setting.labels[k]}, {_dropped(share)}.",
         f"Networks of {len(WIDTHS)} × {WIDTHS[0]} units on {setting.digits} digits; ± is the 95% interval over "
         f"{setting.seeds} seeds. A larger network, which learns by heart more easily, may want what this one does not.",
     )

@@ -254,6 +254,11 @@ def spread(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, 
     return np.median(values, axis), np.min(values, axis), np.max(values, axis)
 
 
+def percent(share: float) -> str:
+    """A share as it is written: 3.2%, 100.0%."""
+    return f"{100 * float(share):.1f}%".replace("-", "−")
+
+
 STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
 """Student's t for an interval of 95%, by the degrees of freedom from 1."""
 

@@ -56,7 +56,7 @@ def test_it_stays_an_opinion_with_numbers_for_each_side():
     assert told.verdict.word == "opinion"
     assert "without normalization by −2.5 ± 0 points, a gain" in told.verdict.says
     assert "with batch normalization by 4 ± 0 points, a loss" in told.verdict.says
-    assert "The lowest mean is 5%: Batch, no dropout." in told.verdict.says
+    assert "The lowest mean is 5.0%: Batch, no dropout." in told.verdict.says
     assert len(set(map(len, told.table.values()))) == 1
 
 
