@@ -98,8 +98,6 @@ class Part:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step."""
-        import torch
-
         from normviz.networks.dense import Dense, rows, whole
         from normviz.networks.learning import (
             Learner,
@@ -118,8 +116,8 @@ class Part:
         count, shape = len(self.rates), (len(self.rates), len(self.networks))
         widths = (WIDTH,) * self.depth
         network = Dense([self.row.scheme], self.networks * count, widths, self.batch, self.eps, device)
-        rates = torch.tensor(self.rates).repeat_interleave(len(self.networks))
-        learner = Learner(network.parameters, self.optimizer, rates[None])
+        rates = np.repeat(self.rates, len(self.networks))[None]
+        learner = Learner(network.parameters, self.optimizer, rates)
         course = Course(self.length, POINTS)
         for chosen in mini_batches(self.networks, len(x), self.length, self.batch):
             same = chosen.repeat(count, 1)

@@ -25,6 +25,10 @@ def numbers(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().cpu().numpy()
 
 
+Rate = float | np.ndarray | torch.Tensor
+"""A learning rate: one number, or (schemes, networks)."""
+
+
 class Learner:
     """Moves parameters by the gradients of losses.
 
@@ -34,16 +38,14 @@ class Learner:
         rate: the learning rate, one number or (schemes, networks); or one of these for each parameter.
     """
 
-    def __init__(
-        self, parameters: Sequence[torch.Tensor], optimizer: str, rate: float | torch.Tensor | Sequence[torch.Tensor]
-    ) -> None:
+    def __init__(self, parameters: Sequence[torch.Tensor], optimizer: str, rate: Rate | Sequence[torch.Tensor]) -> None:
         self.parameters = [parameter.requires_grad_() for parameter in parameters]
-        each = [rate] * len(parameters) if isinstance(rate, float | torch.Tensor) else rate
+        each = [rate] * len(parameters) if isinstance(rate, Rate) else rate
         rates = [self._shaped(one, parameter) for one, parameter in zip(each, parameters, strict=True)]
         self._optimizer = OPTIMIZERS[optimizer](self.parameters, rates)
 
     @staticmethod
-    def _shaped(rate: float | torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    def _shaped(rate: Rate, like: torch.Tensor) -> torch.Tensor:
         rate = torch.as_tensor(rate, dtype=like.dtype, device=like.device)
         return rate if rate.ndim == 0 else rate.view(*rate.shape, *[1] * (like.ndim - rate.ndim))
 
