@@ -96,12 +96,14 @@ class Shown:
         panels: of curves, which stand beside each other; or one map.
         alt: the figure in words.
         caption: what to know to read it.
+        columns: so many panels stand beside each other.
     """
 
     key: str
     panels: Sequence[Panel] | Heat
     alt: str
     caption: str = ""
+    columns: int = 2
 
 
 @dataclass(frozen=True)

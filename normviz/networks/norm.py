@@ -49,7 +49,8 @@ class Norm:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ by the statistics of x itself, as in training."""
-        return _Normalized.apply(x, self.normalizer)
+        forms = [form for _, form in self.normalizer.parts if form is not None]
+        return _Normalized.apply(x, self.normalizer) if forms else x
 
     @torch.no_grad()
     def settle(self, x: torch.Tensor) -> torch.Tensor:

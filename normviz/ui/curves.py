@@ -22,7 +22,7 @@ class Curve:
     """Values over x, with a band from `low` to `high` where they are given.
 
     `look`: the number of its colour, dash and marker; `points`: markers too; `apart`: nothing lies between the values,
-    which are markers with bars from `low` to `high`.
+    which are markers of `size` pixels with bars from `low` to `high`.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Curve:
     high: np.ndarray | None = None
     points: bool = False
     apart: bool = False
+    size: float = 10
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Panel:
 
     `log`: the axes that are, as in "xy"; `levels`: heights that matter, lines; `span`: the ends of the vertical axis as
     Plotly has them; `ticks`: how its numbers are written; `marks`: the numbers that the horizontal one has, and `names`
-    what is written there instead.
+    what is written there instead; `square`: a plane, whose axes both reach from −square to square in equal units.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Panel:
     ticks: str = ""
     marks: Sequence[float] = ()
     names: Sequence[str] = ()
+    square: float = 0.0
 
 
 def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> Figure:
@@ -62,7 +64,11 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     figure = make_subplots(
-        rows, columns, [panel.title for panel in panels], horizontal_spacing=0.13, vertical_spacing=0.2
+        rows,
+        columns,
+        [panel.title for panel in panels],
+        horizontal_spacing=min(0.13, 0.26 / columns),
+        vertical_spacing=min(0.2, 0.4 / rows),
     )
     named: set[str] = set()
     for number, panel in enumerate(panels):
@@ -85,6 +91,10 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
         span = {"range": list(panel.span)} if panel.span else {}
         form = {"tickformat": panel.ticks} if panel.ticks else {}
         figure.update_yaxes(title={"text": panel.y, "standoff": 4}, automargin=True, **scale, **span, **form, **place)
+        if panel.square:
+            reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
+            figure.update_xaxes(**reach, **place)
+            figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **place)
     return finish(figure, colours, {"t": 34, "b": ROOM, "l": 55}, BELOW)
 
 
@@ -111,7 +121,7 @@ def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dic
         if curve.low is not None and curve.high is not None:
             reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
             bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
-        shown = {"mode": "markers", "marker": marker(curve.look, colours, 10), "showlegend": first}
+        shown = {"mode": "markers", "marker": marker(curve.look, colours, curve.size), "showlegend": first}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
     if curve.low is not None and curve.high is not None:

@@ -47,3 +47,20 @@ def test_a_logarithmic_axis_is_of_the_numbers_that_it_can_show(values):
     figure = curves([Panel("", [Curve("a", np.arange(len(heights)) + 1.0, heights)], log="xy")])
     assert figure.layout["yaxis"]["type"] == "log"
     assert np.isfinite(figure.layout["yaxis"].get("dtick", 1))
+
+
+def test_a_plane_has_equal_units_and_clouds_small_points():
+    cloud = Curve("a", np.zeros(3), np.ones(3), apart=True, size=4)
+    figure = curves([Panel("", [cloud]), Panel("", [cloud], square=3.0)])
+    checked(figure)
+    assert figure.layout["xaxis2"]["range"] == figure.layout["yaxis2"]["range"] == [-3.0, 3.0]
+    assert figure.layout["yaxis2"]["scaleanchor"] == "x2"
+    assert "scaleanchor" not in figure.layout["yaxis"]
+    assert figure.data[0]["marker"]["size"] == 4
+
+
+@pytest.mark.parametrize("count", [2, 8, 40])
+def test_panels_have_a_height_however_many_they_are(count):
+    layout = curves([Panel("", [Curve("a", np.zeros(3), np.ones(3))])] * count, columns=3).layout
+    heights = [np.ptp(layout[axis]["domain"]) for axis in layout if axis.startswith("yaxis")]
+    assert min(heights) * -(-count // 3) > 0.5
