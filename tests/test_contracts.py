@@ -24,6 +24,7 @@ BREACHES = {
         "lab/figures.py",
         "import plotly.graph_objects",
     ),
+    "Only the executor on a cluster knows Dask": ("jobs/desk.py", "def later():\n    import distributed"),
     "Only the generator of code knows Jinja2": ("lab/controls.py", "import jinja2"),
     "Only what shows a page knows Streamlit": ("table1/table.py", "import streamlit"),
 }

@@ -39,7 +39,10 @@ def needs(*extras):
 
 @pytest.mark.parametrize(
     ("extras", "files"),
-    [(("train", "app"), ["requirements.txt"]), (("train", "app", "dev"), ["requirements.txt", "requirements-dev.txt"])],
+    [
+        (("train", "app"), ["requirements.txt"]),
+        (("train", "app", "cluster", "dev"), ["requirements.txt", "requirements-dev.txt"]),
+    ],
 )
 def test_the_pins_are_what_the_package_asks_for(extras, files):
     pinned = {name: version for file in files for name, version in pins(file).items()}
