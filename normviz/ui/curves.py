@@ -85,7 +85,7 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
-            figure.update_xaxes(tickvals=panel.marks, ticktext=texts, **place)
+            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **place)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         scale = _decades(heights) if "y" in panel.log else {"nticks": 6}
         span = {"range": list(panel.span)} if panel.span else {}
