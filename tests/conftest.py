@@ -3,6 +3,8 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors, and a browser beside them: threads would only wait
 
@@ -15,6 +17,10 @@ settings.register_profile("usual", derandomize=True, deadline=None, max_examples
 # `make test-thorough`: what `strategies.examples` asks for in full, and other examples in every run.
 settings.register_profile("thorough", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+# What tests keep of experiments is theirs alone; servers that they start have it from here.
+_RESULTS = TemporaryDirectory()
+os.environ["NORMVIZ_RESULTS"] = str(Path(_RESULTS.name) / "results.sqlite")
 
 MAIN = sys.modules["__main__"]
 

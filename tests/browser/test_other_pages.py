@@ -17,7 +17,7 @@ PAGES = {
 
 
 def test_no_page_is_left_out():
-    elsewhere = {"", "compare", "geometry", "gradients", "invariance", "why"}  # in files of their own
+    elsewhere = {"", "compare", "experiments", "geometry", "gradients", "invariance", "why"}  # in files of their own
     assert PAGES.keys() | elsewhere == set(visitors.PAGES)
 
 

@@ -1,0 +1,103 @@
+"""Experiments in a real browser: started, watched, cancelled, reloaded in the middle, and shared when they are done."""
+
+import pytest
+from looks import barriers, change_theme, cut_off
+from patience import settle, soon
+
+from normviz.ui.palette import THEMES
+
+SMALL = "?show=batch-size&batch_size_steps=20&batch_size_seeds=2&batch_size_schemes=layer&batch_size_seed="
+LONG = "?show=batch-size&batch_size_steps=1000&batch_size_seeds=8&batch_size_seed="
+STARTED = 60_000  # milliseconds that a worker may take on a busy machine to import torch
+
+
+def open_page(page, url, link=""):
+    page.goto(f"{url}/experiments{link}")
+    page.get_by_role("heading", level=1).wait_for()
+    settle(page)
+
+
+def button(page, name):
+    return page.get_by_role("button", name=name)
+
+
+def run(page):
+    button(page, "Run · about").click()
+
+
+def share(page):
+    """How much is done, as the bar shows it."""
+    return float(page.get_by_role("progressbar").get_attribute("aria-valuenow"))
+
+
+def test_a_run_is_watched_and_its_link_shows_the_result(page, server):
+    open_page(page, server, SMALL + "1")
+    run(page)
+    page.locator(".st-key-curves .nv-plot[data-drawn]").wait_for(timeout=STARTED)
+    page.get_by_text("Kept for this link").wait_for(timeout=STARTED)
+    settle(page)
+    headline = page.locator(".st-key-work h3").first.inner_text()
+    graphs = page.locator(".nv-graph").count()
+    link = page.url
+    with page.context.browser.new_context() as elsewhere:
+        other = elsewhere.new_page()
+        other.goto(link)
+        other.get_by_text("Kept for this link").wait_for()
+        settle(other)
+        assert other.locator(".st-key-work h3").first.inner_text() == headline
+        assert other.locator(".nv-graph").count() == graphs
+        assert button(other, "Run · about").count() == 0
+
+
+def test_a_run_goes_on_when_the_page_is_reloaded_and_ends_when_cancelled(page, server):
+    open_page(page, server, LONG + "1")
+    run(page)
+    page.locator(".st-key-curves .nv-plot[data-drawn]").wait_for(timeout=STARTED)
+    soon(page, lambda: share(page) > 0)
+    page.reload()
+    button(page, "Cancel").wait_for()
+    soon(page, lambda: share(page) > 0)  # not from the beginning, nor at rest
+    button(page, "Cancel").click()
+    page.get_by_role("button", name="Run").wait_for()
+    assert page.get_by_role("progressbar").count() == 0
+
+
+def test_it_pauses_and_goes_on(page, server):
+    open_page(page, server, LONG + "2")
+    run(page)
+    button(page, "Pause").wait_for()
+    button(page, "Pause").click()
+    button(page, "Resume").wait_for()
+    button(page, "Resume").click()
+    button(page, "Pause").wait_for()
+    button(page, "Cancel").click()
+    page.get_by_role("button", name="Run").wait_for()
+
+
+def test_curves_grow_in_place(page, server):
+    open_page(page, server, LONG + "3")
+    run(page)
+    graph = page.locator(".st-key-curves .nv-plot[data-drawn] .nv-graph")
+    graph.wait_for(timeout=STARTED)
+    graph.evaluate("graph => { graph.mark = 'the same' }")
+    length = "graph => graph.data[0].x.length"
+    before = graph.evaluate(length)
+    soon(page, lambda: graph.evaluate(length) > before)
+    assert graph.evaluate("graph => graph.mark") == "the same"
+    button(page, "Cancel").click()
+    page.get_by_role("button", name="Run").wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off(page, server, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    open_page(page, server)
+    assert cut_off(page) == []
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width
+
+
+def test_both_themes_and_no_barriers(page, server):
+    open_page(page, server, SMALL + "1")
+    for theme in THEMES:
+        change_theme(page, theme)
+        assert barriers(page) == []
