@@ -6,6 +6,7 @@ from normviz.experiments import (
     batch_size,
     convolution,
     dropout,
+    fine_tuning,
     learning_rate,
     recurrent,
     start,
@@ -23,6 +24,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         dropout.EXPERIMENT,
         weight_decay.EXPERIMENT,
         start.EXPERIMENT,
+        fine_tuning.EXPERIMENT,
     )
 }
 """By key."""

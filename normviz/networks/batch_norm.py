@@ -1,0 +1,56 @@
+"""Batch norm that keeps running averages, as torch.nn.BatchNorm1d and 2d do, of a stack of networks."""
+
+from collections.abc import Sequence
+
+import torch
+
+
+class BatchNorm:
+    """Normalizes each channel of (schemes, networks, N, …, C): by the mini-batch, or by what it has kept of them.
+
+        running ← (1 - momentum) · running + momentum · batch,    from mean 0 and variance 1
+
+    with the variance times m/(m-1), for m values of a channel. Training takes no account of these averages, so that
+    those of several momenta are kept at a time.
+
+    Args:
+        channels: C.
+        momenta: the shares of a new batch, as PyTorch counts them.
+        lead: (schemes, networks).
+        eps: ε.
+        like: a tensor of their type and device.
+
+    Attributes:
+        mean, variance: running averages, (momenta, schemes, networks, C).
+    """
+
+    def __init__(
+        self, channels: int, momenta: Sequence[float], lead: tuple[int, int], eps: float, like: torch.Tensor
+    ) -> None:
+        self.eps, self.momenta = eps, like.new_tensor(momenta).view(-1, 1, 1, 1)
+        self.mean = like.new_zeros(len(momenta), *lead, channels)
+        self.variance = torch.ones_like(self.mean)
+
+    def train(self, x: torch.Tensor, pieces: int = 1) -> torch.Tensor:
+        """x̂ by the statistics of x, which are added to what is kept; of `pieces` of it along N, each by its own.
+
+        Pieces are what a mini-batch is cut into where gradients are accumulated.
+        """
+        cut = x.unflatten(2, (pieces, -1))
+        over = range(3, cut.ndim - 1)
+        variance, mean = torch.var_mean(cut, [*over], correction=0, keepdim=True)
+        count = cut[0, 0, 0, ..., 0].numel()
+        with torch.no_grad():
+            for piece in range(pieces):
+                self.mean.lerp_(mean[:, :, piece].flatten(2), self.momenta)
+                self.variance.lerp_(variance[:, :, piece].flatten(2) * count / (count - 1), self.momenta)
+        return ((cut - mean) * (variance + self.eps).rsqrt()).flatten(2, 3)
+
+    def infer(self, x: torch.Tensor, which: int = 0) -> torch.Tensor:
+        """x̂ by the averages of one of the momenta."""
+        mean, variance = (self._shaped(kept[which], x) for kept in (self.mean, self.variance))
+        return (x - mean) * (variance + self.eps).rsqrt()
+
+    @staticmethod
+    def _shaped(kept: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return kept.view(*kept.shape[:2], *[1] * (x.ndim - 3), kept.shape[-1])
