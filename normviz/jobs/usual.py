@@ -1,15 +1,27 @@
 """Where jobs that take long run: on this machine, or on the cluster that is named."""
 
+from normviz.jobs.cluster import configured
 from normviz.jobs.desk import Desk
 from normviz.jobs.limits import Limits
 from normviz.jobs.processes import Processes
 
 LIMITS = Limits(seconds=900.0, memory=2**31)
-"""What one part may take."""
+"""What one job may take."""
+
+FAN_OUT = 64
+"""Jobs of one asker that a cluster has at a time."""
 
 
 def usual_desk(workers: int, at_once: int) -> Desk:
-    """A desk; `at_once`: how many jobs of one asker may be at work at a time."""
+    """A desk; raises InvalidInput where a cluster is named that cannot be.
+
+    Args:
+        workers: processes of this machine, where no cluster is named.
+        at_once: how many jobs of one asker these may have at a time.
+    """
+    cluster = configured()
+    if cluster is not None:
+        return Desk(cluster, at_once=FAN_OUT, limits=LIMITS)
     pool = Processes(workers)
     pool.warm()
     return Desk(pool, at_once=at_once, limits=LIMITS)
