@@ -200,6 +200,7 @@ class Comparison(Setting):
 
     schemes: Sequence[str] = comparing(("none", "batch", "layer"))
     groups: int = among(2, divisors(64), label="Groups G")
+    radius: int = whole(1, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     own: str = value("", _own)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
 
@@ -219,7 +220,9 @@ class Comparison(Setting):
     def rows(self) -> tuple[Row, ...]:
         """The schemes as plain data, with their parameters."""
         made = {"custom": own_scheme(self.own)}
-        return tuple(Row.of(made.get(key) or get_scheme(key, self.groups)) for key in dict.fromkeys(self.schemes))
+        return tuple(
+            Row.of(made.get(key) or get_scheme(key, self.groups, self.radius)) for key in dict.fromkeys(self.schemes)
+        )
 
     @property
     def shape(self) -> Shape:

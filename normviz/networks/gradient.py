@@ -88,12 +88,13 @@ class General:
 
     Attributes:
         summation, suppression: E_A and E_B; None: no centring, or no division.
+        eps: ε, one number, or one for every network in a shape that broadcasts.
         scale: a constant factor of x̂.
     """
 
     summation: Average | None
     suppression: Average | None
-    eps: float
+    eps: float | torch.Tensor
     scale: float = 1.0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -102,7 +103,8 @@ class General:
         if self.suppression is None:
             return v
         sigma = torch.sqrt(self.suppression(v.square()) + self.eps)
-        self.inverse = torch.where(sigma > 0, sigma.reciprocal(), 0.0) if self.eps == 0 else sigma.reciprocal()
+        safe = isinstance(self.eps, float | int) and self.eps > 0
+        self.inverse = sigma.reciprocal() if safe else torch.where(sigma > 0, sigma.reciprocal(), 0.0)
         self.v = v.clone() if self.suppression.windows else v
         self.xhat = v.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
         return self.xhat

@@ -49,12 +49,20 @@ class Norm:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ by the statistics of x itself, as in training."""
+        return self.differentiated(x)
+
+    def differentiated(self, x: torch.Tensor) -> torch.Tensor:
+        """What a call gives, with its derivative."""
         forms = [form for _, form in self.normalizer.parts if form is not None]
         return _Normalized.apply(x, self.normalizer) if forms else x
+
+    def prepare(self) -> None:
+        """What has to be done before x̂ is computed without its derivative."""
 
     @torch.no_grad()
     def settle(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ of many mini-batches behind each other along N, each by its own statistics, which are kept in the mean."""
+        self.prepare()
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
@@ -66,6 +74,7 @@ class Norm:
     @torch.no_grad()
     def infer(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ by what `settle` has kept, of any number of examples."""
+        self.prepare()
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
