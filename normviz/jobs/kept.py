@@ -30,7 +30,6 @@ READ, WRITE = 0.5, 10.0
 """Seconds that a reader, for whom a page waits, and a writer wait for another process that writes."""
 
 SETUP = """
-    PRAGMA auto_vacuum = FULL;
     PRAGMA journal_mode = WAL;
     CREATE TABLE IF NOT EXISTS results (digest TEXT PRIMARY KEY, used INTEGER, size INTEGER, checksum BLOB);
     CREATE TABLE IF NOT EXISTS contents (digest TEXT PRIMARY KEY, content BLOB);
@@ -60,7 +59,7 @@ class Kept:
     """A bounded store of results, of which those go first that were not used for the longest time.
 
     For any number of threads and processes. Where nothing can be kept, as on a full disk, it says so once on stderr and
-    is empty; what was damaged is dropped.
+    is empty; what was damaged is not there, until it is kept anew.
 
     Args:
         path: the file; by default that of `place`.
@@ -109,7 +108,6 @@ class Kept:
             result = read_npz(content)
         except (InvalidInput, TypeError):  # a text or nothing instead of bytes
             self._lost.add(digest)
-            store.execute("DELETE FROM results WHERE digest = ?", (digest,))
             return None
         with suppress(sqlite3.OperationalError):  # somebody else writes
             store.execute(f"UPDATE results SET used = {NEXT} WHERE digest = ?", (digest,))

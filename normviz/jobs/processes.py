@@ -228,7 +228,7 @@ class Processes(Executor):
         finally:
             with self._lock:
                 self._busy -= 1
-                keep = worker.ready and not self._closed
+                keep = worker.ready
                 self._free += [worker] * keep
             if not keep:
                 worker.end()

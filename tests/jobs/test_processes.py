@@ -15,6 +15,7 @@ from work import Count, Does, Endless, Fails, leaves, process
 from normviz.core.errors import InvalidInput
 from normviz.jobs import processes
 from normviz.jobs.desk import Desk
+from normviz.jobs.executors import perform
 from normviz.jobs.failures import where
 from normviz.jobs.limits import Limits, OverLimit
 from normviz.jobs.processes import Processes, WorkerLost
@@ -33,6 +34,13 @@ def pool():
 @pytest.fixture
 def desk(pool):
     return Desk(pool, lease=STARTED)
+
+
+class Stopped:
+    """The control of a job that nobody wants."""
+
+    def stopped(self):
+        return True
 
 
 def until(check):
@@ -159,13 +167,10 @@ def test_an_error_says_where_it_was_in_the_other_process(desk):
     assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", where(raised.value))
 
 
-def test_a_job_that_waits_stops_without_a_worker(desk):
-    first = desk.submit([Endless()], Kept())
-    second = desk.submit([Fails("was started")], Kept())
-    second.cancel()
-    first.cancel()
-    assert second.wait(STARTED)
-    assert second.error is None
+def test_a_job_that_nobody_wants_any_more_when_its_turn_comes_takes_no_worker():
+    with Processes(1, initializer=process) as pool:
+        assert pool.submit(perform, Fails("was started"), Stopped()).result(STARTED) is None
+        assert pool._free == []
 
 
 def test_a_job_stops_when_nobody_looks_at_it_any_more(desk):
@@ -177,13 +182,25 @@ def test_a_job_stops_when_nobody_looks_at_it_any_more(desk):
     assert ticket.error is None
 
 
-def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_stops_it(desk):
-    def full(job, result):
+def test_a_job_that_stops_leaves_its_worker_to_the_next(desk):
+    before = result(desk, "process")
+    ticket = desk.submit([Endless("cancelled")], kept := Kept())
+    until(lambda: kept)
+    ticket.cancel()
+    assert ticket.wait(STARTED)
+    assert result(desk, "process") == before
+
+
+def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_ends_it(desk):
+    def full(job, process):
+        told.append(process)
         raise OSError("no space left")
 
-    ticket = desk.submit([Endless("full disk")], full)
+    told = []
+    ticket = desk.submit([Does("hangs")], full)
     assert ticket.wait(STARTED)
     assert str(ticket.error) == "no space left"
+    until(lambda: gone(told[0]))
     assert result(desk, "process") > 0
 
 
@@ -218,14 +235,16 @@ def test_a_worker_with_nothing_to_do_goes_after_a_while():
 def test_after_shutdown_no_job_is_taken_and_those_that_wait_may_be_cancelled():
     pool = Processes(1, initializer=process)
     desk = Desk(pool, lease=STARTED)
-    first, second = (desk.submit([job], Kept()) for job in (Endless(), Count(1)))
-    until(lambda: not first.waits)
+    kept = Kept()
+    first, second = (desk.submit([job], kept) for job in (Does("waits"), Count(1)))
+    until(lambda: kept)
     pool.shutdown(wait=False, cancel_futures=True)
     assert second.over
     first.cancel()
     assert first.wait(STARTED)
     assert "shutdown" in str(desk.submit([Count(2)], Kept()).error)
     pool.shutdown()
+    assert gone(kept[0][1])
 
 
 LEFT = """
