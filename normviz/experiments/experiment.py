@@ -289,7 +289,8 @@ class Difference(NamedTuple):
 
 def paired(values: np.ndarray, others: np.ndarray) -> Difference:
     """By how much `values` are more than `others`, both by seed."""
-    differences = np.asarray(values, float) - np.asarray(others, float)
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        differences = np.asarray(values, float) - np.asarray(others, float)
     count = len(differences)
     if count < 2 or not np.isfinite(differences).all():
         return Difference(np.nan, np.nan)
