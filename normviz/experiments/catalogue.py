@@ -10,6 +10,7 @@ from normviz.experiments import (
     gan,
     learning_rate,
     recurrent,
+    smoothing,
     start,
     weight_decay,
 )
@@ -25,6 +26,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         gan.EXPERIMENT,
         dropout.EXPERIMENT,
         weight_decay.EXPERIMENT,
+        smoothing.EXPERIMENT,
         start.EXPERIMENT,
         fine_tuning.EXPERIMENT,
     )

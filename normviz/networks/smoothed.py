@@ -26,6 +26,7 @@ class Smoothed(Norm):
     Attributes:
         root: s, (schemes, networks).
         size: the mean of |v| over the mini-batch that was normalized last, (schemes, networks).
+        part: the mean of ε / (ε + E_B v²) over it: what ε is of that which divides.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class Smoothed(Norm):
     ) -> None:  # fmt: skip
         super().__init__(schemes, shape, 0.0, like)
         self.root = like.new_tensor(first).sqrt()[:, None].repeat(1, networks)
-        self.size = torch.zeros_like(self.root)
+        self.size, self.part = torch.zeros_like(self.root), torch.zeros_like(self.root)
 
     @property
     def eps(self) -> torch.Tensor:
@@ -42,13 +43,15 @@ class Smoothed(Norm):
 
     def differentiated(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ in plain operations."""
-        xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
+        xhat, sizes, parts = x.clone(), x.abs().mean((2, 3, 4, 5)), torch.zeros_like(self.root)
         for where, form in self._forms():
             assert form.suppression is not None
             v = x[where] if form.summation is None else x[where] - form.summation(x[where])
             sizes[where] = v.abs().mean((2, 3, 4, 5))
-            xhat[where] = v * (form.suppression(v.square()) + self._eps(where)).rsqrt()
-        self.size = sizes
+            inverse = (form.suppression(v.square()) + self._eps(where)).rsqrt()
+            parts[where] = (inverse.square() * self._eps(where)).detach().mean((2, 3, 4, 5))
+            xhat[where] = v * inverse
+        self.size, self.part = sizes, parts
         return xhat
 
     def prepare(self) -> None:
@@ -81,6 +84,10 @@ class SmoothedDense(Dense):
     def roots(self) -> list[torch.Tensor]:
         """s of every layer, (schemes, networks)."""
         return [norm.root for norm in self.smoothed]
+
+    def terms(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Of every layer ε, and its part of what divided last, (schemes, networks)."""
+        return [norm.eps for norm in self.smoothed], [norm.part for norm in self.smoothed]
 
     def sizes(self) -> torch.Tensor:
         """The mean of |v| over all layers and the last mini-batch, (schemes, networks)."""
