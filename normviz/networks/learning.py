@@ -42,6 +42,7 @@ class Learner:
         self.parameters = [parameter.requires_grad_() for parameter in parameters]
         each = [rate] * len(parameters) if isinstance(rate, Rate) else rate
         rates = [self._shaped(one, parameter) for one, parameter in zip(each, parameters, strict=True)]
+        self._rates = rates
         self._optimizer = OPTIMIZERS[optimizer](self.parameters, rates)
 
     @staticmethod
@@ -49,8 +50,14 @@ class Learner:
         rate = torch.as_tensor(rate, dtype=like.dtype, device=like.device)
         return rate if rate.ndim == 0 else rate.view(*rate.shape, *[1] * (like.ndim - rate.ndim))
 
-    def step(self, losses: torch.Tensor) -> None:
-        """One step down the losses of all networks, (schemes, networks)."""
+    def step(self, losses: torch.Tensor, share: torch.Tensor | None = None) -> None:
+        """One step down the losses of all networks, (schemes, networks); at a share of the rates, where one is given.
+
+        `share`: (schemes, networks), or with 1 in place of either.
+        """
+        if share is not None:
+            shares = [self._shaped(share, parameter) for parameter in self.parameters]
+            self._optimizer.rates = [rate * each for rate, each in zip(self._rates, shares, strict=True)]
         gradients = list(torch.autograd.grad(losses.sum(), self.parameters, materialize_grads=True))
         with torch.no_grad():
             self._optimizer(gradients)
