@@ -168,7 +168,7 @@ class Setting:
         return tuple(range(self.seed, self.seed + self.seeds))
 
 
-def _own(given: Any, _: Given) -> str:
+def read_own(given: Any, _: Given) -> str:
     """The fields of a scheme of one's own, as `own_text` writes them."""
     own_scheme(str(given))
     return str(given)
@@ -201,7 +201,7 @@ class Comparison(Setting):
     schemes: Sequence[str] = comparing(("none", "batch", "layer"))
     groups: int = among(2, divisors(64), label="Groups G")
     radius: int = whole(1, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
-    own: str = value("", _own)
+    own: str = value("", read_own)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
 
     def __post_init__(self) -> None:

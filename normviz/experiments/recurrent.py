@@ -35,7 +35,7 @@ class Setting(Comparison):
     inputs: int = among(8, (8, 4, 2), label="Pixels a step", help="8 is a row of the picture.")
     wait: int = among(3, (0, 1, 3, 7), label="Empty steps ahead, at most", help="In training; each number as often.")
     batch: int = among(64, (8, 16, 32, 64), label="Batch size N")
-    length: int = whole(300, 20, 1000, label="Steps", stops=(100, 200, 300, 500, 1000), control="stops")
+    steps: int = whole(300, 20, 1000, label="Steps", stops=(100, 200, 300, 500, 1000), control="stops")
     rate: float = real(0.005, 1e-4, 0.1, label="Learning rate (Adam)", stops=(0.001, 0.002, 0.005, 0.01, 0.02))
     gain: float = real(1.0, 0.05, 3.0, label="γ at first", symbol="γ", stops=(0.1, 0.3, 0.5, 1.0, 1.5, 2.0))
 
@@ -69,12 +69,13 @@ def parts(setting: Setting) -> list[Reading | Back | Layouts]:
     """Training, the gradient at the start, and the two layouts."""
     s = setting
     return [
-        Reading(s.rows, s.networks, s.inputs, s.wait, s.batch, s.length, s.rate, s.gain, s.eps, s.device),
+        Reading(s.rows, s.networks, s.inputs, s.wait, s.batch, s.steps, s.rate, s.gain, s.eps, s.device),
         Back(s.rows, s.networks, s.inputs, s.batch, s.gain, s.eps, s.device),
-        Layouts(s.networks, s.inputs, s.batch, s.length, s.rate, s.gain, s.eps, s.device),
+        Layouts(s.networks, s.inputs, s.batch, s.steps, s.rate, s.gain, s.eps, s.device),
     ]
 
 
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")  # of networks that give no numbers
 def report(setting: Setting, results: Results) -> Report:
     """Loss and errors over the length, the gradient's way back, and the two layouts."""
     reading, back, layouts = (results.get(part, {}) for part in parts(setting))
@@ -155,8 +156,7 @@ def _way_back(setting: Setting, norms: np.ndarray) -> list[Panel]:
     panels = []
     if len(norms) > len(SCALES) // 2:
         plain = norms[len(SCALES) // 2]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            relative = plain / plain[-1]
+        relative = plain / plain[-1]
         lines = [
             Curve(label, np.arange(1, BACK + 1), middle, k, low, high)
             for k, label in enumerate(setting.labels)
@@ -174,8 +174,7 @@ def _way_back(setting: Setting, norms: np.ndarray) -> list[Panel]:
 
 def _factors(norms: np.ndarray) -> np.ndarray:
     """What a step back multiplies the gradient by, a geometric mean over the steps, (scales, schemes, seeds)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (norms[:, 0] / norms[:, -1]) ** (1 / (BACK - 1))
+    return (norms[:, 0] / norms[:, -1]) ** (1 / (BACK - 1))
 
 
 def _channels(names: Sequence[str], spreads: np.ndarray) -> Panel:
@@ -275,8 +274,7 @@ def _gradients(setting: Setting, back: Arrays) -> tuple[Word, str]:
     if back.get("share") != 1:
         return "open", "Gradients back in time: not computed yet."
     factors = _factors(back["norms"])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        changes = np.median(factors.max(0) / factors.min(0), -1)
+    changes = np.median(factors.max(0) / factors.min(0), -1)
     keys = [row.key for row in setting.rows]
     rest = [k for k, key in enumerate(keys) if key != "none" and np.isfinite(changes[k])]
     same = [k for k in rest if changes[k] < SAME]

@@ -10,7 +10,7 @@ from normviz.experiments.recurrent import Setting, parts, report
 from normviz.experiments.recurrent_jobs import BACK, SCALES, UNITS, Reading, waits
 from normviz.jobs.spec import finish
 
-TINY = Setting(seeds=2, length=20, batch=8, wait=1, schemes=("none", "batch", "layer"))
+TINY = Setting(seeds=2, steps=20, batch=8, wait=1, schemes=("none", "batch", "layer"))
 
 
 def noisy(mean, seeds=5):
@@ -115,5 +115,5 @@ def test_groups_of_examples_have_to_fit_every_step():
 
 
 def test_the_gradient_at_the_start_does_not_depend_on_how_it_is_trained():
-    assert parts(TINY)[1:2] == parts(replace(TINY, length=30, rate=0.01, wait=3))[1:2]
+    assert parts(TINY)[1:2] == parts(replace(TINY, steps=30, rate=0.01, wait=3))[1:2]
     assert isinstance(parts(TINY)[0], Reading)
