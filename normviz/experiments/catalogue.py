@@ -12,6 +12,7 @@ from normviz.experiments import (
     placement,
     recurrent,
     smoothing,
+    speed,
     start,
     weight_decay,
 )
@@ -30,6 +31,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         weight_decay.EXPERIMENT,
         smoothing.EXPERIMENT,
         start.EXPERIMENT,
+        speed.EXPERIMENT,
         fine_tuning.EXPERIMENT,
     )
 }

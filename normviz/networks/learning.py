@@ -20,6 +20,11 @@ def device_of(name: str) -> torch.device:
     return torch.device(resolve_device(name, "float32"))
 
 
+def threads() -> int:
+    """How many threads compute, on a CPU."""
+    return torch.get_num_threads()
+
+
 def numbers(tensor: torch.Tensor) -> np.ndarray:
     """A tensor as an array."""
     return tensor.detach().cpu().numpy()

@@ -1,0 +1,52 @@
+"""What is timed computes the same, whichever way."""
+
+import numpy as np
+import pytest
+import torch
+
+from normviz.core.schemes import get_scheme
+from normviz.networks.speed import LAST, Race
+
+SHAPE = (3, 4, 5, 8)
+KEYS = ("batch", "layer", "layer-channels", "layer-spatial", "instance", "group", "rms")
+
+
+def race(*keys):
+    return Race([get_scheme(key, 2) for key in keys], SHAPE, 1e-5, 0, torch.device("cpu"))
+
+
+def channels_last(each, key):
+    """A tensor of PyTorch's layer in the order (…, H, W, C) of the general form's."""
+    return each if key in LAST or each.ndim == 1 else each.movedim(-3, -1)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_torchs_layer_and_the_general_form_agree_forward_and_backward(key):
+    (theirs,), (ours,) = race(key).timed
+    weights = torch.randn(SHAPE, generator=torch.Generator().manual_seed(0))
+    ours.gradient = weights
+    theirs.gradient = weights if key in LAST else weights.movedim(-1, -3)
+    close = {"rtol": 1e-4, "atol": 1e-5}
+    torch.testing.assert_close(channels_last(theirs.forward(), key), ours.forward(), **close)
+    found, wanted = theirs.both(), ours.both()
+    assert len(found) == len(wanted) == (2 if key == "rms" else 3)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(channels_last(one, key).squeeze(), other.squeeze(), **close)
+
+
+def test_a_round_times_everything_once_and_says_where_torch_has_no_layer():
+    timed = race("rms", "divisive", "whitening")
+    copied, times = timed.round()
+    assert copied > 0
+    assert times.shape == (2, 3, 2)
+    assert np.isnan(times[0, 1:]).all()
+    assert (times[0, 0] > 0).all()
+    assert (times[1] > 0).all()
+    assert timed.operations[0].tolist()[1:] == [0, 0]
+
+
+def test_operations_are_those_that_compute():
+    timed = race("layer-channels", "rms")
+    assert timed.operations[0, 0] == 1
+    assert (timed.operations[1] > 1).all()
+    assert timed.operations[1, 0] > timed.operations[1, 1]  # RMS norm does not centre
