@@ -17,6 +17,9 @@ from normviz.networks.norm import Norm, weights
 KERNEL = 3
 """Height and width of the filters."""
 
+PIECE = 64
+"""Pictures that are looked at together: large tensors are new memory every time, which takes longer than the sums."""
+
 How = Callable[[Norm, torch.Tensor], torch.Tensor]
 """`Norm.__call__` in training, `Norm.settle` once behind it, `Norm.infer` from then on."""
 
@@ -84,19 +87,31 @@ class Conv:
         return units.flatten(3) @ self.classifier + self.offset
 
     @torch.no_grad()
-    def looked_at(self, x: torch.Tensor, how: How) -> tuple[torch.Tensor, list[Look]]:
-        """Logits of pictures, and how the units of every layer respond to them."""
-        looks = []
-        for summed, units in self.layers(x, how):
-            variances, means = torch.var_mean(summed, 2, correction=0)
-            on = (units > 0).to(x.dtype).mean((2, -1))
-            looks.append(Look(on, means.square().mean(-1).sqrt(), variances.mean(-1).sqrt()))
-        return self.classified(units), looks
+    def settle(self, x: torch.Tensor) -> None:
+        """Keep the statistics of pictures (1, N, H, W), whole mini-batches, for inference."""
+        self.logits(x, Norm.settle)
+
+    @torch.no_grad()
+    def looked_at(self, x: torch.Tensor, how: How = Norm.infer) -> tuple[torch.Tensor, list[Look]]:
+        """Logits of pictures, and how the units of every layer respond to them; some pictures at a time."""
+        logits, looks = [], [torch.zeros(())] * len(self.norms)
+        for piece in x.split(PIECE, 1):
+            for layer, (summed, units) in enumerate(self.layers(piece, how)):
+                found = [(units > 0).to(x.dtype).sum(2), summed.sum(2), summed.square().sum(2)]
+                looks[layer] = looks[layer].to(x.device) + torch.stack(found) / x.shape[1]
+            logits.append(self.classified(units))
+        return torch.cat(logits, 2), [_look(*found) for found in looks]
 
     def logits(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
         """(schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
         *_, (_, units) = self.layers(x, how)
         return self.classified(units)
+
+
+def _look(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> Look:
+    """Of means over pictures, (schemes, networks, H, W, C): of what is on, of the summed inputs, of their squares."""
+    variance = (square - mean.square()).clamp(min=0)
+    return Look(on.mean(-1), mean.square().mean(-1).sqrt(), variance.mean(-1).sqrt())
 
 
 def convolved(x: torch.Tensor, w: torch.Tensor, shape: Shape) -> torch.Tensor:

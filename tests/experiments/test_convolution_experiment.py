@@ -73,7 +73,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone(padding)
         assert np.array_equal(values, again[name])
     np.testing.assert_allclose(alone["losses"][:, 0], result["losses"][:, 1], rtol=1e-3)
     side = 8 if padding == "zeros" else 4
-    assert result[f"deviation-{LAYERS}"].shape == (11, 2, side, side)
+    assert result[f"deviation-{LAYERS}"].shape == (9, 2, side, side)
     seen = report(setting, results)
     assert [shown.key for shown in seen.figures] == ["curves", "borders"]
     assert len(set(map(len, seen.table.values()))) == 1
@@ -118,6 +118,12 @@ def test_it_does_not_hold_where_layer_norm_is_faster_and_noise_leaves_it_open():
     same = told({"batch": 0.2, "layer": 0.2}, Setting(steps=20, schemes=("batch", "layer")))
     assert same.verdict.word == "open"
     assert "noise" in same.verdict.says
+
+
+def test_nothing_is_told_of_networks_that_do_not_learn():
+    seen = told({"batch": 8.0, "layer": 9.0})
+    assert seen.verdict.word == "open"
+    assert "Neither of the two learns" in seen.verdict.says
 
 
 def test_without_batch_or_layer_norm_nothing_is_told():
