@@ -20,6 +20,7 @@ SCRIPTS = sorted(
 TITLES = {
     "bounds.py": ["A link for hours of training", "What was said and what it takes"],
     "classroom.py": ["Without a training"],
+    "cluster.py": ["how many a second"],
     "cube.py": [
         "Machine",
         "From key press to drawn frame, ms: median (least–most)",
@@ -35,7 +36,7 @@ TITLES = {
     "table1.py": ["the smallest", "where the engine's time goes"],
     "table1_page.py": [""],
 }
-WORDS = ("elements", "what", "value", "layer", "page", "schemes × networks", "setting")
+WORDS = ("elements", "what", "value", "layer", "page", "schemes × networks", "setting", "workers")
 """Columns that say what a row is about; what stands in the others was measured."""
 
 

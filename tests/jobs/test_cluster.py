@@ -27,6 +27,7 @@ from normviz.networks.setting import Setting
 from normviz.table1.training import Training
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
+LEASE = 600.0  # nobody is there in a test, and a busy machine takes its time
 
 
 class Kept:
@@ -74,7 +75,7 @@ def address():
 @pytest.fixture(scope="module")
 def desk(address):
     with Cluster(address) as cluster:
-        yield Desk(cluster, lease=STARTED, at_once=2)
+        yield Desk(cluster, lease=LEASE, at_once=2)
 
 
 def test_a_training_on_a_cluster_gives_the_same(desk):
@@ -133,7 +134,7 @@ def test_an_error_on_a_worker_is_shown_here(desk):
 
 def test_a_cluster_that_is_given_up_ends_its_jobs(address):
     cluster = Cluster(address)
-    desk, kept = Desk(cluster, lease=STARTED), Kept()
+    desk, kept = Desk(cluster, lease=LEASE), Kept()
     ticket = desk.submit([Endless(), Count(1)], kept)
     until(lambda: kept.of(Endless()))
     cluster.shutdown(wait=False)
@@ -160,7 +161,7 @@ def test_other_versions_are_refused(address, monkeypatch, name, value, said):
 
 def test_a_worker_that_comes_later_with_other_versions_is_refused(address, monkeypatch):
     with Cluster(address) as cluster:
-        desk = Desk(cluster, lease=STARTED)
+        desk = Desk(cluster, lease=LEASE)
         assert ended(desk.submit([Count(1)], Kept()))
         gone = cluster._link._checked.pop()
         monkeypatch.setattr(versions, "sys", SimpleNamespace(version_info=(3, 99)))
@@ -190,7 +191,7 @@ def test_a_job_that_kills_its_workers_is_given_up(desk):
 def test_a_scheduler_that_has_gone_is_told_and_the_job_can_be_started_again(tmp_path, monkeypatch):
     with clusters.scheduler(tmp_path) as (address, process), clusters.workers(tmp_path, address, 1) as workers:
         cluster = Cluster(address)
-        desk, kept = Desk(cluster, lease=STARTED), Kept()
+        desk, kept = Desk(cluster, lease=LEASE), Kept()
         first, waiting = desk.submit([Endless()], kept), desk.submit([Count(1)], kept)
         until(lambda: kept.of(Endless()))
         process.kill()
