@@ -218,6 +218,7 @@ def _fault(at: AppTest, page: str) -> str:
     shown = plots(at)
     there = FIGURES[page] & shown.keys() if page in FIGURES else any("residual" in text.value for text in at.markdown)
     asks = any(text.value.startswith("Choose rows") for text in at.info)
+    asks = asks or any(button.key in ("start run", "cancel run") for button in at.button)
     return "" if there or at.error or asks or (page == "identities" and shown) else "nothing is shown"
 
 
