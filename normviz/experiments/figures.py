@@ -1,19 +1,44 @@
 """What a report shows, as figures."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from normviz.experiments.experiment import Heat, Shown
 from normviz.ui.chart import Figure
-from normviz.ui.curves import curves
+from normviz.ui.curves import Panel, curves
 from normviz.ui.palette import THEMES
 from normviz.ui.style import COLOUR_BAR, finish
+
+
+def pieces(shown: Shown) -> list[Shown]:
+    """A part of a report as figures that stand beside each other, or on a phone below; a map or planes are one."""
+    panels = shown.panels
+    if isinstance(panels, Heat) or len(panels) < 2 or any(panel.square for panel in panels):
+        return [shown]
+    return [
+        replace(shown, key=f"{shown.key} {number}" if number else shown.key, panels=[panel], alt=_alt(shown, panel))
+        for number, panel in enumerate(panels)
+    ]
+
+
+def _alt(shown: Shown, panel: Panel) -> str:
+    return f"{panel.title}. {shown.alt}" if panel.title else shown.alt
+
+
+def height(shown: Shown) -> str:
+    """Of a figure, in CSS."""
+    if isinstance(shown.panels, Heat):
+        return f"{8 + 3 * len(shown.panels.rows):g}rem"
+    rows = -(-len(shown.panels) // shown.columns)
+    return "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
 
 
 def figure_of(shown: Shown, theme: str = "light") -> Figure:
     """The figure of a part of a report."""
     if isinstance(shown.panels, Heat):
         return heat_map(shown.panels, theme)
-    return curves(shown.panels, theme)
+    return curves(shown.panels, theme, shown.columns)
 
 
 def heat_map(heat: Heat, theme: str = "light") -> Figure:

@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.describe.wording import duration
 from normviz.experiments import state, work
 from normviz.experiments.experiment import WORDS, Experiment, Report, Results, Verdict, command
-from normviz.experiments.figures import figure_of
+from normviz.experiments.figures import figure_of, height, pieces
 from normviz.experiments.results import done
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
@@ -14,9 +14,6 @@ from normviz.ui.work import POLL
 
 SHAPES = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
 """A sign for every verdict."""
-
-HEIGHT = "27rem"
-"""Of a figure."""
 
 
 def show(view: View, theme: str) -> None:
@@ -92,10 +89,13 @@ def outcome(experiment: Experiment, report: Report, theme: str) -> None:
     """What came out so far."""
     st.markdown(f"### {report.headline}")
     verdict_box(report.verdict)
-    for number, shown in enumerate(report.figures):
-        if number:
-            st.divider()
-        plot(figure_of(shown, theme), shown.key, shown.alt, HEIGHT)
+    for shown in report.figures:
+        found = pieces(shown)
+        for k in range(0, len(found), shown.columns):
+            row = found[k : k + shown.columns]
+            for column, piece in zip(st.columns(len(row)), row, strict=True):
+                with column:
+                    plot(figure_of(piece, theme), piece.key, piece.alt, height(piece))
         if shown.caption:
             st.caption(shown.caption)
     if report.table and any(report.table.values()):
