@@ -56,13 +56,13 @@ class Norm:
         forms = [form for _, form in self.normalizer.parts if form is not None]
         return _Normalized.apply(x, self.normalizer) if forms else x
 
-    def prepare(self) -> None:
-        """What has to be done before x̂ is computed without its derivative."""
+    def prepare(self, axes: int) -> None:
+        """What has to be done before x̂ is computed without derivative: of so many axes after (schemes, networks)."""
 
     @torch.no_grad()
     def settle(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ of many mini-batches behind each other along N, each by its own statistics, which are kept in the mean."""
-        self.prepare()
+        self.prepare(5)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
@@ -74,7 +74,7 @@ class Norm:
     @torch.no_grad()
     def infer(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ by what `settle` has kept, of any number of examples."""
-        self.prepare()
+        self.prepare(4)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:

@@ -54,16 +54,17 @@ class Smoothed(Norm):
         self.size, self.part = sizes, parts
         return xhat
 
-    def prepare(self) -> None:
+    def prepare(self, axes: int) -> None:
         """The ε of now is that of `General`."""
         for where, form in self._forms():
-            form.eps = self._eps(where).detach()
+            form.eps = self._eps(where, axes).detach()
 
     def _forms(self) -> Iterator[tuple[Any, General]]:
         return ((where, form) for where, form in self.normalizer.parts if isinstance(form, General))
 
-    def _eps(self, where: Any) -> torch.Tensor:
-        return self.eps[where][:, :, None, None, None, None]
+    def _eps(self, where: Any, axes: int = 4) -> torch.Tensor:
+        eps = self.eps[where]
+        return eps.view(*eps.shape, *[1] * axes)
 
 
 class SmoothedDense(Dense):

@@ -100,3 +100,23 @@ def test_a_field_of_ones_own_is_smoothed_too():
     torch.testing.assert_close(norm(x)[0], normalize(x[0], scheme, 0.7).xhat)
     norm.settle(x.repeat(1, 1, 3, 1, 1, 1))
     assert torch.isfinite(norm.infer(x)).all()
+
+
+def test_for_inference_every_network_has_the_smoothing_term_that_it_has_learned():
+    """Of several mini-batches, as many as there are networks and as there are not."""
+    norm = layer()
+    norm.root.add_(torch.from_numpy(np.random.default_rng(2).random((4, 2))))
+    for batches in (2, 3):
+        x = torch.cat([drawn(4, 2) * (k + 1) for k in range(batches)], dim=2)
+        settled, inferred = norm.settle(x), norm.infer(x)
+        for k, key in enumerate(KEYS):
+            for n in range(2):
+                scheme, eps = get_scheme(key, radius=2), norm.eps[k, n].item()
+                each = [normalize(part, scheme, eps) for part in x[k, n].split(8)]
+                torch.testing.assert_close(settled[k, n], torch.cat([found.xhat for found in each]))
+                if key != "batch":
+                    torch.testing.assert_close(inferred[k, n], settled[k, n])
+                    continue
+                mean = torch.stack([found.mean for found in each]).mean(0)
+                variance = torch.stack([(found.deviation**2 - eps) * 8 / 7 for found in each]).mean(0)
+                torch.testing.assert_close(inferred[k, n], (x[k, n] - mean) / torch.sqrt(variance + eps))
