@@ -284,7 +284,9 @@ class Difference(NamedTuple):
 
     def said(self, times: float = 1.0) -> str:
         """The mean with what it may be off by: −1.2 ± 0.4."""
-        return f"{typeset(times * self.mean, 2)} ± {typeset(times * self.reach, 2)}"
+        return " ± ".join(
+            typeset(each, 2 if abs(each) < 99.5 else 4) for each in (times * self.mean, times * self.reach)
+        )
 
 
 def paired(values: np.ndarray, others: np.ndarray) -> Difference:
