@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.settings import among, choice, real, whole
 from normviz.core.text import typeset
 from normviz.data.digits import SIDE
+from normviz.experiments.convolution_jobs import Part
 from normviz.experiments.experiment import (
     Arrays,
     Comparison,
@@ -24,19 +24,13 @@ from normviz.experiments.experiment import (
     Word,
     comparing,
     paired,
+    percent,
     spread,
 )
-from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 
 LAYERS = 2
 """Normalized layers, each of 3 × 3 filters."""
-
-MARKS = 8
-"""So many times during a training errors and statistics are measured."""
-
-TESTED, SETTLED = 450, 256
-"""Digits to test on, and those from which statistics for inference are taken."""
 
 LEARNS = 0.5
 """Networks learn where their median test error is less."""
@@ -78,94 +72,6 @@ class Setting(Comparison):
     def shape(self) -> Shape:
         """Of the first normalized layer."""
         return self.shapes[0]
-
-
-@dataclass(frozen=True)
-class Part:
-    """The networks of one scheme, of all seeds."""
-
-    kind: ClassVar[str] = "experiments/convolution"
-    version: ClassVar[int] = 1
-
-    row: Row
-    networks: tuple[int, ...]
-    shapes: tuple[Shape, ...]
-    per_unit: bool
-    length: int
-    rate: float
-    eps: float
-    device: str
-
-    @property
-    def seconds(self) -> float:
-        """About 2 ms a step, and what the units of all digits cost; to look at a digit takes half of training on it."""
-        batch, height, width, channels = self.shapes[0]
-        digits = self.length * batch + (MARKS + 1) * (TESTED + SETTLED) / 2
-        return self.length * 2e-3 + digits * len(self.networks) * height * width * channels * (2e-8 + 2e-9 * channels)
-
-    def steps(self) -> Iterator[Step[Arrays]]:
-        """Step by step."""
-        from normviz.networks.conv import Conv, pictures
-        from normviz.networks.dense import whole
-        from normviz.networks.learning import (
-            Learner,
-            cross_entropy,
-            device_of,
-            device_words,
-            error,
-            mini_batches,
-            numbers,
-        )
-
-        device = device_of(self.device)
-        x, labels, unseen, answers = (each.to(device) for each in (*pictures(), *pictures(test=True)))
-        batch = self.shapes[0][0]
-        network = Conv([self.row.scheme], self.networks, self.shapes, self.per_unit, self.eps, device)
-        learner = Learner(network.parameters, "adam", self.rate)
-        losses: list[np.ndarray] = []
-        errors: list[np.ndarray] = []
-        measured: list[int] = []
-        maps: dict[str, list[np.ndarray]] = {}
-
-        def measure(step: int) -> None:
-            network.settle(whole(x[:SETTLED], batch)[None])
-            logits, looks = network.looked_at(unseen[None])
-            for layer, look in enumerate(looks, 1):
-                for name, values in look._asdict().items():
-                    maps.setdefault(f"{name}-{layer}", []).append(numbers(values)[0])
-            errors.append(numbers(error(logits, answers))[0])
-            measured.append(step)
-
-        marks = set(np.linspace(0, self.length, MARKS + 1).round().astype(int).tolist())
-        measure(0)
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, batch), 1):
-            loss = cross_entropy(network.logits(x[chosen]), labels[chosen])
-            learner.step(loss)
-            losses.append(numbers(loss)[0])
-            if step in marks:
-                measure(step)
-            share = step / self.length
-            yield Step(share, partial(_so_far, losses, errors, measured, maps, share, device_words(device)))
-
-
-def _so_far(
-    losses: list[np.ndarray],
-    errors: list[np.ndarray],
-    measured: list[int],
-    maps: dict[str, list[np.ndarray]],
-    share: float,
-    device: str,
-) -> Arrays:
-    """Losses (steps, networks); at the measured steps errors (…, networks), and by layer and position (…, networks, H,
-    W) the share of units that are turned on, and of their summed inputs the mean and the standard deviation."""
-    return {
-        "losses": np.stack(losses),
-        "errors": np.stack(errors),
-        "measured": np.array(measured),
-        **{name: np.stack(each) for name, each in maps.items()},
-        "share": np.array(share),
-        "device": np.array(device),
-    }
 
 
 def _trained(setting: Setting) -> dict[Row, Part]:
@@ -233,7 +139,7 @@ def _curves(shown: Mapping[str, Arrays]) -> Iterator[Shown]:
             ("Test error", "test error, %", "", lambda each: 100 * each["errors"][1:]),
         )
     ]  # fmt: skip
-    said = ", ".join(f"{label} {_percent(np.median(each['errors'][-1]))}" for label, each in begun.items())
+    said = ", ".join(f"{label} {percent(np.median(each['errors'][-1]))}" for label, each in begun.items())
     yield Shown(
         "curves", panels, f"Training loss and test error by step; the error so far: {said}.",
         "Medians over the seeds, in bands from the least to the largest. Losses are means since the point before.",
@@ -282,8 +188,8 @@ def _borders(shown: Mapping[str, Arrays]) -> Iterator[Shown]:
     said = "; ".join(f"{label}: {_contrast(each)}" for label, each in shown.items())
     yield Shown(
         "borders", panels, f"Statistics of units by their distance from the border. In the last layer, {said}.",
-        "Means over channels and positions, on digits to test on, as the networks are now. Batch norm shares its "
-        "statistics between the border and the inside, too; only layer norm over channels does not.",
+        "Means over channels and positions, on digits to test on, as the networks are now. Batch norm, too, shares its "
+        "statistics between the border and the inside; layer norm over channels does not.",
     )  # fmt: skip
 
 
@@ -294,8 +200,8 @@ def _contrast(result: Arrays) -> str:
         for name in ("on", "deviation")
     )
     return (
-        f"turned on for {_percent(on[0])} of the digits at the border and {_percent(on[1])} inside, with a standard "
-        f"deviation of {typeset(deviation[0], 2)} and {typeset(deviation[1], 2)}"
+        f"turned on for {percent(on[0])} of the digits at the border and {percent(on[1])} inside, with a standard "
+        f"deviation of {typeset(deviation[0], 3)} and {typeset(deviation[1], 3)}"
     )
 
 
@@ -320,17 +226,13 @@ def _groups(setting: Setting, ended: Mapping[Row, Arrays]) -> Iterator[Shown]:
         )
     ]  # fmt: skip
     said = ", ".join(
-        f"{typeset(np.median(each['losses'].mean(0)), 2)} and {_percent(np.median(each['errors'][-1]))} at G = {groups}"
+        f"{typeset(np.median(each['losses'].mean(0)), 2)} and {percent(np.median(each['errors'][-1]))} at G = {groups}"
         for groups, each in found.items()
     )
     yield Shown(
         "groups", panels, f"Mean training loss and test error of group norm by its number of groups: {said}.",
         f"G = 1 is layer norm, G = {setting.channels} instance norm.",
     )  # fmt: skip
-
-
-def _percent(share: float) -> str:
-    return f"{typeset(100 * float(share), 2)}%"
 
 
 def _loss(result: Arrays) -> np.ndarray:
@@ -343,7 +245,7 @@ def _headline(setting: Setting, finished: Mapping[str, Arrays]) -> str:
         return "No networks are trained yet."
     named = [(SCHEMES[key].label, each) for key, each in finished.items()]
     losses = ", ".join(f"{label} {typeset(np.median(_loss(each)), 3)}" for label, each in named)
-    errors = ", ".join(f"{label} {_percent(np.median(each['errors'][-1]))}" for label, each in named)
+    errors = ", ".join(f"{label} {percent(np.median(each['errors'][-1]))}" for label, each in named)
     return f"Training loss, mean over {setting.steps} steps: {losses}. Test error at the end: {errors}."
 
 
@@ -383,8 +285,8 @@ def _border(result: Arrays, name: str) -> tuple[bool, str]:
     border, inside = border_and_inside(result[f"{name}-{LAYERS}"][-1])
     less = paired(inside, border).clear and APART * border.mean() < inside.mean()
     what, said = {
-        "deviation": ("The standard deviation of its summed inputs is", lambda share: typeset(share, 2)),
-        "on": ("Units are turned on for", _percent),
+        "deviation": ("The standard deviation of its summed inputs is", lambda number: typeset(number, 3)),
+        "on": ("Units are turned on for", percent),
     }[name]
     return less, f"{what} {said(np.median(border))} at the border and {said(np.median(inside))} inside."
 

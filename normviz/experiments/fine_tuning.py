@@ -18,6 +18,7 @@ from normviz.experiments.experiment import (
     Shown,
     Verdict,
     paired,
+    percent,
     spread,
 )
 from normviz.experiments.experiment import Setting as Seeded
@@ -273,7 +274,7 @@ def _momenta(setting: Setting, ended: Mapping[str, Arrays]) -> Iterator[Shown]:
     ]  # fmt: skip
     ends = over["infer"]
     said = "; ".join(
-        f"{way.name}: {_percent(first)} at {typeset(ends[0])}, {_percent(last)} at {typeset(ends[1])}"
+        f"{way.name}: {percent(first)} at {typeset(ends[0])}, {percent(last)} at {typeset(ends[1])}"
         for way in ways
         if way.mode == "train"
         for first, last in [np.median(ended["train"]["old by momentum"][[0, -1], way.row], -1)]
@@ -306,7 +307,7 @@ def _pieces(setting: Setting, cut: Mapping[int, Arrays], infer: Arrays | None) -
     ]  # fmt: skip
     said = "; ".join(
         f"{way.name}: " + ", ".join(
-            f"{_percent(np.median(each['new'][-1, way.row]))} with pieces of {setting.batch // n}"
+            f"{percent(np.median(each['new'][-1, way.row]))} with pieces of {setting.batch // n}"
             for n, each in cut.items()
         )
         for way in ways
@@ -321,14 +322,10 @@ def _pieces(setting: Setting, cut: Mapping[int, Arrays], infer: Arrays | None) -
 
 def _said(ways: Sequence[Way], found: Mapping[str, Arrays]) -> str:
     return "; ".join(
-        f"{way.name} {_percent(old)} on the first task, {_percent(new)} on the new one"
+        f"{way.name} {percent(old)} on the first task, {percent(new)} on the new one"
         for way in ways
         for old, new in [[np.median(found[way.mode][name][-1, way.row]) for name in BOTH]]
     )
-
-
-def _percent(share: float) -> str:
-    return f"{typeset(100 * float(share), 2)}%"
 
 
 def _told(setting: Setting, ended: Mapping[str, Arrays]) -> tuple[str, Verdict]:
@@ -346,9 +343,9 @@ def _told(setting: Setting, ended: Mapping[str, Arrays]) -> tuple[str, Verdict]:
     cost = paired(now["old"], begun["old"])
     headline = (
         f"All parameters frozen, in training mode: the running means move by {typeset(np.median(moved), 2)} standard "
-        f"deviations, the error on the first task goes from {_percent(np.median(begun['old']))} to "
-        f"{_percent(np.median(now['old']))}, on the new one from {_percent(np.median(begun['new']))} to "
-        f"{_percent(np.median(now['new']))}."
+        f"deviations, the error on the first task goes from {percent(np.median(begun['old']))} to "
+        f"{percent(np.median(now['old']))}, on the new one from {percent(np.median(begun['new']))} to "
+        f"{percent(np.median(now['new']))}."
     )
     better = paired(infer["new"][-1, everything], train["new"][-1, everything])
     still = not infer["moved"][:, nothing].any()
@@ -359,7 +356,7 @@ def _told(setting: Setting, ended: Mapping[str, Arrays]) -> tuple[str, Verdict]:
         f"{'' if better.clear else ', which may be noise'}."
     )
     by_momentum = np.median(train["old by momentum"][:, nothing], -1)
-    ends = [f"{_percent(by_momentum[k])} at a momentum of {typeset(MOMENTA[k])}" for k in (0, -1)]
+    ends = [f"{percent(by_momentum[k])} at a momentum of {typeset(MOMENTA[k])}" for k in (0, -1)]
     condition = (
         f"{TASKS[setting.task]}; {setting.steps} steps on batches of {setting.batch}, momentum "
         f"{typeset(setting.momentum)}, {len(setting.networks)} seeds. The error on the first task ends at {ends[0]}, "

@@ -95,7 +95,7 @@ def test_it_holds_where_batch_norm_is_faster_and_the_border_explains_it():
     seen = told({"batch": 0.2, "layer": 0.3, "layer-channels": 0.25})
     assert seen.verdict.word == "holds"
     assert "0.3 at the border and 0.6 inside" in seen.verdict.says
-    assert "10% at the border and 50% inside" in seen.verdict.says
+    assert "10.0% at the border and 50.0% inside" in seen.verdict.says
 
 
 @pytest.mark.parametrize(
