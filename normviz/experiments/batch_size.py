@@ -1,6 +1,6 @@
 """Batch size: digits whose pixels are in no order, trained on few and on many at a time (Ba et al. 2016, figure 6)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -16,7 +16,6 @@ from normviz.experiments.course import Course, percent
 from normviz.experiments.experiment import (
     Arrays,
     Comparison,
-    Difference,
     Experiment,
     Report,
     Results,
@@ -303,22 +302,23 @@ def _compared(setting: Setting, ended: Mapping[int, Arrays]) -> tuple[int, int] 
     learning = [k for k in range(len(setting.rows)) if _learns(ended, k)]
     mixing = [k for k in learning if _mixes(setting.rows[k], setting.shape)]
     others = [k for k in learning if k not in mixing]
-
-    def first(places: Sequence[int], *wanted: str) -> int:
-        keys = [setting.rows[k].key for k in places]
-        return next((places[keys.index(key)] for key in wanted if key in keys), places[-1])
-
-    return (first(mixing, "batch"), first(others, "layer")) if mixing and others else None
+    # Batch norm and layer norm where they are there; nothing at all only where nothing else is.
+    wanted = {"batch": 0, "layer": 0, "none": 2}
+    chosen = [sorted(places, key=lambda k: wanted.get(setting.rows[k].key, 1))[:1] for places in (mixing, others)]
+    return (chosen[0][0], chosen[1][0]) if all(chosen) else None
 
 
-def _cost(ended: Mapping[int, Arrays], pair: tuple[int, int], size: int, what: str) -> Difference:
-    """What batches of a size cost the first scheme more than the second, against the large ones; of losses, the log."""
+def _differ(ended: Mapping[int, Arrays], pair: tuple[int, int], size: int, what: str) -> np.ndarray:
+    """By how much the first scheme is worse than the second at a batch size, by seed; of losses, in log₁₀."""
+    first, second = ended[size][what][-1, list(pair)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        here, large = (
-            np.subtract(*(np.log10(each) if what == "losses" else each for each in ended[n][what][-1, list(pair)]))
-            for n in (size, PAIR[0])
-        )
-    return paired(here, large)
+        return np.log10(first) - np.log10(second) if what == "losses" else first - second
+
+
+def _suffers(ended: Mapping[int, Arrays], pair: tuple[int, int], size: int, what: str) -> bool:
+    """Whether the first scheme is worse than the second at a batch size, and by more than at the large one."""
+    here, large = (_differ(ended, pair, n, what) for n in (size, PAIR[0]))
+    return all(each.clear and each.mean > 0 for each in (paired(here, np.zeros_like(here)), paired(here, large)))
 
 
 def _headline(setting: Setting, found: Mapping[int, Arrays], ended: Mapping[int, Arrays]) -> str:
@@ -339,10 +339,9 @@ def _verdict(setting: Setting, ended: Mapping[int, Arrays]) -> Verdict:
             "norm, or another that takes each example alone.",
         )  # fmt: skip
     name, other = (setting.names[k] for k in pair)
-    cost = {what: {n: _cost(ended, pair, n, what) for n in SMALL} for what in ("errors", "losses")}
-    worse, costly = ([n for n, each in cost[w].items() if each.clear and each.mean > 0] for w in ("errors", "losses"))
+    worse, costly = ([n for n in SMALL if _suffers(ended, pair, n, what)] for what in ("errors", "losses"))
+    better = [n for n in SMALL if _suffers(ended, pair[::-1], n, "errors")]
     few = f"batches of {spoken(SMALL, 'and')}"
-    better = [n for n, each in cost["errors"].items() if each.clear and each.mean < 0]
     condition = (
         f"The training is short: {setting.steps} steps of Adam at {typeset(setting.rate)}"
         + ("" if setting.equal == "steps" else f" on batches of {MIDDLE}, on others as many examples")
@@ -357,14 +356,14 @@ def _verdict(setting: Setting, ended: Mapping[int, Arrays]) -> Verdict:
     said = f"The test error: {at(SMALL[0])}; {at(PAIR[0])}."
     if worse:
         hidden = [n for n in costly if n not in worse]
-        said += f" Small batches cost {name} more, clearly at {spoken(worse, 'and')}."
+        said += f" Small batches cost {name} more: that is clear at {spoken(worse, 'and')}."
         said += f" At {spoken(hidden, 'and')} only its training loss shows it." if hidden else ""
         return Verdict("holds" if SMALL[0] in worse else "holds-if", said, condition)
     if costly:
         return Verdict("holds-if", f"{said} Only the training loss of {name} is clearly worse on {few}.", condition)
     if better:
         return Verdict(
-            "wrong", f"{said} Small batches cost {name} less, clearly at {spoken(better, 'and')}.", condition
+            "wrong", f"{said} Small batches cost {name} less: that is clear at {spoken(better, 'and')}.", condition
         )
     return Verdict("open", f"{said} On {few} no difference is larger than the seeds' noise.", condition)
 

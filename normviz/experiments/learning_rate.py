@@ -45,7 +45,7 @@ WIDTH = 32
 MORE, LESS, NEVER, LEVEL = (
     "Larger rates than without train with",
     "Only smaller rates train with",
-    "At none of these rates trains",
+    "Nothing trains at any of these rates with",
     "No difference is larger than the seeds' noise with",
 )
 """How the largest rates of a scheme compare with those without."""
