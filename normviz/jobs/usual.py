@@ -8,8 +8,8 @@ from normviz.jobs.processes import Processes
 LIMITS = Limits(seconds=900.0, memory=2**31)
 """What one job may take."""
 
-FAN_OUT = 64
-"""Jobs of one asker that a cluster has at a time."""
+FAN_OUT = 16
+"""Jobs of one asker that a cluster has at a time; a pause lets them end."""
 
 
 def usual_desk(workers: int, at_once: int) -> Desk:
