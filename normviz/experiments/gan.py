@@ -226,7 +226,7 @@ def _curves(setting: Setting, found: Mapping[tuple[str, int], Arrays]) -> Shown:
 def _points(setting: Setting, found: Mapping[tuple[str, int], Arrays]) -> Shown:
     ring = _ring(setting.deviation)
     panels, words = [], []
-    for look, (row, label) in enumerate(zip(setting.rows, setting.labels, strict=True), 1):
+    for look, (row, label) in enumerate(zip(setting.rows, setting.labels, strict=True)):
         of = found.get((row.key, setting.ahead))
         if of is None:
             continue
@@ -252,7 +252,7 @@ def _ring(deviation: float) -> Curve:
     angles = np.append(np.linspace(0, 2 * np.pi, 25), np.nan)
     circle = NEAR * deviation * np.stack([np.cos(angles), np.sin(angles)], 1)
     x, y = (centres()[:, None] + circle).reshape(-1, 2).T
-    return Curve("a mode of the data", x, y, 0)
+    return Curve("a mode of the data", x, y, -1)
 
 
 def _verdict(setting: Setting, ended: Mapping[tuple[str, int], Arrays]) -> Verdict:

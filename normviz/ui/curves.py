@@ -21,7 +21,7 @@ ROOM = 112
 class Curve:
     """Values over x, with a band from `low` to `high` where they are given.
 
-    `look`: the number of its colour, dash and marker; `points`: markers too; `apart`: nothing lies between the values,
+    `look`: the number of its colour, dash and marker, −1 for what is true, in ink; `points`: markers too; `apart`: nothing lies between the values,
     which are markers of `size` pixels with bars from `low` to `high`.
     """
 
@@ -114,7 +114,7 @@ def _decades(values: Sequence[np.ndarray]) -> dict:
 
 
 def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
-    look = line(curve.look, colours, 3)
+    look = {"color": colours.ink, "width": 2} if curve.look < 0 else line(curve.look, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **place}
     if curve.apart:
         bars = {}
