@@ -38,6 +38,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/classroom.py
+	$(BIN)/python benchmarks/beside_jobs.py
 	$(BIN)/python benchmarks/cluster.py
 
 # With the Python that is there, which needs a torch for the GPU: nothing is installed. GPU=--write keeps the table.

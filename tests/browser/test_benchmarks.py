@@ -18,6 +18,7 @@ SCRIPTS = sorted(
     if "--smallest" in path.read_text() and path.name not in WITHOUT_BROWSER
 )
 TITLES = {
+    "beside_jobs.py": [""],
     "bounds.py": ["A link for hours of training", "What was said and what it takes"],
     "classroom.py": ["Without a training"],
     "cluster.py": ["how many a second"],
@@ -36,7 +37,7 @@ TITLES = {
     "table1.py": ["the smallest", "where the engine's time goes"],
     "table1_page.py": [""],
 }
-WORDS = ("elements", "what", "value", "layer", "page", "schemes × networks", "setting", "workers")
+WORDS = ("elements", "what", "value", "layer", "page", "schemes × networks", "setting", "workers", "the lab answers")
 """Columns that say what a row is about; what stands in the others was measured."""
 
 
