@@ -21,8 +21,8 @@ ROOM = 112
 class Curve:
     """Values over x, with a band from `low` to `high` where they are given.
 
-    `look`: the number of its colour, dash and marker, −1 for what is true, in ink; `points`: markers too; `apart`: nothing lies between the values,
-    which are markers of `size` pixels with bars from `low` to `high`.
+    `look`: the number of its colour, dash and marker, −1 for what is true, in ink; `points`: markers too; `apart`:
+    nothing lies between the values, which are markers of `size` pixels with bars from `low` to `high`.
     """
 
     name: str
