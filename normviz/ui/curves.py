@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -114,7 +115,7 @@ def _decades(values: Sequence[np.ndarray]) -> dict:
 
 
 def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
-    look = {"color": colours.ink, "width": 2} if curve.look < 0 else line(curve.look, colours, 3)
+    look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else line(curve.look, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **place}
     if curve.apart:
         bars = {}
