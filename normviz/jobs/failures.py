@@ -3,6 +3,9 @@
 import re
 from traceback import format_tb
 
+from normviz.core.errors import InvalidInput
+from normviz.jobs.limits import OverLimit
+
 _FRAME = re.compile(r'File ".*?([^"/\\]+[/\\]normviz[/\\])?(normviz[/\\][^"]+)", line (\d+), in (\S+)')
 
 
@@ -23,6 +26,8 @@ def where(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> str:
-    """An error in a line: what it says, and where it came from."""
+    """An error in a line: what it says, and where it came from, unless it is one that says what would be right."""
+    if isinstance(error, InvalidInput | OverLimit):
+        return str(error)
     place, kind = where(error), type(error).__name__
     return (str(error) or kind) + (f" ({kind} in {place})" if place else "")

@@ -9,7 +9,7 @@ from work import Does
 from normviz.core.fields import Field
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
-from normviz.jobs.failures import Elsewhere, where
+from normviz.jobs.failures import Elsewhere, told, where
 
 
 def test_an_error_says_the_innermost_line_of_this_package():
@@ -39,3 +39,11 @@ def test_an_error_that_never_was_here_says_nothing():
     with pytest.raises(ZeroDivisionError) as raised:
         1 / 0  # noqa: B018
     assert where(raised.value) == ""
+
+
+def test_where_an_error_came_from_is_not_told_of_one_that_says_what_would_be_right():
+    with pytest.raises(ValueError, match="nonsense") as raised:
+        Field.parse("nonsense", ("N", "C"))
+    assert told(raised.value) == str(raised.value)
+    other = ValueError("no such device").with_traceback(raised.tb)
+    assert re.fullmatch(r"no such device \(ValueError in normviz/core/fields\.py, line \d+, in \w+\)", told(other))
