@@ -37,7 +37,7 @@ class Setting(experiment.Setting):
     own: str = value("", experiment.read_own)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     layers: int = whole(4, 1, 8, label="Layers", help="Each is attention, then ReLU units: two branches.")
-    batch: int = among(16, (8, 16, 32), label="Batch size N")
+    batch: int = among(16, (8, 16), label="Batch size N")
     steps: int = whole(120, 20, 500, label="Steps", stops=(50, 100, 120, 200, 500), control="stops")
     warm: int = whole(40, 2, 200, label="Steps of the warm-up", stops=(10, 20, 40, 80, 200), control="stops")
     rate: float = real(0.01, 1e-4, 0.1, label="Learning rate (Adam)", stops=(0.003, 0.005, 0.01, 0.02))

@@ -48,7 +48,7 @@ class Training:
     def seconds(self) -> float:
         """A step of so many networks and layers, and telling all digits at the end."""
         count = 2 * len(TRAINED) * len(self.networks)
-        return self.layers * count * (self.length * (5e-5 + 1.5e-5 * self.batch) + 1e-2)
+        return self.layers * count * (self.length * (5e-5 + 2.2e-5 * self.batch) + 1e-2)
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step. The first axis of the results: every placement with a warm-up, then without."""

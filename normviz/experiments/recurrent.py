@@ -32,10 +32,10 @@ class Setting(Comparison):
     """What reads the digits, and in which pieces."""
 
     schemes: tuple[str, ...] = comparing(("none", "batch", "layer", "rms"))
-    inputs: int = among(8, (8, 4, 2), label="Pixels a step", help="8 is a row of the picture.")
+    inputs: int = among(8, (8, 4), label="Pixels a step", help="8 is a row of the picture.")
     wait: int = among(3, (0, 1, 3, 7), label="Empty steps ahead, at most", help="In training; each number as often.")
     batch: int = among(64, (8, 16, 32, 64), label="Batch size N")
-    steps: int = whole(300, 20, 1000, label="Steps", stops=(100, 200, 300, 500, 1000), control="stops")
+    steps: int = whole(300, 20, 400, label="Steps", stops=(50, 100, 200, 300, 400), control="stops")
     rate: float = real(0.005, 1e-4, 0.1, label="Learning rate (Adam)", stops=(0.001, 0.002, 0.005, 0.01, 0.02))
     gain: float = real(1.0, 0.05, 3.0, label="γ at first", symbol="γ", stops=(0.1, 0.3, 0.5, 1.0, 1.5, 2.0))
 
@@ -293,7 +293,7 @@ def _gradients(setting: Setting, back: Arrays) -> tuple[Word, str]:
         f"{typeset(float(middle[:, none].max()), 2)} without normalization; by one and the same factor with: {each}. "
     )
     if all(kept):
-        return "holds", says + f"Over {BACK} steps that neither vanishes nor explodes."
+        return "holds", says + f"Over {BACK - 1} steps back that neither vanishes nor explodes."
     ends = ", ".join(
         f"{typeset(float(middle[0, k] ** (BACK - 1)), 1)} ({setting.labels[k]})"
         for k, fine in zip(same, kept, strict=True)
@@ -301,7 +301,7 @@ def _gradients(setting: Setting, back: Arrays) -> tuple[Word, str]:
     )
     return (
         "holds-if",
-        f"{says}The scale no longer matters, but such a factor need not be 1: over {BACK} steps, {ends}.",
+        f"{says}The scale no longer matters, but such a factor need not be 1: over {BACK - 1} steps back, {ends}.",
     )
 
 

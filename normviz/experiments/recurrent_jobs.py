@@ -58,10 +58,11 @@ class Reading:
         """A time step of so many networks, forward and back."""
         count = len(self.rows) * len(self.networks)
         steps = PIXELS // self.inputs + self.wait
-        return self.length * steps * (5e-4 + count * (5e-6 + 4e-7 * self.batch)) + 0.02 * count
+        tested = sum(PIXELS // self.inputs + wait for wait in waits(self.wait))
+        return self.length * steps * (1e-3 + count * (1e-5 + 1e-6 * self.batch)) + 4e-4 * count * tested
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Step by step."""
+        """Step by step, and then length by length."""
         from normviz.networks.dense import rows
         from normviz.networks.learning import (
             Learner,
@@ -90,18 +91,19 @@ class Reading:
             losses.append(numbers(loss))
             yield Step(0.95 * step / self.length, partial(so_far, share=0.95 * step / self.length))
 
-        def errors() -> np.ndarray:
-            found = []
-            for wait in waits(self.wait):
-                tested = read(unseen, self.inputs, [wait] * len(unseen), wait + PIXELS // self.inputs)
-                found.append(numbers(error(network.told(tested), answers)))
-            return np.stack(found)
-
         whole = x[: len(x) // self.batch * self.batch].unflatten(0, (-1, self.batch))
         network.settle(read(whole, self.inputs, ahead, len(still))[None])
-        by_step = errors()
-        network.norms = [pooled(network.norms)]
-        together = errors()
+        kept = (network.norms, [pooled(network.norms)])  # by step, and one for all
+        found: tuple[list[np.ndarray], ...] = ([], [])
+        lengths = waits(self.wait)
+        for wait in lengths:
+            tested = read(unseen, self.inputs, [wait] * len(unseen), wait + PIXELS // self.inputs)
+            for norms, errors in zip(kept, found, strict=True):
+                network.norms = norms
+                errors.append(numbers(error(network.told(tested), answers)))
+            share = 0.95 + 0.04 * (wait + 1) / len(lengths)
+            yield Step(share, partial(so_far, share=share))
+        by_step, together = map(np.stack, found)
         yield Step(1.0, partial(so_far, share=1.0, by_step=by_step, together=together))
 
 
