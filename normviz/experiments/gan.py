@@ -43,7 +43,7 @@ WIDTH, BATCH = 32, 64
 POINTS, SAMPLES, DRAWN = 20, 1000, 200
 """So many times in a training so many points are generated, and so many of them kept for the picture."""
 
-ENDS = 5
+ENDS = 3
 """The modes covered at the end are the mean over so many of the last measurements, as they come and go."""
 
 TIMES = (0.25, 0.5, 1.0)
@@ -57,7 +57,7 @@ class Setting(Comparison):
     schemes: tuple[str, ...] = comparing(("none", "spectral"))
     ahead: int = whole(3, 1, 6, label="Steps of the discriminator", help="For each of the generator; compared with 1.")
     steps: int = whole(500, 20, 1500, label="Steps", stops=(100, 200, 300, 500, 1000, 1500), control="stops")
-    rate: float = real(0.005, 1e-4, 0.1, label="Learning rate (Adam)", stops=(0.001, 0.002, 0.005, 0.01, 0.02))
+    rate: float = real(0.01, 1e-4, 0.1, label="Learning rate (Adam)", stops=(0.001, 0.002, 0.005, 0.01, 0.02))
     deviation: float = real(0.1, 0.02, 0.2, label="σ of each Gaussian", symbol="σ", stops=(0.02, 0.05, 0.1, 0.2))
 
     @property

@@ -17,8 +17,8 @@ from normviz.networks.norm import Norm, weights
 LATENT = 8
 """Numbers that a generator makes a point from, N(0, 1) each."""
 
-BETAS = (0.5, 0.999)
-"""Adam's for GANs: with the usual β₁ = 0.9 they oscillate (Radford et al. 2016)."""
+BETAS = (0.5, 0.99)
+"""Adam's for GANs: with the usual β₁ = 0.9 they oscillate (Radford et al. 2016); β₂ is that of short trainings."""
 
 
 class Generator:
