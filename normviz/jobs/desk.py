@@ -13,7 +13,7 @@ from threading import RLock
 from traceback import clear_frames
 from typing import Any
 
-from normviz.jobs.executors import Control, perform
+from normviz.jobs.executors import perform
 from normviz.jobs.limits import NO_LIMITS, Limits
 from normviz.jobs.spec import Job, digest
 from normviz.jobs.tickets import Keep, Run, Ticket, nobody
@@ -22,17 +22,11 @@ LEASE = 10.0
 """Seconds that a ticket stays valid when nobody is there, so that a connection may break and come back."""
 
 
-def same_process(run: Run) -> Control:
-    """The control of a job that runs in a thread: the run itself."""
-    return run
-
-
 class Desk:
     """Where jobs are handed in.
 
     Args:
-        executor: where they run; shaped as in `concurrent.futures`.
-        control: makes of a run the control that its job gets, so that it can travel where the executor runs it.
+        executor: where they run; shaped as in `concurrent.futures`, and given a job's run as its control.
         lease: seconds that a ticket stays valid when nobody is there.
         clock: the time in seconds.
         at_once: how many jobs of a ticket may be at work at a time, or wait for a worker.
@@ -42,14 +36,13 @@ class Desk:
     def __init__(
         self,
         executor: Executor,
-        control: Callable[[Run], Control] = same_process,
         lease: float = LEASE,
         clock: Callable[[], float] = time.monotonic,
         at_once: int = 1,
         limits: Limits = NO_LIMITS,
     ) -> None:
         self.lease, self.clock, self.at_once, self.limits = lease, clock, at_once, limits
-        self._executor, self._control = executor, control
+        self._executor = executor
         self._runs: dict[str, Run] = {}  # in the order in which they were handed to the executor
         self._lock = RLock()
 
@@ -93,7 +86,7 @@ class Desk:
     def _start(self, name: str, run: Run) -> None:
         """Hand it to the executor."""
         try:
-            future = self._executor.submit(perform, run.job, self._control(run), self.limits)
+            future = self._executor.submit(perform, run.job, run, self.limits)
         except Exception as error:  # as of a pool whose processes have died
             self._end(name, run, error)
         else:

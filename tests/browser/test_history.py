@@ -13,6 +13,7 @@ NAMES = {"" if story is STORIES[0] else story.page: story.title for story in STO
 """What the navigation calls a page, by its address."""
 
 SET = {
+    "experiments": ("show=speed", "Speed", "Batch size"),
     "running": ("panel=noise", "Noise", "What goes wrong"),
     "weights": ("show=spectral", "Spectral norm", "Weight norm"),
 }
