@@ -265,7 +265,10 @@ def _effect(ratios: Sequence[Ratio]) -> str:
     for word, here, contrary in (("faster", faster, slower), ("slower", slower, faster)):
         if 2 * here > len(ratios) and not contrary:
             return word
-    return "no difference larger than the noise" if not faster and not slower else "now faster, now slower"
+    if faster and slower:
+        return "now faster, now slower"
+    some = "faster" if faster else "slower" if slower else ""
+    return f"beyond the noise {some} at few of the sizes only" if some else "no difference larger than the noise"
 
 
 def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:

@@ -52,6 +52,7 @@ def test_the_verdict_is_of_all_ways_and_passes():
 def test_one_size_alone_or_sizes_that_contradict_make_nothing_faster():
     assert told((0.5, 1, 1), 1, 1, 1).word == "open"
     assert told((0.5, 0.5, 2), 1, 1, 1).word == "open"
+    assert "faster at few of the sizes only" in told((0.5, 1, 1), 1, 1, 1).says
     assert "now faster, now slower" in told((0.5, 0.5, 2), 1, 1, 1).says
     assert told((0.5, 0.5, 1), 1, 1, 1).word == "holds-if"
 
