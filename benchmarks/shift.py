@@ -78,6 +78,12 @@ def play(page: Page) -> None:
     page.get_by_role("button", name="Pause", exact=True).click()
 
 
+def run(page: Page) -> None:
+    """Run an experiment to its end."""
+    page.get_by_role("button", name="Run · about").click()
+    page.get_by_text("Kept for this link").wait_for(timeout=60_000)
+
+
 SCHEMES = ("Layer", "Layer (channels)", "Instance", "Group", "RMS", "Divisive", "Weight", "Spectral", "Custom", "None")
 TABS = ("Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code", "Statistics")
 VISITS: dict[str, tuple[str, dict[str, Act]]] = {
@@ -108,6 +114,10 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "geometry": (
         "geometry",
         {f"panel {name}": pick(name) for name in ("Effective rate", "Loss slices", "Recurrent", "Distance")},
+    ),
+    "experiments": (
+        "experiments?batch_size_steps=20&batch_size_seeds=2",
+        {f"experiment {name}": pick(name) for name in ("Speed", "Modes of a GAN", "Batch size")} | {"run": run},
     ),
     "running": ("running", {"play": play, "noise": pick("Noise"), "unit": pick("2")}),
     "weights": ("weights", {"play": play, "64 pixels": pick("64 pixels")}),

@@ -39,7 +39,8 @@ def follow(asked: work.Asked, experiment: Experiment, setting: object, theme: st
             st.rerun()  # the whole page, which sets the clock
         found = work.archive().of(asked.parts)
         status(asked, found)
-        outcome(experiment, experiment.report(setting, found), theme)
+        with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
+            outcome(experiment, experiment.report(setting, found), theme)
 
     look()
 
@@ -59,9 +60,8 @@ def status(asked: work.Asked, found: Results) -> None:
         elif ready < whole:
             label = "Run" if not ready else "Run the rest"
             st.button(f"{label} · about {duration(asked.seconds)}", on_click=asked.run, key="start run", type="primary")
-            st.markdown(
-                f"{ready} of {whole} parts are done." if ready else "Nothing runs before you say so.", width="content"
-            )
+            told = f"{ready} of {whole} parts are done." if ready else "Not run yet with this setting."
+            st.markdown(told, width="content")
         else:
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on {_devices(found)}. Kept for this link.")
     if asked.error:
