@@ -178,7 +178,7 @@ def test_a_report_of_whatever_is_there(key):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0])
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", [key for key in KEYS if key != "speed"])  # which trains none: its results are times
 def test_a_report_of_networks_that_came_to_no_numbers(key, bad):
     """Losses and the like are bad; shares of wrong answers are then all or none."""
     run = tiny(key)
