@@ -37,7 +37,7 @@ WIDTHS = (64, 64)
 BATCH = 32
 """Digits of a mini-batch."""
 
-POINTS = 20
+POINTS = 12
 """So many times during a training the errors are measured."""
 
 
@@ -78,7 +78,7 @@ class Part:
     def seconds(self) -> float:
         """A step of so many networks, and measuring them."""
         count = len(self.rows) * len(self.networks)
-        return self.length * (2e-3 + 2e-4 * count) + POINTS * count * (2e-4 + 1e-6 * self.digits)
+        return self.length * (2e-3 + 2e-4 * count) + POINTS * count * (7e-4 + 3e-6 * self.digits)
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step."""
