@@ -63,7 +63,7 @@ class Part:
     """The networks of all schemes and seeds, with one share of dropout."""
 
     kind: ClassVar[str] = "experiments/dropout"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     rows: tuple[Row, ...]
     networks: tuple[int, ...]
@@ -96,7 +96,7 @@ class Part:
         for step, (x, labels) in enumerate(few.batches(self.length), 1):
             learner.step(cross_entropy(network.logits(x, between=dropout), labels))
             if step in marks:
-                seen, unseen = few.errors(network, dropout)
+                seen, unseen = few.errors(network, Dropout(self.networks, self.share))
                 found.append((step, numbers(seen), numbers(unseen)))
             share = step / self.length
             yield Step(share, partial(_so_far, found, share, device_words(device)))
@@ -196,8 +196,8 @@ def _verdict(setting: Setting, ended: dict[float, np.ndarray]) -> Verdict:
         "opinion",
         f"Dropping {setting.share:.0%} of the outputs changes the test error {'; '.join(said)}. The lowest mean is "
         f"{percent(lowest)}: {setting.labels[k]}, {_dropped(share)}.",
-        f"Networks of {len(WIDTHS)} × {WIDTHS[0]} units, {setting.steps} steps on {setting.digits} digits; ± is the 95% "
-        f"interval over {setting.seeds} seeds. Dropout slows learning; longer training, or a larger network, which "
+        f"Networks of {len(WIDTHS)} × {WIDTHS[0]} units, {setting.steps} steps on {setting.digits} digits; ± is the "
+        f"95% interval over {setting.seeds} seeds. Dropout slows learning; longer training, or a larger network, which "
         "learns by heart more easily, may want what this one does not.",
     )
 

@@ -44,6 +44,14 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_scheme_and_seed_alo
     assert [shown.key for shown in told.figures] == ["curves"]
 
 
+def test_what_is_measured_does_not_change_what_is_trained(monkeypatch):
+    often = finish(parts(TINY)[1])
+    monkeypatch.setattr("normviz.experiments.dropout.POINTS", 3)
+    seldom = finish(parts(TINY)[1])
+    assert len(seldom["measured"]) < len(often["measured"])
+    assert np.array_equal(seldom["unseen"][-1], often["unseen"][-1])
+
+
 def test_nothing_is_said_before_anything_is_trained():
     told = report(Setting(), {})
     assert told.verdict.word == "open"
