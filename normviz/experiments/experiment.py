@@ -283,10 +283,9 @@ class Difference(NamedTuple):
         return abs(self.mean) > self.reach
 
     def said(self, times: float = 1.0) -> str:
-        """The mean with what it may be off by: −1.2 ± 0.4."""
-        return " ± ".join(
-            typeset(each, 2 if abs(each) < 99.5 else 4) for each in (times * self.mean, times * self.reach)
-        )
+        """The mean with what it may be off by: −1.2 ± 0.4; 0 where it is rounding beside that."""
+        mean = 0.0 if abs(self.mean) < 1e-4 * self.reach else self.mean
+        return " ± ".join(typeset(each, 2 if abs(each) < 99.5 else 4) for each in (times * mean, times * self.reach))
 
 
 def paired(values: np.ndarray, others: np.ndarray) -> Difference:

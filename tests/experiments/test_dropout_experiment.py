@@ -93,6 +93,7 @@ def test_a_paired_difference_is_the_mean_and_its_interval():
     assert not found.clear
     assert found.said() == "2 ± 2.5"
     assert Difference(1.0, 0.5).clear
+    assert Difference(-1e-9, 0.5).said() == "0 ± 0.5"
     assert not paired(np.array([1.0, np.nan]), np.zeros(2)).clear
     assert np.isnan(paired(np.ones(1), np.zeros(1)).mean)
     assert EXPERIMENT.claims == ("B17",)
