@@ -8,7 +8,7 @@ from normviz.experiments.experiment import Heat, Shown
 from normviz.ui.chart import Figure
 from normviz.ui.curves import Panel, curves
 from normviz.ui.palette import THEMES
-from normviz.ui.style import COLOUR_BAR, finish
+from normviz.ui.style import finish
 
 
 def pieces(shown: Shown) -> list[Shown]:
@@ -47,10 +47,10 @@ def heat_map(heat: Heat, theme: str = "light") -> Figure:
     low, high = heat.ends
     scale = [[0, colours.middle], [1, colours.high]]
     figure.add_heatmap(
-        z=np.clip(heat.values, low, high), zmin=low, zmax=high, xgap=2, ygap=2, colorbar=COLOUR_BAR,
+        z=np.clip(heat.values, low, high), zmin=low, zmax=high, xgap=2, ygap=2, showscale=False,
         colorscale=scale if heat.good == "high" else [[0, colours.high], [1, colours.middle]],
         text=[["" if np.isnan(each) else heat.written(each) for each in row] for row in heat.values],
-        texttemplate="%{text}", textfont={"size": 15}, hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
+        texttemplate="%{text}", hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
     )  # fmt: skip
     for update, names, title in (
         (figure.update_xaxes, heat.columns, heat.x),

@@ -14,6 +14,8 @@ from threading import Event, Thread
 from traceback import format_exception
 from typing import Any, BinaryIO
 
+from normviz.jobs.executors import give_back
+
 BEGUN, TOLD, DONE, RAISED, LOST = "begun", "told", "done", "raised", "lost"
 """What is told: a job was taken, its result so far and share, its result, its error; and, by the parent, its end."""
 
@@ -58,6 +60,7 @@ def serve() -> None:
         task = tasks.get()
         control.write(pickle.dumps((BEGUN, None)))
         control.write(_answer(task, control))
+        give_back()
 
 
 def _listen(source: BinaryIO, tasks: SimpleQueue[bytes], stop: Event) -> None:

@@ -1,9 +1,7 @@
 """The training of Table 1's networks as a job: plain data that say what to train, and the pure function of them."""
 
-import ctypes
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -12,6 +10,7 @@ import numpy as np
 
 from normviz.core.rows import Row
 from normviz.core.schemes import Scheme
+from normviz.jobs.executors import give_back
 from normviz.jobs.spec import Step
 from normviz.networks import cost
 from normviz.networks.problem import Failure
@@ -99,9 +98,3 @@ def _outcome(losses: "Tensor", seconds: float) -> Outcome:
     from normviz.networks.twins import device_words
 
     return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device), seconds)
-
-
-def give_back() -> None:
-    """Return to the system what the allocator of Linux keeps: after a large job half a gigabyte for every worker."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
