@@ -6,7 +6,7 @@ import streamlit as st
 
 from normviz.core.settings import Choice, declarations
 from normviz.experiments.catalogue import EXPERIMENTS
-from normviz.experiments.state import PREFIX, compares, lengths, matters, shown, under, values
+from normviz.experiments.state import PREFIX, chosen, lengths, matters, shown, under, values
 from normviz.ui import custom
 from normviz.ui.choice import choose_several
 from normviz.ui.link import View, segments
@@ -24,14 +24,15 @@ def controls(view: View) -> None:
     prefix = PREFIX + under(experiment.key)
     page = Controls(experiment.setting, prefix, given, matters)
     with st.sidebar:
-        if compares(view):
+        if "schemes" in given:
             choose_several(prefix + "schemes", cast(Choice, declarations(experiment.setting)["schemes"]).options(given))
-            if "custom" in given["schemes"]:
-                custom.controls(view, lengths, PREFIX)
-            page.draw("groups")
+        if "scheme" in given:
+            page.draw("scheme")
+        if "custom" in chosen(given):
+            custom.controls(view, lengths, PREFIX)
+        if chosen(given):
+            page.draw("groups", "radius")
             st.divider()
-            page.rest("schemes", "seeds", "seed", "device")
-        else:
-            page.rest("seeds", "seed", "device")
+        page.rest("schemes", "seeds", "seed", "device")
         st.divider()
         page.draw("seeds", "seed", "device")

@@ -1,12 +1,13 @@
 """The state of the page on experiments: what its link holds, and the setting that it asks for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import build, choice
 from normviz.experiments.catalogue import EXPERIMENTS
-from normviz.experiments.experiment import Comparison, Experiment, own_text
+from normviz.experiments.experiment import Experiment, own_text
 from normviz.ui import custom
 from normviz.ui.custom import SIZES
 from normviz.ui.link import View, params, within
@@ -41,13 +42,14 @@ def values(view: View) -> View:
 
 def lengths(view: View) -> dict[str, int]:
     """The length of every axis of the first normalized layer."""
-    shape = build(shown(view).setting, values(view) | {"own": ""}).shape if compares(view) else (1, 1, 1, 1)
+    given = values(view)
+    shape = build(shown(view).setting, given | {"own": ""}).shape if "own" in given else (1, 1, 1, 1)
     return dict(zip(SIZES, shape, strict=True))
 
 
-def compares(view: View) -> bool:
-    """Whether the experiment compares schemes that one chooses."""
-    return issubclass(shown(view).setting, Comparison)
+def chosen(given: View) -> Sequence[str]:
+    """The schemes of an experiment's values: several that are compared, one, or none."""
+    return given.get("schemes") or [given[name] for name in ("scheme",) if name in given]
 
 
 PARAMS = (
@@ -62,19 +64,20 @@ def has(view: View, name: str) -> bool:
     if name == "show":
         return True
     if name in custom.KEYS:
-        return compares(view) and "custom" in values(view)["schemes"]
+        return "custom" in chosen(values(view))
     own = under(view["show"])
     return name.startswith(own) and matters(values(view), name.removeprefix(own))
 
 
 def matters(given: View, name: str) -> bool:
     """The same of an experiment's value, by its own name."""
-    if name == "groups":
-        return any("groups" in SCHEMES[key].parameters for key in given["schemes"] if key != "custom")
-    return name != "own"  # which is written rule by rule
+    kinds = {kind for key in chosen(given) for kind in SCHEMES[key].parameters if key != "custom"}
+    known = {"groups": "groups" in kinds, "radius": "window" in kinds, "own": False}  # which is written rule by rule
+    return known.get(name, True)
 
 
 def setting_of(view: View) -> Any:
     """The setting of what is shown; raises InvalidInput."""
-    own = {"own": own_text(custom.scheme_of(view))} if compares(view) and "custom" in values(view)["schemes"] else {}
-    return build(shown(view).setting, values(view) | own)
+    given = values(view)
+    own = {"own": own_text(custom.scheme_of(view))} if "custom" in chosen(given) else {}
+    return build(shown(view).setting, given | own)
