@@ -95,8 +95,10 @@ class Asked:
 
         `before`: the ticket of what was shown before, which goes on as far as it is of the same parts.
         """
+        missing = self.missing
+        self.wanted = self.wanted and bool(missing)  # what is done is not run again when it is no longer kept
         if self.wanted:
-            self.ticket = handed_in(self.ticket or before, self.missing, desk(), archive().keep, PAGE)
+            self.ticket = handed_in(self.ticket or before, missing, desk(), archive().keep, PAGE)
         elif before is not None:
             before.cancel()
 
@@ -111,7 +113,9 @@ def start(parts: Sequence[Part]) -> Asked:
         held.see_to_it()
         return held
     asked = st.session_state[KEY] = Asked(tuple(parts))
-    asked.wanted = any(desk().at_work(part) for part in asked.missing)
+    if missing := asked.missing:
+        desk().warm()  # while one reads what there is to run
+        asked.wanted = any(map(desk().at_work, missing))
     asked.see_to_it(None if held is None else held.ticket)
     return asked
 

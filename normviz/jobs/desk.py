@@ -31,6 +31,7 @@ class Desk:
         clock: the time in seconds.
         at_once: how many jobs of a ticket may be at work at a time, or wait for a worker.
         limits: what one job may take.
+        warm: lets the executor get workers ready, and returns at once.
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class Desk:
         clock: Callable[[], float] = time.monotonic,
         at_once: int = 1,
         limits: Limits = NO_LIMITS,
+        warm: Callable[[], object] = nobody,
     ) -> None:
         self.lease, self.clock, self.at_once, self.limits = lease, clock, at_once, limits
+        self.warm = warm
         self._executor = executor
         self._runs: dict[str, Run] = {}  # in the order in which they were handed to the executor
         self._lock = RLock()

@@ -23,5 +23,4 @@ def usual_desk(workers: int, at_once: int) -> Desk:
     if cluster is not None:
         return Desk(cluster, at_once=FAN_OUT, limits=LIMITS)
     pool = Processes(workers)
-    pool.warm()
-    return Desk(pool, at_once=at_once, limits=LIMITS)
+    return Desk(pool, at_once=at_once, limits=LIMITS, warm=pool.warm)
