@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 
-@lru_cache
+@lru_cache(maxsize=1)
 def machine() -> str:
     """The processor, its cores and PyTorch's version, which times depend on: AMD EPYC, 2 cores, PyTorch 2.13.0."""
     try:
