@@ -24,6 +24,7 @@ from normviz.gradients.layouts import LAYOUTS
 from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:
+    from normviz.jobs.desk import Desk
     from normviz.table1.table import Cell
 
 
@@ -184,13 +185,18 @@ def run_experiments(arguments: argparse.Namespace) -> int:
     from normviz.jobs.kept import Kept
 
     sweep = arguments.command == "sweep"
-    if not arguments.words or arguments.words[0].startswith("-"):
+    if not arguments.words:
         print(command.listed())
         return 0
     asked = command.read(arguments.words, several=sweep)
+    archive = Archive(Kept())
+
+    def desk(parts: int) -> "Desk":
+        workers = min(os.cpu_count() or 1, parts)
+        return usual.usual_desk(workers, workers, lambda part: not archive.missing([part]))
+
     try:
-        workers = os.cpu_count() or 1
-        found = command.run(asked, sys.stderr.isatty(), Archive(Kept()), usual.usual_desk(workers, workers))
+        found = command.run(asked, sys.stderr.isatty(), archive, desk)
     except command.Failed as error:
         print(f"normviz: {error}", file=sys.stderr)
         return 1
@@ -326,7 +332,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0, 1 where answers disagree, or 2 with one line on stderr for bad input."""
     try:
         arguments = build_parser().parse_args(argv)
-        return arguments.run(arguments) or 0
+        code = arguments.run(arguments) or 0
+        sys.stdout.flush()
+        return code
     except InvalidInput as error:
         print(f"normviz: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # who read it has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left at the end
+        return 1

@@ -1,7 +1,7 @@
 """Experiments without a browser: one, or a sweep over settings, with a progress bar; what is done is kept."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from hashlib import sha256
 from itertools import product
@@ -28,26 +28,24 @@ LOOK = 0.2
 """Seconds between two looks at what is at work."""
 
 
-def run(asked: "Asked", shown: bool, archive: Archive, desk: Desk) -> list[dict[str, Any]]:
+def run(asked: "Asked", shown: bool, archive: Archive, desk: Callable[[int], Desk]) -> list[dict[str, Any]]:
     """Run all that is asked for and not kept, and give what came out of every setting; raises Failed.
 
-    `shown`: with a progress bar on stderr. Interrupted, it leaves on disk what is done.
+    `desk`: for so many parts; `shown`: with a progress bar on stderr. Interrupted, it leaves on disk what is done.
     """
     experiment = asked.experiment
     parts = dict.fromkeys(part for setting in asked.settings for part in experiment.parts(setting))
     if missing := archive.missing([*parts]):
-        _run(missing, archive, desk, shown)
+        _run(missing, archive, desk(len(missing)), shown)
     return [record(experiment, setting, archive) for setting in asked.settings]
 
 
 def _run(missing: Sequence[Part], archive: Archive, desk: Desk, shown: bool) -> None:
-    whole = sum(part.seconds for part in missing)
     ticket = desk.submit(missing, archive.keep, lambda: True)
     try:
         with tqdm(total=100, disable=not shown, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}") as bar:
             while not ticket.wait(LOOK):
-                done = sum(part.seconds * float(found["share"]) for part, found in archive.of(missing).items())
-                bar.update(100 * done / whole - bar.n)
+                bar.update(100 * ticket.progress - bar.n)
     finally:
         ticket.cancel()
     if ticket.error is not None:
@@ -103,10 +101,10 @@ def read(words: Sequence[str], several: bool = False) -> Asked:
     name, *options = words
     experiment = get_experiment(name)
     declared = declarations(experiment.setting)
-    parser = Options(prog=f"normviz experiment {name}", allow_abbrev=False, add_help=False)
+    parser = Options(prog=f"normviz experiment {name}", allow_abbrev=False)
     parser.add_argument("--json", action="store_true")
-    for key in declared:
-        parser.add_argument(f"--{key.replace('_', '-')}", dest=key)
+    for key, each in declared.items():
+        parser.add_argument(f"--{key.replace('_', '-')}", dest=key, help=each.about().replace("%", "%%"))
     found = {key: value for key, value in vars(parser.parse_args(options)).items() if value is not None}
     as_json = found.pop("json")
     choices = []

@@ -12,6 +12,8 @@ from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.work import POLL
 
+KEPT = "Kept for this link."
+
 SHAPES = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
 """A sign for every verdict."""
 
@@ -35,9 +37,10 @@ def follow(asked: work.Asked, experiment: Experiment, setting: object, theme: st
 
     @st.fragment(run_every=POLL if working else None)
     def look() -> None:
-        if asked.working != working:
-            st.rerun()  # the whole page, which sets the clock
         found = work.archive().of(asked.parts)
+        ended = working and len(found) == len(asked.parts) and all(map(done, found.values()))  # perhaps by others
+        if asked.working != working or ended:
+            st.rerun()  # the whole page, which sets the clock
         status(asked, found)
         with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
             outcome(experiment, experiment.report(setting, found), theme)
@@ -60,10 +63,10 @@ def status(asked: work.Asked, found: Results) -> None:
         elif ready < whole:
             label = "Run" if not ready else "Run the rest"
             st.button(f"{label} · about {duration(asked.seconds)}", on_click=asked.run, key="start run", type="primary")
-            told = f"{ready} of {whole} parts are done." if ready else "Not run yet with this setting."
+            told = f"{ready} of {whole} parts are done." if found else "Not run yet with this setting."
             st.markdown(told, width="content")
         else:
-            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on {_devices(found)}. Kept for this link.")
+            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on {_devices(found)}. {_kept_words()}")
     if asked.error:
         st.error(asked.error)
     if damaged := work.archive().damaged(asked.parts):
@@ -75,10 +78,16 @@ def _progress_words(asked: work.Asked, ready: int) -> str:
     part = f"Part {min(ready + 1, whole)} of {whole}"
     if ticket is None or ticket.waits:
         ahead = 0 if ticket is None else ticket.position
-        return f"{part}, waiting: {ahead} job{'s' if ahead != 1 else ''} of others first"
+        if not ahead:
+            return f"{part}, waiting for a worker"
+        return f"{part}, waiting: {ahead} job{'s' * (ahead > 1)} of others first, then about {duration(asked.seconds)}"
     if ticket.paused:
         return f"{part}, then a pause" if ticket.runs else f"Paused after {ready} of {whole} parts"
     return f"{part}, about {duration(asked.seconds)} to go"
+
+
+def _kept_words() -> str:
+    return "On this server until it restarts: its disk takes no results." if work.archive().kept.failed else KEPT
 
 
 def _devices(found: Results) -> str:

@@ -1,11 +1,13 @@
 """What a session asks to have run: the parts of an experiment that are missing, outside of the page's process."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 import streamlit as st
 
+from normviz.core.errors import InvalidInput
 from normviz.experiments.experiment import Part, Results
 from normviz.experiments.results import Archive
 from normviz.experiments.state import PAGE
@@ -29,7 +31,7 @@ def archive() -> Archive:
 @st.cache_resource
 def desk() -> Desk:
     """Where all sessions hand in their experiments."""
-    return usual_desk(WORKERS, at_once=1)
+    return usual_desk(WORKERS, at_once=1, done=lambda part: not archive().missing([part]))
 
 
 @dataclass
@@ -77,7 +79,7 @@ class Asked:
         self.wanted, self.error = True, ""
         if self.ticket is not None and self.ticket.paused:
             self.ticket.resume()
-        self.see_to_it()
+        self.try_to()
 
     def pause(self) -> None:
         """Start no further part."""
@@ -90,11 +92,20 @@ class Asked:
             self.ticket.cancel()
         self.ticket, self.wanted, self.error = None, False, error
 
+    def try_to(self, before: Ticket | None = None) -> None:
+        """As `see_to_it`, or say why not."""
+        try:
+            self.see_to_it(before)
+        except InvalidInput as error:  # a cluster is named that cannot be
+            self.stop(str(error))
+
     def see_to_it(self, before: Ticket | None = None) -> None:
         """Have at work what is wanted and missing; also again, where that lapsed while nobody was there.
 
         `before`: the ticket of what was shown before, which goes on as far as it is of the same parts.
         """
+        if self.ticket is not None and self.ticket.paused and self.ticket.over:
+            self.stop()  # it lapsed in a pause: nothing starts by itself
         missing = self.missing
         self.wanted = self.wanted and bool(missing)  # what is done is not run again when it is no longer kept
         if self.wanted:
@@ -110,13 +121,14 @@ def start(parts: Sequence[Part]) -> Asked:
     """
     held: Asked | None = st.session_state.get(KEY)
     if held is not None and held.parts == tuple(parts):
-        held.see_to_it()
+        held.try_to()
         return held
     asked = st.session_state[KEY] = Asked(tuple(parts))
-    if missing := asked.missing:
-        desk().warm()  # while one reads what there is to run
-        asked.wanted = any(map(desk().at_work, missing))
-    asked.see_to_it(None if held is None else held.ticket)
+    with suppress(InvalidInput):  # which a run says
+        if missing := asked.missing:
+            desk().warm()  # while one reads what there is to run
+            asked.wanted = desk().at_work(missing)
+    asked.try_to(None if held is None else held.ticket)
     return asked
 
 

@@ -114,9 +114,9 @@ class Link:
         try:
             if not self._checked:
                 check(f"The Dask scheduler at {self.address}", self._of_scheduler(soon))  # it reads what is sent
+            if not self._workers(soon):
                 self.client.wait_for_workers(1, timeout=PATIENCE)
-            scheduler = self.client.scheduler
-            new = {*self.client.sync(scheduler.ncores, **soon)} - self._checked if scheduler else ()
+            new = self._workers(soon) - self._checked
             found = self.client.run(installed, workers=[*new], on_error="return", **soon) if new else {}
         except TimeoutError as error:
             raise InvalidInput(
@@ -129,6 +129,11 @@ class Link:
             if not isinstance(there, OSError):  # a worker that has just gone
                 check(f"The Dask worker at {worker}", there)
                 self._checked.add(worker)
+
+    def _workers(self, soon: dict[str, Any]) -> set[str]:
+        """The addresses of the workers that are there."""
+        scheduler = self.client.scheduler
+        return {*self.client.sync(scheduler.ncores, **soon)} if scheduler else set()
 
     def _of_scheduler(self, soon: dict[str, Any]) -> Any:
         """Its versions, or what it raised."""

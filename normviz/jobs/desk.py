@@ -22,6 +22,10 @@ LEASE = 10.0
 """Seconds that a ticket stays valid when nobody is there, so that a connection may break and come back."""
 
 
+def _undone(job: Job[Any]) -> bool:
+    return False
+
+
 class Desk:
     """Where jobs are handed in.
 
@@ -31,6 +35,7 @@ class Desk:
         clock: the time in seconds.
         at_once: how many jobs of a ticket may be at work at a time, or wait for a worker.
         limits: what one job may take.
+        done: whether the result of a job is there, so that it need not be run.
         warm: lets the executor get workers ready, and returns at once.
     """
 
@@ -41,10 +46,11 @@ class Desk:
         clock: Callable[[], float] = time.monotonic,
         at_once: int = 1,
         limits: Limits = NO_LIMITS,
+        done: Callable[[Job[Any]], bool] = _undone,
         warm: Callable[[], object] = nobody,
     ) -> None:
         self.lease, self.clock, self.at_once, self.limits = lease, clock, at_once, limits
-        self.warm = warm
+        self.warm, self._done = warm, done
         self._executor = executor
         self._runs: dict[str, Run] = {}  # in the order in which they were handed to the executor
         self._lock = RLock()
@@ -59,10 +65,13 @@ class Desk:
         self.go_on(ticket)
         return ticket
 
-    def at_work(self, job: Job[Any]) -> bool:
-        """Whether this job is at work or waits for a worker, so that a ticket for it would join in."""
-        run = self._runs.get(digest(job))
-        return run is not None and not (run.over or run.stopped())
+    def at_work(self, jobs: Sequence[Job[Any]]) -> bool:
+        """Whether somebody has asked for all of these jobs, and one of them is at work or waits for a worker."""
+        names = {digest(job) for job in jobs}
+        with self._lock:
+            runs = [self._runs[name] for name in names & self._runs.keys()]
+            tickets = [ticket for run in runs if not (run.over or run.stopped()) for ticket in run.tickets]
+        return any(ticket.wanted and names <= {name for name, _ in ticket.jobs} for ticket in tickets)
 
     def before(self, ticket: Ticket) -> int:
         """How many jobs of others, at work or waiting, were handed to the executor before the first of this ticket."""
@@ -77,6 +86,9 @@ class Desk:
         with self._lock:
             while (following := ticket.following(self.at_once)) is not None:
                 name, job = following
+                if self._done(job):  # by others, since the ticket was handed in
+                    ticket.ran.append(Run(job, ticket, self.clock))
+                    continue
                 run = self._runs.get(name)
                 if run is None or not run.join(ticket):
                     self._runs.pop(name, None)
@@ -84,7 +96,10 @@ class Desk:
                     new.append((name, run))
                 ticket.runs.append(run)
         for name, run in new:
-            self._start(name, run)
+            if run.stopped():  # as one before it could not be handed in
+                self._end(name, run, None)
+            else:
+                self._start(name, run)
 
     def _start(self, name: str, run: Run) -> None:
         """Hand it to the executor."""

@@ -69,7 +69,7 @@ def on_one_core() -> None:
 
 def give_back() -> None:
     """Return to the system what allocators keep after a large job: on Linux half a gigabyte, and a GPU's memory."""
-    with suppress(OSError, AttributeError):
+    with suppress(OSError, AttributeError, TypeError):  # elsewhere there is no such function, or no such library
         ctypes.CDLL(None).malloc_trim(0)
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():

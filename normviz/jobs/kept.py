@@ -61,6 +61,9 @@ class Kept:
     For any number of threads and processes. Where nothing can be kept, as on a full disk, it says so once on stderr and
     is empty; what was damaged is not there, until it is kept anew.
 
+    Attributes:
+        failed: whether the last result could not be kept.
+
     Args:
         path: the file; by default that of `place`.
         most: bytes of all results.
@@ -70,6 +73,7 @@ class Kept:
         self.most = most
         self._path, self._said, self._lock = path, False, Lock()
         self._lost: set[str] = set()
+        self.failed = False
         self._held: tuple[int, sqlite3.Connection] | None = None
 
     def get(self, digest: str) -> Arrays | None:
@@ -90,6 +94,7 @@ class Kept:
             store.execute(TOO_MANY, (self.most,))
             store.execute("COMMIT")
 
+        self.failed = False
         self._open(digest, WRITE, write)
         self._lost.discard(digest)
 
@@ -154,6 +159,7 @@ class Kept:
 
     def _say(self, words: str) -> None:
         """Once, on stderr."""
+        self.failed = True
         if not self._said:
             print(words, file=sys.stderr)
         self._said = True

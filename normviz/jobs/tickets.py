@@ -201,5 +201,6 @@ class Run:
     def end(self) -> tuple[bool, list[Ticket]]:
         """The work has ended: whether it was told to stop, and whose it was."""
         with self._lock:
-            self.over = True
-            return self._stopped, self.tickets
+            self.over, self.begun = True, nobody  # a future holds its result
+            tickets, self.tickets = self.tickets, []
+            return self._stopped, tickets

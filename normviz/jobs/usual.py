@@ -1,5 +1,8 @@
 """Where jobs that take long run: on this machine, or on the cluster that is named."""
 
+from collections.abc import Callable
+from typing import Any
+
 from normviz.jobs.cluster import configured
 from normviz.jobs.desk import Desk
 from normviz.jobs.limits import Limits
@@ -12,15 +15,16 @@ FAN_OUT = 16
 """Jobs of one asker that a cluster has at a time; a pause lets them end."""
 
 
-def usual_desk(workers: int, at_once: int) -> Desk:
+def usual_desk(workers: int, at_once: int, done: Callable[[Any], bool]) -> Desk:
     """A desk; raises InvalidInput where a cluster is named that cannot be.
 
     Args:
         workers: processes of this machine, where no cluster is named.
         at_once: how many jobs of one asker these may have at a time.
+        done: whether the result of a job is there.
     """
     cluster = configured()
     if cluster is not None:
-        return Desk(cluster, at_once=FAN_OUT, limits=LIMITS)
+        return Desk(cluster, at_once=FAN_OUT, limits=LIMITS, done=done)
     pool = Processes(workers)
-    return Desk(pool, at_once=at_once, limits=LIMITS, warm=pool.warm)
+    return Desk(pool, at_once=at_once, limits=LIMITS, done=done, warm=pool.warm)

@@ -2,8 +2,11 @@
 
 import json
 import shlex
+import sys
+from subprocess import PIPE, Popen
 
 import pytest
+from browsing import ROOT
 
 from normviz import cli
 from normviz.core.errors import InvalidInput
@@ -24,7 +27,7 @@ def here(monkeypatch, tmp_path):
     """In a thread of this process, and with results of its own."""
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     with threads(1) as pool:
-        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once: Desk(pool, at_once=at_once))
+        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: Desk(pool, at_once=at_once))
         yield
 
 
@@ -78,13 +81,36 @@ def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
             raise MemoryError("there is no room")
         yield from real(self)
 
-    monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once: Desk(pool))
+    monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: Desk(pool))
     monkeypatch.setattr(Part, "steps", steps)
     with threads(1) as pool:
         assert run("experiment", *SMALL) == 1
         assert "there is no room" in capsys.readouterr().err
         assert run("experiment", *SMALL) == 0
     assert len(begun) == sum(isinstance(part, Part) for part in parts) + 1
+
+
+def test_its_options_are_told(capsys):
+    with pytest.raises(SystemExit) as ended:
+        run("experiment", "batch-size", "--help")
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert all(f"--{name.replace('_', '-')}" in said for name in declarations(EXPERIMENTS["batch-size"].setting))
+
+
+def test_nothing_is_started_for_what_is_kept(monkeypatch, capsys):
+    assert run("experiment", *SMALL) == 0
+    monkeypatch.setattr(usual, "usual_desk", lambda *_: pytest.fail("a desk was asked for"))
+    assert run("experiment", *SMALL) == 0
+
+
+def test_a_reader_that_has_gone_is_no_traceback():
+    words = [sys.executable, "-m", "normviz", "experiment"]
+    with Popen(words, stdout=PIPE, stderr=PIPE, cwd=ROOT) as process:
+        process.stdout.close()
+        error = process.stderr.read().decode()
+    assert process.returncode == 1
+    assert "Traceback" not in error
 
 
 def test_an_interrupt_is_told_in_a_line(monkeypatch, capsys):

@@ -6,6 +6,7 @@ from threading import Event
 import pytest
 from lab_page import open_lab, plots, said, sound, texts
 
+from normviz.core.errors import InvalidInput
 from normviz.core.settings import declarations
 from normviz.experiments import batch_size, work
 from normviz.experiments.batch_size import Part
@@ -25,6 +26,15 @@ PARTS = sum(isinstance(part, Part) for part in ALL)  # those that train
 SOON = 60  # seconds that a test waits at most
 
 
+class Clock:
+    """A time that passes when the test says so."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
 @pytest.fixture(autouse=True)
 def server(monkeypatch, tmp_path):
     """A server of its own for every test: its desk and what it keeps."""
@@ -35,9 +45,10 @@ def server(monkeypatch, tmp_path):
             monkeypatch.setattr(work, "archive", lambda: archive)
 
     with threads(1) as pool:
-        desk = Desk(pool, lease=SOON)
-        monkeypatch.setattr(work, "desk", lambda: desk)
         new = Server()
+        new.clock = Clock()
+        desk = Desk(pool, clock=new.clock)  # whose time stands still
+        monkeypatch.setattr(work, "desk", lambda: desk)
         new.restart()
         yield new
 
@@ -154,6 +165,57 @@ def test_a_pause_ends_no_part_and_starts_none(held):
     at = settled(press(at, "resume run"))
     assert len(held.parts) == PARTS
     assert "start run" not in keys(at)
+
+
+def test_a_pause_that_lapses_is_still_one(held, server):
+    at = press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    at = press(at, "pause run")
+    ticket = at.session_state[work.KEY].ticket
+    server.clock.now += ticket.lease + 1  # while the page was not there
+    held.go_on.set()
+    assert ticket.wait(SOON)
+    at = sound(at.run())
+    assert "start run" in keys(at)
+    assert len(held.parts) == 1
+
+
+def test_what_lapsed_while_it_was_wanted_goes_on(held, server):
+    at = press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    ticket = at.session_state[work.KEY].ticket
+    server.clock.now += ticket.lease + 1
+    held.go_on.set()
+    assert ticket.wait(SOON)
+    at = settled(sound(at.run()))
+    assert "start run" not in keys(at)
+
+
+def test_who_shares_a_part_only_is_not_made_to_run(held):
+    press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    other = open_page(**SMALL | {"batch_size_schemes": "layer,rms"})
+    assert "start run" in keys(other)
+
+
+def test_a_cluster_that_cannot_be_is_said_and_the_page_stays(monkeypatch):
+    def desk():
+        raise InvalidInput("the address is wrong.")
+
+    monkeypatch.setattr(work, "desk", desk)
+    at = open_page(**SMALL)
+    assert "start run" in keys(at)
+    at = press(at, "start run")
+    assert [error.value for error in at.error] == ["the address is wrong."]
+    assert "start run" in keys(at)
+
+
+def test_a_disk_that_takes_no_results_is_said(server):
+    work.archive().kept.failed = True
+    at = press(open_page(**SMALL), "start run")
+    work.archive().kept.put = lambda *_: None
+    at = settled(at)
+    assert any("its disk takes no results" in text for text in texts(at.caption))
 
 
 def test_a_page_opened_in_the_middle_joins_what_is_at_work(held):

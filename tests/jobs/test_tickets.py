@@ -1,5 +1,7 @@
 """What a ticket tells and can be asked for: its place in the queue, the time that is left, a pause; many at once."""
 
+from concurrent.futures import Executor
+
 import pytest
 from pretend import Kept
 from work import Count, Fails
@@ -48,16 +50,52 @@ def test_tickets_with_many_jobs_and_with_few_take_turns(slow, later):
     assert [job.n for job in later.jobs] == [10, 20, 30, 11, 31, 12, 13]
 
 
-def test_the_desk_knows_what_is_at_work(slow, later, clock):
-    assert not slow.at_work(Count(1))
+def test_the_desk_knows_what_somebody_has_at_work(slow, later, clock):
+    assert not slow.at_work([Count(1)])
     ticket = slow.submit([Count(1), Count(2)], Kept())
-    assert slow.at_work(Count(1))
-    assert not slow.at_work(Count(2))
+    assert slow.at_work([Count(1)])
+    assert slow.at_work([Count(2), Count(1)])
+    assert not slow.at_work([Count(1), Count(3)])  # of which nobody has asked for one
+    assert not slow.at_work([Count(2)])
     later.work()
-    assert not slow.at_work(Count(1))
-    assert slow.at_work(Count(2))
+    assert not slow.at_work([Count(1)])
+    assert slow.at_work([Count(2)])
     clock.now = ticket.lease + 1
-    assert not slow.at_work(Count(2))  # nobody wants it, and it ends
+    assert not slow.at_work([Count(2)])  # nobody wants it, and it ends
+
+
+def test_what_others_have_done_meanwhile_is_not_done_again(later):
+    kept = Kept()
+    desk = Desk(later, done=lambda job: job in dict(kept))
+    tickets = [desk.submit(jobs, kept) for jobs in ([Count(1), Count(2), Count(3)], [Count(2), Count(1)])]
+    while later.waiting:
+        later.work()
+    assert [job.n for job in later.jobs] == [1, 2, 3]
+    assert [ticket.over for ticket in tickets] == [True, True]
+    assert [ticket.progress for ticket in tickets] == [1, 1]
+
+
+def test_where_one_job_cannot_be_handed_in_no_other_is_tried():
+    class Dead(Executor):
+        asked = 0
+
+        def submit(self, function, /, *arguments):
+            self.asked += 1
+            raise RuntimeError("has gone")
+
+    dead = Dead()
+    ticket = Desk(dead, at_once=8).submit([Count(n) for n in range(8)], Kept())
+    assert ticket.over
+    assert str(ticket.error) == "has gone"
+    assert dead.asked == 1
+
+
+def test_a_run_that_is_over_holds_nobody(slow, later):
+    ticket = slow.submit([Count(1)], Kept())
+    run = ticket.run
+    later.work()
+    assert run.tickets == []
+    assert not run.begun()
 
 
 def test_a_pause_lets_the_job_at_work_end_and_starts_no_other(slow, later):
