@@ -155,7 +155,7 @@ def trend(values: np.ndarray) -> Difference:
     layers = np.arange(len(values))[:, None] - (len(values) - 1) / 2
     centred = ranks - ranks.mean(0)
     each = (layers * centred).sum(0) / (layers**2).sum()
-    return paired(each, np.zeros_like(each))
+    return paired(each, np.zeros_like(each), step=1 / float((layers**2).sum()))
 
 
 def fall(values: np.ndarray) -> str:

@@ -286,8 +286,7 @@ def _verdict(setting: Setting, ended: dict[Row, Gaps]) -> Verdict:
     blind = {row: each for row, each in ended.items() if expected(setting, row)}
     strays = [each for each in blind.values() if each.says == "apart"]
     if strays:
-        nearly = setting.eps > 0 and all(each.matched < each.plain / 10 for each in strays)
-        return Verdict("holds-if" if nearly else "wrong", text, condition)
+        return Verdict("holds-if" if setting.eps > 0 else "wrong", text, condition)
     asked = [each for row, each in blind.items() if row.key == "batch"] or list(blind.values())
     if not any(each.says == "same" for each in asked):
         return Verdict("open", text or "No scheme is compared.", condition)
@@ -298,7 +297,7 @@ def _verdict(setting: Setting, ended: dict[Row, Gaps]) -> Verdict:
 _WORDS = {
     "same": "{name}: without weight decay, at the rate that keeps η/‖W‖², the losses are the same to {matched}; at the "
     "same rate they part, by {plain}.",
-    "apart": "{name}: at the rate that keeps η/‖W‖² the losses part too, by {matched}{why}.",
+    "apart": "{name}: at the rate that keeps η/‖W‖² the losses come apart, by {matched}{why}.",
     "rounding": "{name}: nothing can be told, since training magnifies one rounding to {rounded}, and the matched "
     "losses part by {matched}.",
     "nothing": "{name}: nothing can be told, since weight decay changes nothing here.",
