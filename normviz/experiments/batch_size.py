@@ -350,6 +350,12 @@ def _verdict(setting: Setting, ended: Mapping[int, Arrays]) -> Verdict:
         + f", {setting.seeds} networks each. Unseen digits are normalized by the mean statistics of all training "
         "digits; running averages would add noise of their own."
     )
+    few_end, many_end = (np.median(ended[n]["errors"][-1], axis=-1) for n in (min(ended), max(ended)))
+    if setting.equal == "steps" and (few_end > many_end).all():
+        condition += (
+            " All schemes end worse on small batches, as they see fewer examples; what tells is the difference between "
+            "them."
+        )
 
     def at(n: int) -> str:
         by, against = (np.median(ended[n]["errors"][-1, k]) for k in pair)

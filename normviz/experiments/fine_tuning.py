@@ -359,8 +359,8 @@ def _told(setting: Setting, ended: Mapping[str, Arrays]) -> tuple[str, Verdict]:
     ends = [f"{percent(by_momentum[k])} at a momentum of {typeset(MOMENTA[k])}" for k in (0, -1)]
     condition = (
         f"{TASKS[setting.task]}; {setting.steps} steps on batches of {setting.batch}, momentum "
-        f"{typeset(setting.momentum)}, {len(setting.networks)} seeds. The error on the first task ends at {ends[0]}, "
-        f"and at {ends[1]}."
+        f"{typeset(setting.momentum)}. The error on the first task ends at {ends[0]}, and at {ends[1]}. ± is the 95% "
+        f"interval over {setting.seeds} seeds."
     )
     if not (frozen and still and (moved > 0).all()):
         return headline, Verdict("wrong", said, condition)

@@ -82,7 +82,8 @@ def report(setting: Setting, results: Results) -> Report:
     if begun:
         panels = [_losses(rate, losses) for rate, losses in begun]
         said = " ".join(f"At rate {typeset(rate)}, {_ends(losses)}." for rate, losses in begun)
-        figures.append(Shown("training", panels, said, f"The warm-up takes {setting.warm} steps. {BANDS}"))
+        beyond = ", no fewer than the whole training" if setting.warm >= setting.steps else ""
+        figures.append(Shown("training", panels, said, f"The warm-up takes {setting.warm} steps{beyond}. {BANDS}"))
     at_start = []
     if "norms" in start:
         at_start.append(_depth(start["norms"]))
@@ -177,16 +178,16 @@ def _warmup(setting: Setting, trained: Sequence[Arrays]) -> tuple[Word, str]:
 
 
 def _headline(setting: Setting, trained: Sequence[Arrays]) -> str:
-    """What leaving out the warm-up changes with post and with pre."""
-    said = []
+    """What leaving out the warm-up changes with post and with pre, at the first rate that is trained."""
     for rate, each in zip(setting.rates, trained, strict=True):
         if "errors" in each:
             post, pre = (
                 paired(each["errors"][2 * k + 1], each["errors"][2 * k]).said(100)
                 for k in map(TRAINED.index, ("post", "pre"))
             )
-            said.append(f"{post} points (post) and {pre} (pre) at rate {typeset(rate)}")
-    return f"Without a warm-up the test error changes by {'; '.join(said)}." if said else "Nothing is trained yet."
+            at = f"at rate {typeset(rate)}"
+            return f"Without a warm-up the test error changes by {post} points (post) and {pre} (pre) {at}."
+    return "Nothing is trained yet."
 
 
 def _growth(chain: Arrays) -> tuple[Word, str]:

@@ -267,7 +267,7 @@ def _headline(compared: Mapping[tuple[int, int], list[Ratio]], sizes: int) -> st
         f"{' and '.join(typeset(compared[w, p][-1].middle, 2) for p in range(len(PASSES)))} in {way}"
         for w, way in enumerate(WAYS)
     )
-    return f"RMS norm’s time over layer norm’s, forward and with backward, at the largest size: {'; '.join(each)}."
+    return f"RMS norm’s time over layer norm’s, forward and with backward: {'; '.join(each)}."
 
 
 def _effect(ratios: Sequence[Ratio]) -> str:

@@ -274,6 +274,8 @@ def _verdict(setting: Setting, ended: dict[tuple[Row, float], np.ndarray]) -> Ve
     if not count:
         return Verdict("open", " ".join(said), condition)
     word: Word = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
+    if word == "holds-if":
+        condition = f"It does for {better + worse} of {count} first values. {condition}"
     return Verdict(word, " ".join(said), condition)
 
 
