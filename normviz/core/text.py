@@ -30,6 +30,8 @@ def typeset(number: float, digits: int = 6) -> str:
     mantissa, _, exponent = f"{number + 0.0:.{digits}g}".replace("-", "−").partition("e")  # + 0.0 makes −0 plain 0
     if not exponent:
         return mantissa
+    if 0 < int(exponent.replace("−", "-")) < 4:  # 100, not 10², where it is rounded to fewer digits
+        return f"{float(f'{number:.{digits}g}'):.0f}".replace("-", "−")
     power = "10" + str(int(exponent.replace("−", "-"))).translate(_RAISED)
     return {"1": power, "−1": f"−{power}"}.get(mantissa, f"{mantissa}·{power}")
 

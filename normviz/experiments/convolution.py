@@ -23,6 +23,7 @@ from normviz.experiments.experiment import (
     Verdict,
     Word,
     comparing,
+    foremost,
     paired,
     percent,
     spread,
@@ -243,7 +244,8 @@ def _loss(result: Arrays) -> np.ndarray:
 def _headline(setting: Setting, finished: Mapping[str, Arrays]) -> str:
     if not finished:
         return "No networks are trained yet."
-    named = [(SCHEMES[key].label, each) for key, each in finished.items()]
+    rows = [row for row in setting.rows if row.key in finished]
+    named = [(SCHEMES[rows[k].key].label, finished[rows[k].key]) for k in foremost(rows, 3)]
     losses = ", ".join(f"{label} {typeset(np.median(_loss(each)), 3)}" for label, each in named)
     errors = ", ".join(f"{label} {percent(np.median(each['errors'][-1]))}" for label, each in named)
     return f"Training loss, mean over {setting.steps} steps: {losses}. Test error at the end: {errors}."
@@ -261,11 +263,12 @@ def _verdict(setting: Setting, finished: Mapping[str, Arrays]) -> Verdict:
     ended = paired(layer["errors"][-1], batch["errors"][-1])
     condition = (
         f"{setting.steps} steps of Adam at {typeset(setting.rate)} on batches of {setting.batch}, "
-        f"{'zeros' if setting.padding == 'zeros' else 'nothing'} around the pictures, {len(setting.networks)} seeds."
+        f"{'zeros' if setting.padding == 'zeros' else 'nothing'} around the pictures; ± is the 95% interval over "
+        f"{len(setting.networks)} seeds."
     )
     said = (
-        f"In the mean over all steps, training loss is {lead.said()} more with layer than with batch norm; at the end, "
-        f"test error is {ended.said(100)} points more{'' if ended.clear else ', which may be noise'}."
+        f"In the mean over all steps, training loss with layer norm is that with batch norm plus {lead.said()}; at the "
+        f"end, test error differs by {ended.said(100)} points{'' if ended.clear else ', which may be noise'}."
     )
     if not np.isfinite(lead.mean):
         return Verdict("open", "Some networks of batch or layer norm diverged: they give no numbers.", condition)
@@ -285,30 +288,38 @@ def _border(result: Arrays, name: str) -> tuple[bool, str]:
     border, inside = border_and_inside(result[f"{name}-{LAYERS}"][-1])
     less = paired(inside, border).clear and APART * border.mean() < inside.mean()
     what, said = {
-        "deviation": ("The standard deviation of its summed inputs is", lambda number: typeset(number, 3)),
-        "on": ("Units are turned on for", percent),
+        "deviation": (
+            "In the last layer of layer norm the standard deviation of the summed inputs is",
+            lambda number: typeset(number, 3),
+        ),
+        "on": ("The share of digits that turn a unit on is", percent),
     }[name]
     return less, f"{what} {said(np.median(border))} at the border and {said(np.median(inside))} inside."
 
 
-def _alone(finished: Mapping[str, Arrays]) -> tuple[bool, str]:
-    """Whether layer norm learns faster where it does not mix the border with the inside, and that in words."""
+def _alone(finished: Mapping[str, Arrays]) -> tuple[bool | None, str]:
+    """Whether layer norm learns faster where it does not mix the border with the inside, and that in words; None where
+    that is not tried."""
     if "layer-channels" not in finished:
-        return False, "Layer norm over channels, which takes every position alone, is not among the schemes."
+        return None, "Layer norm over channels, which takes every position alone, is not among the schemes."
     more = paired(_loss(finished["layer-channels"]), _loss(finished["layer"]))
     faster = more.clear and more.mean < 0
     how = "learns faster" if faster else "learns more slowly" if more.clear else "learns about as fast"
     return faster, f"Layer norm over channels, which takes every position alone, {how} ({more.said()})."
 
 
-def _why(reasons: Sequence[tuple[bool, str]]) -> str:
+def _why(reasons: Sequence[tuple[bool | None, str]]) -> str:
     """What of the explanation is seen."""
     deviation, on, alone = (holds for holds, _ in reasons)
     if deviation and on and alone:
         return "The explanation by the border agrees with all that is measured here."
     seen = [text for holds, text in ((deviation, "vary less"), (on, "are turned on more rarely")) if holds]
-    border = f"Units at the border {' and '.join(seen)}" if seen else "Units at the border are much like those inside"
-    tested = "not to mix them with the others helps" if alone else "that mixing them in costs anything is not seen"
+    border = f"Units at the border {' and '.join(seen)}" if seen else "Units at the border do not clearly differ"
+    tested = {
+        True: "not to mix them with the others helps",
+        False: "that mixing them in costs anything is not seen",
+        None: "whether mixing them in costs anything is not tried",
+    }[alone]
     return f"{border}; {tested}."
 
 

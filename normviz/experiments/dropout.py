@@ -156,7 +156,7 @@ def report(setting: Setting, results: Results) -> Report:
     for k, row in enumerate(setting.rows):
         table[row.key] = [float(each) for errors in ended.values() for each in errors[k]]
         table[f"{row.key}, digits to train on"] = [float(each) for s in ended for each in found[s]["seen"][-1][k]]
-    return Report(verdict.says, figures, verdict, table)
+    return Report(_headline(setting, ended) or verdict.says, figures, verdict, table)
 
 
 SEEDS = "Lines are medians over the seeds, bands reach from the least to the largest."
@@ -177,6 +177,16 @@ def _ends(setting: Setting, found: dict[float, Arrays]) -> str:
     return "; ".join(ends) + "."
 
 
+def _headline(setting: Setting, ended: dict[float, np.ndarray]) -> str:
+    """What dropout changes with every scheme."""
+    if not {0.0, setting.share} <= set(ended):
+        return ""
+    each = (
+        f"{label} {paired(ended[setting.share][k], ended[0.0][k]).said(100)}" for k, label in enumerate(setting.labels)
+    )
+    return f"Change of the test error where {setting.share:.0%} is dropped, in points: {', '.join(each)}."
+
+
 def _verdict(setting: Setting, ended: dict[float, np.ndarray]) -> Verdict:
     """What dropout changes in the test error, paired by seed, and which is best of all."""
     if not {0.0, setting.share} <= set(ended):
@@ -187,7 +197,7 @@ def _verdict(setting: Setting, ended: dict[float, np.ndarray]) -> Verdict:
         change = paired(dropped[k], without[k])
         effect = "within the noise of the seeds"
         if change.clear:
-            effect = "a gain" if change.mean < 0 else "a loss"
+            effect = "which is better" if change.mean < 0 else "which is worse"
         with_or_not = "without normalization" if row.key == "none" else f"with {row.scheme.name}"
         said.append(f"{with_or_not} by {change.said(100)} points, {effect}")
     means = {(k, share): ended[share][k].mean() for k in range(len(setting.rows)) for share in (0.0, setting.share)}

@@ -243,6 +243,13 @@ class Comparison(Setting):
         )
 
 
+def foremost(rows: Sequence[Row], most: int = 4) -> list[int]:
+    """Positions of the schemes for which a headline has room, in their order; those that most claims are of first."""
+    asked = ("batch", "layer", "none")
+    ranked = sorted(range(len(rows)), key=lambda k: (rows[k].key not in asked, k))
+    return sorted(ranked[:most])
+
+
 def command(experiment: Experiment, setting: Any) -> str:
     """What runs the same without a browser."""
     usual = experiment.setting()
@@ -285,15 +292,22 @@ class Difference(NamedTuple):
     def said(self, times: float = 1.0) -> str:
         """The mean with what it may be off by: −1.2 ± 0.4; 0 where it is rounding beside that."""
         mean = 0.0 if abs(self.mean) < 1e-4 * self.reach else self.mean
-        return " ± ".join(typeset(each, 2 if abs(each) < 99.5 else 4) for each in (times * mean, times * self.reach))
+        return f"{typeset(times * mean, 2)} ± {typeset(times * self.reach, 2)}"
 
 
-def paired(values: np.ndarray, others: np.ndarray) -> Difference:
-    """By how much `values` are more than `others`, both by seed."""
+def paired(values: np.ndarray, others: np.ndarray, step: float = 0.0) -> Difference:
+    """By how much `values` are more than `others`, both by seed.
+
+    `step`: in which the differences come, where that is coarse: they may be off by it though all are alike.
+    """
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         differences = np.asarray(values, float) - np.asarray(others, float)
     count = len(differences)
     if count < 2 or not np.isfinite(differences).all():
         return Difference(np.nan, np.nan)
-    reach = STUDENT[min(count - 1, len(STUDENT)) - 1] * np.std(differences, ddof=1) / np.sqrt(count)
+    reach = (
+        STUDENT[min(count - 1, len(STUDENT)) - 1]
+        * max(float(np.std(differences, ddof=1)), step / 12**0.5)
+        / np.sqrt(count)
+    )
     return Difference(float(np.mean(differences)), float(reach))

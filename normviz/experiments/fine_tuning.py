@@ -248,7 +248,7 @@ def _curves(setting: Setting, found: Mapping[str, Arrays]) -> Iterator[Shown]:
     ]  # fmt: skip
     yield Shown(
         "curves", panels, f"Errors and running means by step. So far: {_said(ways, begun)}.",
-        "Tested in evaluation mode always. Medians over the seeds, in bands from the least to the largest.",
+        "Tested in evaluation mode throughout. Medians over the seeds, in bands from the least to the largest.",
     )  # fmt: skip
 
 
@@ -350,17 +350,17 @@ def _told(setting: Setting, ended: Mapping[str, Arrays]) -> tuple[str, Verdict]:
     better = paired(infer["new"][-1, everything], train["new"][-1, everything])
     still = not infer["moved"][:, nothing].any()
     said = (
-        f"With all parameters frozen, the error on the first task rises by {cost.said(100)} points in training mode. "
-        f"In evaluation mode {'nothing moves' if still else 'the averages move, too'}. With all learned, the error on "
-        f"the new task is {better.said(100)} points higher in evaluation mode than in training mode"
+        f"With all parameters frozen, the error on the first task changes by {cost.said(100)} points in training mode. "
+        f"In evaluation mode {'nothing moves' if still else 'the averages move, too'}. With all learned, to tune in "
+        f"evaluation mode in place of training mode changes the error on the new task by {better.said(100)} points"
         f"{'' if better.clear else ', which may be noise'}."
     )
     by_momentum = np.median(train["old by momentum"][:, nothing], -1)
     ends = [f"{percent(by_momentum[k])} at a momentum of {typeset(MOMENTA[k])}" for k in (0, -1)]
     condition = (
         f"{TASKS[setting.task]}; {setting.steps} steps on batches of {setting.batch}, momentum "
-        f"{typeset(setting.momentum)}, {len(setting.networks)} seeds. The error on the first task ends at {ends[0]}, "
-        f"and at {ends[1]}."
+        f"{typeset(setting.momentum)}. The error on the first task ends at {ends[0]}, and at {ends[1]}. ± is the 95% "
+        f"interval over {setting.seeds} seeds."
     )
     if not (frozen and still and (moved > 0).all()):
         return headline, Verdict("wrong", said, condition)

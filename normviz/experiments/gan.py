@@ -9,6 +9,7 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.rows import Row
+from normviz.core.schemes import SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import typeset
 from normviz.experiments.experiment import (
@@ -177,7 +178,18 @@ def report(setting: Setting, results: Results) -> Report:
         "modes covered": [float(each) for of in ended.values() for each in _modes(of)],
         "share near a mode": [float(each) for of in ended.values() for each in _quality(of)],
     }
-    return Report(verdict.says, figures, verdict, table)
+    return Report(_headline(setting, ended) or verdict.says, figures, verdict, table)
+
+
+def _headline(setting: Setting, ended: Mapping[tuple[str, int], Arrays]) -> str:
+    """Modes covered, by the steps of the discriminator."""
+    each = []
+    for ahead in setting.sides:
+        means = {row.key: _mean(_modes(ended[row.key, ahead])) for row in setting.rows if (row.key, ahead) in ended}
+        if means:
+            said = ", ".join(f"{SCHEMES[key].label} {mean}" for key, mean in means.items())
+            each.append(f"{said} ({_said(ahead)})")
+    return f"Modes covered, of {MODES}: {'; '.join(each)}." if each else ""
 
 
 def _modes(of: Arrays) -> np.ndarray:
@@ -258,7 +270,7 @@ def _ring(deviation: float) -> Curve:
 def _verdict(setting: Setting, ended: Mapping[tuple[str, int], Arrays]) -> Verdict:
     """Whether spectral norm covers more modes than no normalization, by how far the discriminator is ahead."""
     if not {"none", "spectral"} <= {row.key for row in setting.rows}:
-        return Verdict("open", "The claim is of spectral norm beside none: choose both.")
+        return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
     pairs = {
         ahead: (ended["spectral", ahead], ended["none", ahead])
         for ahead in setting.sides
@@ -274,11 +286,14 @@ def _verdict(setting: Setting, ended: Mapping[tuple[str, int], Arrays]) -> Verdi
             f"and no normalization {_mean(_modes(other))}: {_effect(changes[ahead])}"
         )
     quality = "; ".join(
-        f"{_said(ahead)}: {_quality(of).mean():.0%} with it, {_quality(other).mean():.0%} without"
+        f"{_said(ahead)}: {_quality(of).mean():.0%} and {_quality(other).mean():.0%}"
         for ahead, (of, other) in pairs.items()
     )
     more, fewer = ([a for a, c in changes.items() if c.clear and sign * c.mean > 0] for sign in (1, -1))
     word: Word = "holds" if len(more) == len(changes) else "holds-if" if more else "wrong" if fewer else "open"
+    why = ""
+    if all(_quality(of).mean() < _quality(other).mean() for of, other in pairs.values()):
+        why = " The bound on its slope limits how sharply a discriminator tells where a mode ends."
     where = ""
     if word == "holds-if":
         (left,) = set(changes) - set(more)
@@ -287,8 +302,8 @@ def _verdict(setting: Setting, ended: Mapping[tuple[str, int], Arrays]) -> Verdi
         word,
         f"{'. '.join(says)}.",
         f"{where}Small networks on a ring in the plane, after {setting.steps} steps of the generator; ± is the 95% "
-        f"interval over {setting.seeds} seeds. Samples within {NEAR:g} σ of a mode, {quality}: the bound on its slope "
-        f"limits how sharply a discriminator tells where a mode ends.",
+        f"interval over {setting.seeds} seeds. Samples within {NEAR:g} σ of a mode, with spectral norm and without: "
+        f"{quality}.{why}",
     )
 
 

@@ -43,10 +43,10 @@ WIDTH = 32
 """Units of a layer."""
 
 MORE, LESS, NEVER, LEVEL = (
-    "Larger rates than without train with",
-    "Only smaller rates train with",
-    "Nothing trains at any of these rates with",
-    "No difference is larger than the seeds' noise with",
+    "Trained at larger rates than without:",
+    "Only at smaller ones:",
+    "At none of these rates:",
+    "No clear difference:",
 )
 """How the largest rates of a scheme compare with those without."""
 
@@ -209,7 +209,7 @@ def _map(setting: Setting, found: dict[int, Found]) -> Shown:
     )  # fmt: skip
     return Shown(
         "map", heat, f"Test error of every scheme by learning rate. The lowest: {_bests(setting, found.values())}.",
-        f"Medians over {setting.seeds} seeds. 90% is guessing; 100%: no numbers are left.",
+        f"Medians over {setting.seeds} seeds. 90% is guessing; 100%: the networks diverged.",
     )  # fmt: skip
 
 
@@ -237,11 +237,15 @@ def _curves(setting: Setting, begun: dict[int, Arrays], found: dict[int, Found])
     )  # fmt: skip
 
 
-def _reach(each: Found, rates: Sequence[float]) -> str:
-    """Up to which rate a scheme trains: "batch norm up to 1"."""
-    if np.isnan(each.up_to):
-        return f"{each.name} at none of these"
-    return f"{each.name} up to {typeset(each.up_to)}" + (" or more" if each.up_to == rates[-1] else "")
+def _reached(found: Iterable[Found], rates: Sequence[float]) -> str:
+    """Which schemes train up to which rate, from the largest: "3 (Batch), 0.3 (Layer, RMS)"."""
+    by_rate: dict[float, list[str]] = {}
+    for each in sorted(found, key=lambda one: -np.nan_to_num(one.up_to)):
+        by_rate.setdefault(float(np.nan_to_num(each.up_to)), []).append(each.label)
+    return ", ".join(
+        f"{typeset(rate) if rate else 'none of these'}{' or more' * (rate == rates[-1])} ({', '.join(labels)})"
+        for rate, labels in by_rate.items()
+    )
 
 
 def _bests(setting: Setting, found: Iterable[Found]) -> str:
@@ -253,8 +257,7 @@ def _bests(setting: Setting, found: Iterable[Found]) -> str:
 
 def _headline(setting: Setting, found: dict[int, Found], ended: dict[int, Found]) -> str:
     if ended:
-        reached = ", ".join(_reach(each, RATES[setting.optimizer]) for each in ended.values())
-        return f"The largest learning rate that still trains: {reached}."
+        return f"The largest learning rate that still trains: {_reached(ended.values(), RATES[setting.optimizer])}."
     names = spoken([each.name for each in found.values()], "and") if found else ""
     return f"Training of {names} has begun." if found else "Nothing is trained yet."
 
@@ -287,8 +290,8 @@ def _sorted(plain: Found, others: Sequence[Found]) -> dict[str, list[str]]:
     """The schemes by how their largest rates compare with those without, and how many times these they are."""
     came: dict[str, list[str]] = {words: [] for words in (MORE, LESS, NEVER, LEVEL)}
     for each in others:
-        gain = paired(each.reached, plain.reached)
-        times = "" if np.isnan(plain.largest).any() else f" ({typeset(10**gain.mean, 2)} times)"
+        gain = paired(each.reached, plain.reached, step=0.5)  # the rates differ by the root of ten
+        times = "" if np.isnan(plain.largest).any() else f" ({typeset(10**gain.mean, 2)} times, on average)"
         if np.isnan(each.up_to):
             came[NEVER].append(each.name)
         elif gain.clear:

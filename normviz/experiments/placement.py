@@ -82,7 +82,8 @@ def report(setting: Setting, results: Results) -> Report:
     if begun:
         panels = [_losses(rate, losses) for rate, losses in begun]
         said = " ".join(f"At rate {typeset(rate)}, {_ends(losses)}." for rate, losses in begun)
-        figures.append(Shown("training", panels, said, f"The warm-up takes {setting.warm} steps. {BANDS}"))
+        beyond = ", no fewer than the whole training" if setting.warm >= setting.steps else ""
+        figures.append(Shown("training", panels, said, f"The warm-up takes {setting.warm} steps{beyond}. {BANDS}"))
     at_start = []
     if "norms" in start:
         at_start.append(_depth(start["norms"]))
@@ -96,10 +97,11 @@ def report(setting: Setting, results: Results) -> Report:
     word: Word = found[0][0] if len(words) == 1 else "open" if "open" in words else "holds-if"
     says = " ".join([*(text for _, text in found), *_gradients(start)])
     condition = (
-        f"{setting.layers} layers of {WIDTH} channels, {setting.row.scheme.name}; whether a warm-up is needed depends "
-        "on the learning rate and, as others report, on the depth."
+        f"{setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}; whether a "
+        "warm-up is needed depends on the learning rate and, as others report, on the depth. ± is the 95% interval "
+        f"over {setting.seeds} seeds."
     )
-    return Report(found[0][1], figures, Verdict(word, says, condition), _table(setting, trained))
+    return Report(_headline(setting, trained), figures, Verdict(word, says, condition), _table(setting, trained))
 
 
 BANDS = "Lines are medians over the seeds, bands reach from the least to the largest."
@@ -165,19 +167,35 @@ def _warmup(setting: Setting, trained: Sequence[Arrays]) -> tuple[Word, str]:
         losses = {placement: each["errors"][2 * k + 1] - each["errors"][2 * k] for k, placement in enumerate(TRAINED)}
         change = {placement: paired(loss, np.zeros_like(loss)) for placement, loss in losses.items()}
         more = paired(losses["post"], losses["pre"])
-        needs.append(change["post"].clear and change["post"].mean > 0 and more.clear and more.mean > 0)
+        harmed = {placement: one.clear and one.mean > 0 for placement, one in change.items()}
+        needs.append(harmed["post"] and more.clear and more.mean > 0 and not harmed["pre"])
         ruled_out.append(change["post"].clear and change["post"].mean <= 0)
         noise = {placement: "" if one.clear else " (within the noise)" for placement, one in change.items()}
         of = ", ".join(f"{LABELS[p]} {change[p].said(100)}{noise[p]}" for p in TRAINED)
-        said.append(f"At rate {typeset(rate)} it changes by {of}.")
+        said.append(f"At rate {typeset(rate)}: {of}.")
     word: Word = "holds" if all(needs) else "holds-if" if any(needs) else "wrong" if all(ruled_out) else "open"
-    return word, "Test error without the warm-up, in points, paired by seed. " + " ".join(said)
+    return word, "What leaving out the warm-up changes in the test error, in points. " + " ".join(said)
+
+
+def _headline(setting: Setting, trained: Sequence[Arrays]) -> str:
+    """What leaving out the warm-up changes with post and with pre, at the first rate that is trained."""
+    for rate, each in zip(setting.rates, trained, strict=True):
+        if "errors" in each:
+            post, pre = (
+                paired(each["errors"][2 * k + 1], each["errors"][2 * k]).said(100)
+                for k in map(TRAINED.index, ("post", "pre"))
+            )
+            at = f"at rate {typeset(rate)}"
+            return f"Without a warm-up the test error changes by {post} points (post) and {pre} (pre) {at}."
+    return "Nothing is trained yet."
 
 
 def _growth(chain: Arrays) -> tuple[Word, str]:
     """Whether the chain doubles without normalization, and grows linearly with it in front of the branch."""
     if chain.get("share") != 1:
         return "open", "The residual chain is not computed yet."
+    if not np.isfinite(chain["squares"]).all():
+        return "open", "The residual chain overflows."
     branches = chain["squares"].shape[1] - 1
     relative = np.moveaxis(chain["squares"] / chain["squares"][:, :1], 2, 0)
     factor = relative[0][:, -1] ** (1 / branches)
@@ -188,8 +206,8 @@ def _growth(chain: Arrays) -> tuple[Word, str]:
     linear = bool(np.all(abs(bent - 1) < 0.5))
     says = (
         f"Over {branches} residual branches the mean square is multiplied by {typeset(float(np.median(factor)), 3)} a "
-        f"branch without normalization; with it in front of each, {typeset(float(np.median(steps)), 2)} of the first "
-        f"one is added a branch{'' if linear else ', though not evenly'}."
+        f"branch without normalization; with it in front of each, every branch adds "
+        f"{typeset(float(np.median(steps)), 2)} times that of the input{'' if linear else ', though not evenly'}."
     )
     return "holds" if doubles and linear else "holds-if" if doubles or linear else "wrong", says
 

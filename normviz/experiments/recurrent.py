@@ -20,6 +20,7 @@ from normviz.experiments.experiment import (
     Verdict,
     Word,
     comparing,
+    foremost,
     paired,
     spread,
 )
@@ -98,7 +99,8 @@ def report(setting: Setting, results: Results) -> Report:
     found: list[tuple[Word, str]] = [_sequences(setting, reading, layouts), _gradients(setting, back)]
     words, says = [each[0] for each in found], [each[1] for each in found]
     word: Word = words[0] if len(set(words)) == 1 else "open" if "open" in words else "holds-if"
-    verdict = Verdict(word, " ".join(says), CONDITION)
+    condition = f"{CONDITION} ± is the 95% interval over {setting.seeds} seeds."
+    verdict = Verdict(word, " ".join(says), condition)
     return Report(_headline(setting, reading), figures, verdict, _table(setting, reading))
 
 
@@ -120,6 +122,9 @@ LIMIT = 10.0
 
 SAME = 1.02
 """Factors of a step that differ by less than this factor over all scales are called one."""
+
+SMALL = 1e-3
+"""With a larger ε, layers are not invariant to the scale of the first weights."""
 
 
 def _losses(names: Sequence[str], losses: np.ndarray) -> Panel:
@@ -201,15 +206,16 @@ def _rise(setting: Setting, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return errors[: setting.wait + 1].mean(0), errors[setting.wait + 1 :].mean(0)
 
 
-def _both(setting: Setting, reading: Arrays) -> str:
+def _both(setting: Setting, reading: Arrays, places: Sequence[int] = ()) -> str:
     known, longer = _rise(setting, reading["by_step"])
-    each = (f"{label} {_percent(known[k])} and {_percent(longer[k])}" for k, label in enumerate(setting.labels))
+    named = [(k, setting.labels[k]) for k in places or range(len(setting.labels))]
+    each = (f"{label} {_percent(known[k])} and {_percent(longer[k])}" for k, label in named)
     return f"Test error on lengths of the training, and on longer sequences: {'; '.join(each)}."
 
 
 def _headline(setting: Setting, reading: Arrays) -> str:
     if "by_step" in reading:
-        return _both(setting, reading)
+        return _both(setting, reading, foremost(setting.rows))
     return _ends(setting.labels, reading["losses"]) if "losses" in reading else "Nothing is trained yet."
 
 
@@ -224,19 +230,21 @@ def _factors_said(setting: Setting, factors: np.ndarray) -> str:
 def _sequences(setting: Setting, reading: Arrays, layouts: Arrays) -> tuple[Word, str]:
     """Whether batch norm can be used on sequences."""
     keys = [row.key for row in setting.rows]
-    others = [k for k, keeps in enumerate(setting.keeps) if not keeps]
     if "batch" not in keys:
         return "open", "Batch norm is not among the schemes."
     if "by_step" not in reading:
         return "open", "Batch norm on sequences: not trained yet."
     batch = keys.index("batch")
     known, longer = _rise(setting, reading["by_step"])
+    if np.median(known, -1).min() > 0.5:
+        return "open", "No scheme learns here: more steps, or another rate, may help."
     if known[batch].min() > 0.5:
         return "holds", f"Batch norm step by step does not learn: {_percent(known[batch])} errors."
     if known[batch].max() > 0.5:
         return "open", "Batch norm step by step learns from some seeds only."
     said = [f"Batch norm step by step can be used: {_percent(known[batch])} errors on lengths of the training."]
     harms = []
+    others = [k for k, keeps in enumerate(setting.keeps) if not keeps and known[k].max() <= 0.5]
     if others:
         other = next((k for k in others if keys[k].startswith("layer")), others[-1])
         more = paired(longer[batch] - known[batch], longer[other] - known[other])
@@ -283,7 +291,10 @@ def _gradients(setting: Setting, back: Arrays) -> tuple[Word, str]:
     none = keys.index("none")
     span = f"the first weights times {typeset(SCALES[0])} to {typeset(SCALES[-1])}"
     if not same:
-        return "wrong", f"No scheme keeps a step's factor of the gradient the same over {span}."
+        says = f"No scheme keeps a step's factor of the gradient the same over {span}."
+        if setting.eps > SMALL:
+            return "open", f"{says} With ε = {typeset(setting.eps)} they are not invariant to it."
+        return "wrong", says
     worst = np.abs(np.log(factors)).max((0, 2)) * (BACK - 1)
     kept = [worst[k] < np.log(LIMIT) for k in same]
     middle = np.median(factors, -1)

@@ -155,13 +155,15 @@ def trend(values: np.ndarray) -> Difference:
     layers = np.arange(len(values))[:, None] - (len(values) - 1) / 2
     centred = ranks - ranks.mean(0)
     each = (layers * centred).sum(0) / (layers**2).sum()
-    return paired(each, np.zeros_like(each))
+    return paired(each, np.zeros_like(each), step=1 / float((layers**2).sum()))
 
 
 def fall(values: np.ndarray) -> str:
     """Whether (layers, seeds) "falls" from layer to layer, "rises", or is "level" in the noise of the seeds; "last":
-    it is less in the last layer, and does not fall before it."""
+    it is less in the last layer, and does not fall before it; "nothing": some are no numbers."""
     found = trend(values)
+    if np.isnan(found.mean):
+        return "nothing"
     if not found.clear:
         return "level"
     if found.mean > 0:
@@ -234,8 +236,7 @@ def _verdict(setting: Setting, ended: dict[float, Arrays]) -> Verdict:
     told = {
         (row.key, first): fall(each["eps"][:, k]) for k, row in enumerate(setting.rows) for first, each in ended.items()
     }
-    own = [each for (key, _), each in told.items() if key == "divisive"]
-    asked = own or list(told.values())
+    asked = [each for (key, _), each in told.items() if key == "divisive"]
     word: Word = "holds-if"
     if set(asked) == {"falls"}:
         word = "holds"
@@ -243,7 +244,8 @@ def _verdict(setting: Setting, ended: dict[float, Arrays]) -> Verdict:
         word = "wrong" if "rises" in asked else "open"
     return Verdict(
         word,
-        " ".join(_sentence(setting, ended, told, k) for k in range(len(setting.rows))),
+        ("" if asked else "The claim is of divisive normalization, which is not chosen. ")
+        + " ".join(_sentence(setting, ended, told, k) for k in range(len(setting.rows))),
         "It depends on the ε that all layers start from, and on how far training has moved it: "
         f"{setting.steps} steps here. In brackets the rank correlation of ε with the layer, −1 where every layer has "
         f"less than the one before; ± is the 95% interval over {setting.seeds} seeds.",
@@ -268,6 +270,7 @@ _TOLD = {
     "last": "is less in the last layer, and does not clearly fall before it,",
     "rises": "rises with depth",
     "level": "neither falls nor rises clearly",
+    "nothing": "gives no numbers",
 }
 
 
@@ -276,7 +279,7 @@ def _sentence(setting: Setting, ended: dict[float, Arrays], told: dict[tuple[str
     said = []
     for kind, words in _TOLD.items():
         firsts = [
-            f"{typeset(first)} ({trend(each['eps'][:, k]).said()})"
+            typeset(first) + ("" if kind == "nothing" else f" ({trend(each['eps'][:, k]).said()})")
             for first, each in ended.items()
             if told[setting.rows[k].key, first] == kind
         ]
@@ -293,7 +296,7 @@ EXPERIMENT = Experiment(
     claim="The smoothing term ε of divisive normalization, where it is learned, tends to fall with the depth of the "
     "network (notes on Ren et al. 2017).",
     about="Deep dense networks of 32 units a layer on digits; ε = s² of every layer is a parameter like the weights, "
-    "and starts from three values.",
+    "and starts from several values.",
     setting=Setting,
     parts=parts,
     report=report,

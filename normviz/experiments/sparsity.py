@@ -11,7 +11,7 @@ from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import real, whole
-from normviz.core.text import typeset
+from normviz.core.text import spoken, typeset
 from normviz.experiments.experiment import (
     Arrays,
     Difference,
@@ -210,7 +210,7 @@ def _headline(setting: Setting, ended: dict[str, np.ndarray]) -> str:
 
 
 def _effect(change: Difference) -> str:
-    return "noise" if not change.clear else "a gain" if change.mean < 0 else "a loss"
+    return "noise" if not change.clear else "better" if change.mean < 0 else "worse"
 
 
 def _told(change: Difference) -> str:
@@ -231,14 +231,19 @@ def _verdict(setting: Setting, ended: dict[str, np.ndarray]) -> Verdict:
         each_of = ", ".join(f"{name} {_told(change)}" for name, change in changes.items())
         said.append(f"{SCHEMES[row.key].label}: {each_of}; L1 to smoothing adds {_told(more)}.")
     word: Word = "holds-if"
-    if set(together) == {"a gain"} and "a gain" in added:
+    if set(together) == {"better"} and "better" in added:
         word = "holds"
-    elif "a gain" not in together:
-        word = "wrong" if "a loss" in together else "open"
+    elif "better" not in together:
+        word = "wrong" if "worse" in together else "open"
+    helped = [label for label, effect in zip(setting.labels, together, strict=True) if effect == "better"]
+    where = ""
+    if word == "holds-if":
+        where = f"Both together help {spoken(helped, 'and')}; the L1 term adds to smoothing in "
+        where += f"{added.count('better')} of {len(added)} schemes. "
     return Verdict(
         word,
         f"Change of the test error, in points: {' '.join(said)}",
-        f"Networks of {len(WIDTHS)} × {WIDTHS[0]} units on {setting.digits} digits; an L1 term of "
+        f"{where}Networks of {len(WIDTHS)} × {WIDTHS[0]} units on {setting.digits} digits; an L1 term of "
         f"{typeset(setting.penalty)}, which is not fitted; ε learned from {typeset(setting.first)}, or fixed at "
         f"{typeset(setting.eps)}. ± is the 95% interval over {setting.seeds} seeds; noise: it holds 0.",
     )

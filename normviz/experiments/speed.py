@@ -184,7 +184,7 @@ def report(setting: Setting, results: Results) -> Report:
                     )  # fmt: skip
                     for column, value in zip(table.values(), values, strict=True):
                         column.append(value)
-    return Report(verdict.says, figures, verdict, table)
+    return Report(_headline(_compared(setting, ended), len(ended)) or verdict.says, figures, verdict, table)
 
 
 def _times(setting: Setting, found: Mapping[Shape, Arrays]) -> Shown:
@@ -259,6 +259,17 @@ def _compared(setting: Setting, found: Mapping[Shape, Arrays]) -> dict[tuple[int
     }
 
 
+def _headline(compared: Mapping[tuple[int, int], list[Ratio]], sizes: int) -> str:
+    """The ratios of the largest tensor, once all are timed."""
+    if not compared or sizes < len(EXAMPLES):
+        return ""
+    each = (
+        f"{' and '.join(typeset(compared[w, p][-1].middle, 2) for p in range(len(PASSES)))} in {way}"
+        for w, way in enumerate(WAYS)
+    )
+    return f"RMS norm’s time over layer norm’s, forward and with backward: {'; '.join(each)}."
+
+
 def _effect(ratios: Sequence[Ratio]) -> str:
     """What holds at most of the sizes, and the contrary at none."""
     faster, slower = (sum(r.clear and sign * (r.middle - 1) < 0 for r in ratios) for sign in (1, -1))
@@ -266,22 +277,23 @@ def _effect(ratios: Sequence[Ratio]) -> str:
         if 2 * here > len(ratios) and not contrary:
             return word
     if faster and slower:
-        return "now faster, now slower"
+        return "faster at some sizes, slower at others"
     some = "faster" if faster else "slower" if slower else ""
-    return f"beyond the noise {some} at few of the sizes only" if some else "no difference larger than the noise"
+    return f"{some} at {max(faster, slower)} of {len(ratios)} sizes" if some else "no difference larger than the noise"
 
 
 def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
     """Whether RMS norm takes less time than layer norm, in each of the ways and passes."""
     keys = [row.key for row in setting.rows]
     if not {SIMPLER, OTHER} <= set(keys):
-        return Verdict("open", f"The claim is of {SCHEMES[SIMPLER].label} beside {SCHEMES[OTHER].label}: choose both.")
+        return Verdict("open", f"The claim compares {SCHEMES[SIMPLER].name} with {SCHEMES[OTHER].name}: choose both.")
     if len(ended) < len(EXAMPLES):
         return Verdict("open", "Not all sizes are timed yet.")
     compared = _compared(setting, ended)
     effects = {of: _effect(ratios) for of, ratios in compared.items()}
     found = set(effects.values())
-    word: Word = "holds-if" if "faster" in found else "wrong" if found == {"slower"} else "open"
+    slower = "slower" in found and not any("faster" in each for each in found)
+    word: Word = "holds-if" if "faster" in found else "wrong" if slower else "open"
     if found == {"faster"}:
         word = "holds"
     says = (

@@ -46,6 +46,15 @@ def test_what_small_batches_cost_all_is_not_batch_norms():
     assert word(lambda n: 0.02, lambda n: 0.02 + (n == 128) / 10) == "open"  # the other is worse, on many
 
 
+def test_that_all_end_worse_on_few_is_said_where_they_do_so_with_equal_steps():
+    for equal, extra, said in (("steps", 1, True), ("steps", 0, False), ("examples", 1, False)):
+        setting = replace(SETTING, equal=equal)
+        found = made_up(lambda n: 0.02 + 1 / n, lambda n: 0.02, setting)
+        for part, each in found.items():
+            each["errors"] = each["errors"] + extra / part.batch
+        assert ("All schemes end worse on small" in report(setting, found).verdict.condition) == said
+
+
 def test_what_is_seen_at_one_small_size_or_in_the_loss_only_is_a_condition():
     assert word(lambda n: 0.3 if n == 4 else 0.02) == "holds-if"
     found = made_up(lambda n: 0.02, lambda n: 0.02)

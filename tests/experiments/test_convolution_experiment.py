@@ -104,7 +104,7 @@ def test_it_holds_where_batch_norm_is_faster_and_the_border_explains_it():
         (0.35, {}, "that mixing them in costs anything is not seen"),
         (0.25, {"on": (0.5, 0.5)}, "vary less;"),
         (0.25, {"border": 0.5}, "are turned on more rarely;"),
-        (0.25, {"border": 0.5, "on": (0.5, 0.5)}, "much like those inside;"),
+        (0.25, {"border": 0.5, "on": (0.5, 0.5)}, "border do not clearly differ;"),
     ],
 )
 def test_it_holds_under_a_condition_where_part_of_the_explanation_is_not_seen(channels, statistics, said):

@@ -62,8 +62,9 @@ def test_it_stays_an_opinion_with_numbers_for_each_side():
     setting = Setting()
     told = report(setting, made_up(setting, lambda share: [noisy(0.1 - 0.05 * share), 0.05 + 0.08 * share + noisy(0)]))
     assert told.verdict.word == "opinion"
-    assert "without normalization by −2.5 ± 0 points, a gain" in told.verdict.says
-    assert "with batch normalization by 4 ± 0 points, a loss" in told.verdict.says
+    assert "without normalization by −2.5 ± 0 points, which is better" in told.verdict.says
+    assert "with batch normalization by 4 ± 0 points, which is worse" in told.verdict.says
+    assert told.headline.endswith("in points: None −2.5 ± 0, Batch 4 ± 0.")
     assert "The lowest mean is 5.0%: Batch, no dropout." in told.verdict.says
     assert len(set(map(len, told.table.values()))) == 1
 

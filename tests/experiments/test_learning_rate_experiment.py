@@ -55,15 +55,13 @@ def test_words(reached, word):
 
 
 def test_how_many_times_as_large():
-    assert "batch norm (30 times)" in verdict([0.1, 0.1, 0.1, 0.1], 3, 0.1).says
+    assert "batch norm (30 times, on average)" in verdict([0.1, 0.1, 0.1, 0.1], 3, 0.1).says
     assert "times" not in verdict([0, 0.1, 0.1, 0.1], 3, 0.1).says  # a rate below all that were tried is no number
 
 
 def test_headline():
     shown = report(SETTING, made_up(0.1, 100, 0))
-    assert shown.headline.endswith(
-        "no normalization up to 0.1, batch norm up to 100 or more, layer norm at none of these."
-    )
+    assert shown.headline.endswith("100 or more (Batch), 0.1 (None), none of these (Layer).")
     assert {len(column) for column in shown.table.values()} == {len(GRID) * SETTING.seeds}
 
 

@@ -72,9 +72,17 @@ def test_the_verdict_is_that_of_the_differences_and_of_the_chain(gains, factor, 
 def test_the_numbers_are_in_the_words():
     setting = Setting()
     told = report(setting, made_up(setting, ({"post": 0.3}, {})))
-    assert "At rate 0.01 it changes by Post 30 ± " in told.headline
+    assert told.headline.endswith("changes by 30 ± 0.2 points (post) and 0 ± 0.2 (pre) at rate 0.01.")
+    assert len(told.headline) < 140
     assert "multiplied by 2 a branch without normalization" in told.verdict.says
     assert "within the noise" in told.verdict.says
+
+
+def test_a_warm_up_that_is_longer_than_the_training_is_told():
+    for warm, said in ((40, False), (120, True), (200, True)):
+        setting = Setting(warm=warm)
+        caption = report(setting, made_up(setting, ({}, {}))).figures[0].caption
+        assert ("no fewer than the whole training" in caption) == said
 
 
 @pytest.mark.parametrize("number", [np.nan, 0.0, np.inf])

@@ -21,7 +21,10 @@ def made_up(setting, longer=(0.05, 0.09, 0.05), together=0.08, factors=(None, 0.
     """Results of none, batch and layer: errors on longer sequences, with one statistic, and factors of a step back."""
     reading, back, layouts = parts(setting)
     trained = np.arange(len(waits(setting.wait)))[:, None] <= setting.wait
-    by_step = np.stack([np.where(trained, noisy(known), noisy(each)[::-1]) for each in longer], axis=1)
+    each_known = np.broadcast_to(known, len(longer))
+    by_step = np.stack(
+        [np.where(trained, noisy(own), noisy(each)[::-1]) for own, each in zip(each_known, longer, strict=True)], axis=1
+    )
     pooled = by_step.copy()
     pooled[:, 1] = noisy(together)[::-1]
     powers = np.arange(BACK)[::-1]
@@ -71,6 +74,7 @@ def test_batch_norm_can_be_used_but_not_on_longer_sequences_and_a_factor_need_no
     assert "4% errors on lengths of the training" in told.verdict.says
     assert re.search("rise by 4 ± [^ ]* points more than with layer normalization[.]", told.verdict.says)
     assert "0.25 to 4 without normalization" in told.verdict.says
+    assert "± is the 95% interval over 5 seeds." in told.verdict.condition
     assert "0.09 (Batch), 0.006 (Layer)" in told.verdict.says
 
 
@@ -84,17 +88,26 @@ def test_what_is_within_the_noise_leaves_it_open():
 
 def test_batch_norm_that_does_not_learn_and_a_factor_of_one():
     setting = Setting(schemes=("none", "batch", "layer"))
-    told = report(setting, made_up(setting, known=0.9, factors=(None, 1.0, 1.02)))
+    told = report(setting, made_up(setting, known=(0.04, 0.9, 0.04), factors=(None, 1.0, 1.02)))
     assert told.verdict.word == "holds"
     assert "does not learn" in told.verdict.says
     assert "neither vanishes nor explodes" in told.verdict.says
 
 
-def test_factors_that_move_with_the_scale_are_not_kept():
+def test_where_no_scheme_learns_nothing_is_said_of_batch_norm():
     setting = Setting(schemes=("none", "batch", "layer"))
-    told = report(setting, made_up(setting, factors=(None, None, None)))
-    assert told.verdict.word == "holds-if"
-    assert "No scheme keeps" in told.verdict.says
+    told = report(setting, made_up(setting, known=0.9, factors=(None, 1.0, 1.02)))
+    assert told.verdict.word == "open"
+    assert "No scheme learns here" in told.verdict.says
+
+
+def test_factors_that_move_with_the_scale_are_not_kept():
+    for eps, word in ((1e-5, "holds-if"), (0.1, "open")):  # where ε is large, the layers are not invariant
+        setting = Setting(schemes=("none", "batch", "layer"), eps=eps)
+        told = report(setting, made_up(setting, factors=(None, None, None)))
+        assert told.verdict.word == word
+        assert "No scheme keeps" in told.verdict.says
+        assert ("not invariant" in told.verdict.says) == (word == "open")
 
 
 @pytest.mark.parametrize("number", [np.nan, 0.0, np.inf])

@@ -36,7 +36,7 @@ def test_a_fall_is_told_from_a_rise_and_from_noise():
     told = [fall(scattered(means)) for means in (FALLS, RISES, LAST, LEVEL)]
     assert told == ["falls", "rises", "last", "level"]
     assert trend(np.tile(FALLS[:, None], 5)).mean == -1
-    assert fall(np.full((6, 5), np.nan)) == "level"
+    assert fall(np.full((6, 5), np.nan)) == "nothing"
     assert fall(np.tile(FALLS[:2, None], 5)) == "falls"
     assert fall(np.ones((6, 5))) == "level"
 
@@ -62,9 +62,19 @@ def test_the_verdict_is_that_of_divisive_normalization_over_all_first_values(div
     assert len(set(map(len, told.table.values()))) == 1
 
 
-def test_without_divisive_normalization_it_is_that_of_the_others():
+def test_networks_that_diverge_give_no_numbers():
+    setting = Setting(schemes=("divisive",))
+    told = report(setting, made_up(setting, divisive=[FALLS, FALLS, np.full(6, np.nan)])).verdict
+    assert told.word == "holds-if"
+    assert "gives no numbers where it starts from" in told.says
+    assert "NaN" not in told.says
+
+
+def test_without_divisive_normalization_nothing_is_said_of_the_claim():
     setting = Setting(schemes=("layer",))
-    assert report(setting, made_up(setting, layer=[FALLS] * 3)).verdict.word == "holds"
+    told = report(setting, made_up(setting, layer=[FALLS] * 3)).verdict
+    assert told.word == "open"
+    assert told.says.startswith("The claim is of divisive normalization, which is not chosen. Layer: ")
     assert report(setting, {}).verdict.word == "open"
     assert not report(setting, {}).figures
 

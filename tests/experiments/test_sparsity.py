@@ -50,7 +50,7 @@ def test_a_gain_is_said_with_its_interval():
     setting = Setting(schemes=("batch",))
     told = report(setting, made_up(setting, batch=-0.02))
     assert told.headline == "With a learned ε and an L1 term the mean test error goes: Batch from 6.0% to 4.0%."
-    assert "both −2 ± 0.44 (a gain)" in told.verdict.says
+    assert "both −2 ± 0.44 (better)" in told.verdict.says
     assert "L1 0 ± 0.44 (noise)" in told.verdict.says
 
 

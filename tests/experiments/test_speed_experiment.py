@@ -43,17 +43,24 @@ def test_a_ratio_is_clear_when_the_middle_half_and_the_median_are():
 def test_the_verdict_is_of_all_ways_and_passes():
     assert told(0.5, 0.5, 0.8, 0.7).word == "holds"
     assert told(2, 3, 0.8, 0.7).word == "holds-if"
-    assert told(2, 3, 1, 1).word == "open"
+    assert told(2, 3, 1, 1).word == "wrong"
     assert told(2, 3, 2, 1.5).word == "wrong"
     assert told(1, 1, 1, 1).word == "open"
     assert "no difference larger than the noise" in told(1, 1, 1, 1).says
 
 
+def test_the_headline_has_the_ratios_of_the_largest_tensor():
+    rms = {(0, 0): (1, 1, 0.71), (0, 1): (1, 1, 0.72), (1, 0): (1, 1, 0.73), (1, 1): (1, 1, 0.74)}
+    headline = report(SETTING, made_up(SETTING, rms)).headline
+    assert headline.endswith("0.71 and 0.72 in PyTorch’s layers; 0.73 and 0.74 in the general form.")
+    assert len(headline) < 140
+
+
 def test_one_size_alone_or_sizes_that_contradict_make_nothing_faster():
     assert told((0.5, 1, 1), 1, 1, 1).word == "open"
     assert told((0.5, 0.5, 2), 1, 1, 1).word == "open"
-    assert "faster at few of the sizes only" in told((0.5, 1, 1), 1, 1, 1).says
-    assert "now faster, now slower" in told((0.5, 0.5, 2), 1, 1, 1).says
+    assert "faster at 1 of 3 sizes" in told((0.5, 1, 1), 1, 1, 1).says
+    assert "faster at some sizes, slower at others" in told((0.5, 0.5, 2), 1, 1, 1).says
     assert told((0.5, 0.5, 1), 1, 1, 1).word == "holds-if"
 
 

@@ -26,7 +26,7 @@ def made_up(setting, error):
 @pytest.mark.parametrize(
     ("error", "word", "said"),
     [
-        (lambda gain, bias: 0.04, "wrong", "0 end worse, 0 better"),
+        (lambda gain, bias: 0.04, "open", "0 end worse, 0 better"),
         (lambda gain, bias: 0.9 if bias == -4 else 0.04, "holds-if", "7 end worse, 0 better"),
         (lambda gain, bias: 0.02 if gain > 1 else 0.04, "holds-if", "0 end worse, 21 better"),
         (lambda gain, bias: 0.04 if (gain, bias) == (1, 0) else 0.1, "holds", "48 end worse, 0 better"),
@@ -38,6 +38,7 @@ def test_the_verdict_counts_what_is_more_than_noise(error, word, said):
     told = report(Setting(), made_up(Setting(), error))
     assert told.verdict.word == word
     assert said in told.verdict.says
+    assert told.verdict.condition.startswith("It does for ") == (word == "holds-if")
     assert [shown.key for shown in told.figures] == ["map-layer", "alone"]
     assert len(told.table["seed"]) == len(GAINS) * len(BIASES) * 5
 

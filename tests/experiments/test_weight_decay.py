@@ -47,7 +47,7 @@ SEPARATE, SAME, LOST = (0.5, 0.4, 1e-15), (0.5, 1e-14, 1e-14), (0.5, 0.4, 0.3)
         (LOST, SAME, 0.0, "holds"),
         (SAME, SAME, 0.0, "wrong"),
         (SEPARATE, SEPARATE, 0.0, "wrong"),
-        (SEPARATE, (0.5, 0.4, 1e-15), 0.1, "wrong"),
+        (SEPARATE, (0.5, 0.4, 1e-15), 0.1, "open"),
         (SEPARATE, (0.5, 0.01, 1e-15), 1e-5, "holds-if"),
         (SEPARATE, LOST, 0.0, "open"),
         (SEPARATE, (0.0, 0.0, 0.0), 0.0, "open"),
@@ -60,6 +60,14 @@ def test_the_verdict_is_that_of_the_twins(none, batch, eps, word):
     assert told.verdict.word == word
     assert len(set(map(len, told.table.values()))) == 1
     assert [shown.key for shown in told.figures] == ["gaps", "losses"]
+
+
+def test_others_are_judged_in_place_of_batch_norm_and_no_gap_is_said_in_words():
+    setting = Setting(schemes=("none", "layer"), eps=0.0)
+    told = report(setting, made_up(setting, none=SEPARATE, layer=(0.5, 0.0, 1e-15))).verdict
+    assert told.word == "holds"
+    assert "the same to the last digit" in told.says
+    assert "Batch norm is not among the schemes" in told.says
 
 
 def test_nothing_is_said_while_a_scheme_is_missing():
