@@ -31,7 +31,7 @@ def archive() -> Archive:
 @st.cache_resource
 def desk() -> Desk:
     """Where all sessions hand in their experiments."""
-    return usual_desk(WORKERS, at_once=1, done=lambda part: not archive().missing([part]))
+    return usual_desk(WORKERS, at_once=WORKERS, done=lambda part: not archive().missing([part]))
 
 
 @dataclass
