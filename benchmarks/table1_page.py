@@ -49,12 +49,11 @@ def visit(chromium: Browser, url: str) -> tuple[Page, dict]:
 def follow(page: Page) -> float:
     """One step of δ by the arrow key; the time until the grid shows it."""
     page.wait_for_timeout(700)
-    before = page.evaluate("() => window.seen.changed")
     slider = page.locator(".st-key-delta input")
     slider.focus()
     start = page.evaluate("() => performance.now()")
     slider.press("ArrowRight")
-    page.wait_for_function("before => window.seen.changed > before", arg=before, timeout=60_000)
+    page.wait_for_function("start => window.seen.changed > start", arg=start, timeout=60_000)  # not one before it
     return page.evaluate("() => window.seen.changed") - start
 
 
