@@ -100,7 +100,7 @@ class Part:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step."""
-        from normviz.networks.dense import Dense, rows, whole
+        from normviz.networks.dense import Dense, both, whole
         from normviz.networks.learning import (
             Learner,
             cross_entropy,
@@ -112,10 +112,9 @@ class Part:
         )
         from normviz.networks.norm import Norm
 
-        (x, labels), (unseen, answers) = rows(), rows(test=True)
         schemes = [row.scheme for row in self.rows]
         device = device_of(self.device)
-        x, labels, unseen, answers = (each.to(device) for each in (x, labels, unseen, answers))
+        x, labels, unseen, answers = both(device)
         network = Dense(schemes, self.networks, WIDTHS, self.batch, self.eps, device)
         learner = Learner(network.parameters, "adam", self.rate)
         course = Course(self.length, POINTS)

@@ -7,6 +7,11 @@ import numpy as np
 from normviz.experiments.experiment import Arrays
 
 
+def marks(length: int, points: int) -> np.ndarray:
+    """So many of the steps from 1 to length, evenly spread, the first and the last among them."""
+    return np.unique(np.linspace(1, length, points).round().astype(int))
+
+
 class Course:
     """Mean losses since the last of the marked steps, and errors there.
 
@@ -17,7 +22,7 @@ class Course:
 
     def __init__(self, length: int, points: int) -> None:
         self.length = length
-        self.marks = np.unique(np.linspace(1, length, points).round().astype(int))
+        self.marks = marks(length, points)
         self.losses: list[np.ndarray] = []
         self.errors: list[np.ndarray] = []
 

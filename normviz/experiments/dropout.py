@@ -12,6 +12,7 @@ from normviz.core.rows import Row
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import typeset
+from normviz.experiments.course import marks
 from normviz.experiments.experiment import (
     Arrays,
     Comparison,
@@ -92,10 +93,10 @@ class Part:
         network = Dense([row.scheme for row in self.rows], self.networks, WIDTHS, BATCH, self.eps, device)
         learner, dropout = Learner(network.parameters, "adam", self.rate), Dropout(self.networks, self.share)
         found: list[tuple[int, np.ndarray, np.ndarray]] = []
-        marks = set(np.unique(np.linspace(1, self.length, POINTS).round().astype(int)).tolist())
+        marked = marks(self.length, POINTS)
         for step, (x, labels) in enumerate(few.batches(self.length), 1):
             learner.step(cross_entropy(network.logits(x, between=dropout), labels))
-            if step in marks:
+            if step in marked:
                 seen, unseen = few.errors(network, Dropout(self.networks, self.share))
                 found.append((step, numbers(seen), numbers(unseen)))
             share = step / self.length

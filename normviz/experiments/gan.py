@@ -12,6 +12,7 @@ from normviz.core.rows import Row
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import typeset
+from normviz.experiments.course import marks
 from normviz.experiments.experiment import (
     Arrays,
     Comparison,
@@ -109,13 +110,13 @@ class Part:
             [self.row.scheme], self.networks, centres(), self.deviation, WIDTH, BATCH, self.rate, self.eps, device
         )
         z = kept(self.networks, SAMPLES).to(device)
-        marks = set(np.unique(np.linspace(1, self.length, POINTS).round().astype(int)).tolist())
+        marked = marks(self.length, POINTS)
         found: list[tuple[int, np.ndarray, np.ndarray]] = []
         for step in range(1, self.length + 1):
             for _ in range(self.ahead):
                 game.tell()
             game.generate()
-            if step in marks:
+            if step in marked:
                 (made,) = numbers(game.made(z))
                 found.append((step, near(made, self.deviation), made[0, :DRAWN]))
             yield Step(step / self.length, partial(_so_far, found, step / self.length, device_words(device)))

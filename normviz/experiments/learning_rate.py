@@ -98,7 +98,7 @@ class Part:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step."""
-        from normviz.networks.dense import Dense, rows, whole
+        from normviz.networks.dense import Dense, both, whole
         from normviz.networks.learning import (
             Learner,
             cross_entropy,
@@ -111,8 +111,7 @@ class Part:
         from normviz.networks.norm import Norm
 
         device = device_of(self.device)
-        (x, labels), (unseen, answers) = rows(), rows(test=True)
-        x, labels, unseen, answers = (each.to(device) for each in (x, labels, unseen, answers))
+        x, labels, unseen, answers = both(device)
         count, shape = len(self.rates), (len(self.rates), len(self.networks))
         widths = (WIDTH,) * self.depth
         network = Dense([self.row.scheme], self.networks * count, widths, self.batch, self.eps, device)

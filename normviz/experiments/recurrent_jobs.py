@@ -63,7 +63,7 @@ class Reading:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step, and then length by length."""
-        from normviz.networks.dense import rows
+        from normviz.networks.dense import both
         from normviz.networks.learning import (
             Learner,
             cross_entropy,
@@ -76,7 +76,7 @@ class Reading:
         from normviz.networks.recurrent import Recurrent, last, pooled, read, unequal
 
         device = device_of(self.device)
-        (x, labels), (unseen, answers) = ([each.to(device) for each in rows(test)] for test in (False, True))
+        x, labels, unseen, answers = both(device)
         ahead, still = unequal(self.batch, self.wait, PIXELS // self.inputs)
         schemes = [row.scheme for row in self.rows]
         network = Recurrent(schemes, self.networks, self.inputs, UNITS, still, 1.0, self.gain, self.eps, device)
@@ -172,7 +172,7 @@ class Layouts:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step."""
-        from normviz.networks.dense import rows
+        from normviz.networks.dense import both
         from normviz.networks.learning import (
             Learner,
             cross_entropy,
@@ -185,7 +185,7 @@ class Layouts:
         from normviz.networks.recurrent import Recurrent, read
 
         device = device_of(self.device)
-        (x, labels), (unseen, answers) = ([each.to(device) for each in rows(test)] for test in (False, True))
+        x, labels, unseen, answers = both(device)
         x, unseen = (read(each, self.inputs, [0] * len(each), PIXELS // self.inputs) for each in (x, unseen))
         still = [self.batch] * x.shape[1]
         schemes = [row.scheme for row in LAYOUTS]

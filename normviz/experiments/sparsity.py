@@ -12,6 +12,7 @@ from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
+from normviz.experiments.course import marks
 from normviz.experiments.experiment import (
     Arrays,
     Difference,
@@ -106,11 +107,11 @@ class Part:
         learner = Learner([*network.parameters, *(network.roots if self.learned else [])], "adam", self.rate)
         measured: list[int] = []
         errors: list[np.ndarray] = []
-        marks = set(np.unique(np.linspace(1, self.length, POINTS).round().astype(int)).tolist())
+        marked = marks(self.length, POINTS)
         for step, (x, labels) in enumerate(few.batches(self.length), 1):
             loss = cross_entropy(network.logits(x), labels)
             learner.step(loss + self.penalty * network.sizes())
-            if step in marks:
+            if step in marked:
                 measured.append(step)
                 errors.append(numbers(few.errors(network)[1]))
             yield Step(

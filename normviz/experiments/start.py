@@ -102,7 +102,7 @@ class Part:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step; the errors are those at the end."""
-        from normviz.networks.dense import Dense, rows, whole
+        from normviz.networks.dense import Dense, both, whole
         from normviz.networks.learning import (
             Learner,
             cross_entropy,
@@ -115,7 +115,7 @@ class Part:
         from normviz.networks.norm import Norm
 
         device = device_of(self.device)
-        x, labels, unseen, answers = (each.to(device) for each in (*rows(), *rows(test=True)))
+        x, labels, unseen, answers = both(device)
         network = Dense([self.row.scheme] * len(self.biases), self.networks, WIDTHS, BATCH, self.eps, device)
         for gains, biases in zip(network.gains, network.biases, strict=False):
             gains.fill_(self.gain)

@@ -76,6 +76,12 @@ def rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.
     return x, torch.tensor(classes)
 
 
+def both(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """On a device, the rows and classes to train on, and those to test on."""
+    x, labels, unseen, answers = (each.to(device) for each in (*rows(), *rows(test=True)))
+    return x, labels, unseen, answers
+
+
 def whole(x: torch.Tensor, batch: int) -> torch.Tensor:
     """As many examples as fill mini-batches, for `Norm.settle`; at least one mini-batch."""
     return x[: max(len(x) // batch, 1) * batch]
