@@ -41,6 +41,11 @@ def figure_of(shown: Shown, theme: str = "light") -> Figure:
     return curves(shown.panels, theme, shown.columns)
 
 
+def blank(theme: str = "light") -> Figure:
+    """Empty axes, where there is no figure yet."""
+    return curves([Panel("", [])], theme)
+
+
 def heat_map(heat: Heat, theme: str = "light") -> Figure:
     """Numbers by rows and columns, each written in its cell; what is good is strong in colour."""
     colours, figure = THEMES[theme], Figure()

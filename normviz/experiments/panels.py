@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.describe.wording import duration
 from normviz.experiments import state, work
 from normviz.experiments.experiment import WORDS, Experiment, Report, Results, Verdict, command
-from normviz.experiments.figures import figure_of, height, pieces
+from normviz.experiments.figures import blank, figure_of, height, pieces
 from normviz.experiments.results import done
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
@@ -37,7 +37,7 @@ def follow(asked: work.Asked, experiment: Experiment, setting: object, theme: st
 
     @st.fragment(run_every=POLL if working else None)
     def look() -> None:
-        found = work.archive().of(asked.parts)
+        found = asked.found()
         ended = working and len(found) == len(asked.parts) and all(map(done, found.values()))  # perhaps by others
         if asked.working != working or ended:
             st.rerun()  # the whole page, which sets the clock
@@ -98,6 +98,8 @@ def outcome(experiment: Experiment, report: Report, theme: str) -> None:
     """What came out so far."""
     st.markdown(f"### {report.headline}")
     verdict_box(report.verdict)
+    if not report.figures:  # plotly.js is there then when the first curve comes
+        plot(blank(theme), "blank", "Empty axes: there is nothing to draw yet.", "16rem")
     for shown in report.figures:
         found = pieces(shown)
         for k in range(0, len(found), shown.columns):

@@ -1,5 +1,6 @@
 """What a session asks to have run: the parts of an experiment that are missing, outside of the page's process."""
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from normviz.ui.work import handed_in
 
 KEY = f"{PAGE} work"
 """Where the session holds it."""
+
+FIRST = 0.3
+"""Seconds that a look at a run waits for its first report: that comes sooner than the next look."""
 
 
 @st.cache_resource
@@ -61,6 +65,18 @@ class Asked:
         if self.ticket is not None and self.ticket.error is not None:
             self.stop(told(self.ticket.error))
         return self.ticket is not None and not self.ticket.over
+
+    @property
+    def next(self) -> bool:
+        """Whether it is at work, or nobody's work comes before it."""
+        return self.ticket is not None and not self.ticket.over and not self.ticket.position
+
+    def found(self) -> Results:
+        """What there is so far; of a run that has just begun once its first report is there, or after a while."""
+        end = time.monotonic() + FIRST
+        while not (found := archive().of(self.parts)) and self.next and time.monotonic() < end:
+            time.sleep(0.02)
+        return found
 
     def share(self, found: Results) -> float:
         """The share that is done of all parts, by the time that they take; 0 to 1."""
