@@ -1,10 +1,12 @@
-"""The command `normviz`, also `python -m normviz`: tensors, gradients, homework, Table 1, experiments, the app."""
+"""The command `normviz`, also `python -m normviz`: tensors, gradients, homework, Table 1, experiments, claims, app."""
 
 import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
@@ -24,6 +26,7 @@ from normviz.gradients.layouts import LAYOUTS
 from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:
+    from normviz.experiments.results import Archive
     from normviz.jobs.desk import Desk
     from normviz.table1.table import Cell
 
@@ -181,7 +184,6 @@ def run_experiments(arguments: argparse.Namespace) -> int:
     need("train", "torch", "sklearn", "tqdm")
     from normviz.experiments import command
     from normviz.experiments.results import Archive
-    from normviz.jobs import usual
     from normviz.jobs.kept import Kept
 
     sweep = arguments.command == "sweep"
@@ -190,24 +192,62 @@ def run_experiments(arguments: argparse.Namespace) -> int:
         return 0
     asked = command.read(arguments.words, several=sweep)
     archive = Archive(Kept())
-
-    def desk(parts: int) -> "Desk":
-        workers = min(os.cpu_count() or 1, parts)
-        return usual.usual_desk(workers, workers, lambda part: not archive.missing([part]))
-
-    try:
-        found = command.run(asked, sys.stderr.isatty(), archive, desk)
-    except command.Failed as error:
-        print(f"normviz: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("normviz: interrupted; what is done is kept, and the same command goes on from there.", file=sys.stderr)
-        return 130
+    with ended() as code:
+        found = command.run(asked, sys.stderr.isatty(), archive, partial(workers_for, archive))
+    if code:
+        return code[0]
     if asked.as_json:
         print(json.dumps(found if sweep else found[0], ensure_ascii=False, indent=2))
     else:
         print("\n\n".join(map(command.printed, found)))
     return 0
+
+
+def check_claims(arguments: argparse.Namespace) -> int:
+    """Measure what the sources claim, and print verdicts and evidence; 1 where one is not the verdict on record.
+
+    Also 1 where a check fails, and 130 where it is interrupted: what is done of the long ones then is kept.
+    """
+    need("train", "torch", "sklearn", "tqdm")
+    from normviz.claims import command
+    from normviz.experiments.results import Archive
+    from normviz.jobs.kept import Kept
+
+    claims = command.chosen([each for text in arguments.id for each in text.split(",")], arguments.all)
+    archive = Archive(Kept())
+    with ended() as code:
+        found = command.run(claims, arguments.seed, sys.stderr.isatty(), archive, partial(workers_for, archive))
+    if code:
+        return code[0]
+    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else "\n".join(map(command.printed, found)))
+    wrong = [line for line in map(command.disagreement, found) if line]
+    for line in wrong:
+        print(f"normviz: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def workers_for(archive: "Archive", parts: int) -> "Desk":
+    """Where so many jobs run, whose results go into the archive."""
+    from normviz.jobs.usual import usual_desk
+
+    workers = min(os.cpu_count() or 1, parts)
+    return usual_desk(workers, workers, lambda part: not archive.missing([part]))
+
+
+@contextmanager
+def ended() -> Iterator[list[int]]:
+    """The exit code of a run of jobs inside, where it does not come to its end: that is said on stderr then."""
+    from normviz.experiments.command import Failed
+
+    code: list[int] = []
+    try:
+        yield code
+    except Failed as error:
+        print(f"normviz: {error}", file=sys.stderr)
+        code.append(1)
+    except KeyboardInterrupt:
+        print("normviz: interrupted; what is done is kept, and the same command goes on from there.", file=sys.stderr)
+        code.append(130)
 
 
 def serve(arguments: argparse.Namespace) -> None:
@@ -254,7 +294,7 @@ def build_parser() -> Parser:
         description="See and test normalization in deep learning.",
     )
     parser.add_argument("--version", action="version", version=f"normviz {normviz.__version__}")
-    commands = "schemes | normalize | backward | answer | table1 | experiment | sweep | serve"
+    commands = "schemes | normalize | backward | answer | table1 | experiment | sweep | claims | serve"
     jobs = parser.add_subparsers(required=True, metavar=commands, parser_class=Parser)
     job = jobs.add_parser("schemes", help="list the schemes with their fields and papers")
     job.add_argument("--json", action="store_true")
@@ -285,6 +325,12 @@ def build_parser() -> Parser:
         job = jobs.add_parser(name, help=told)
         job.add_argument("words", nargs=argparse.REMAINDER, metavar="NAME [--KEY VALUE …] [--json]")
         job.set_defaults(run=run_experiments, command=name)
+    job = jobs.add_parser("claims", help="what the sources claim, measured: verdicts and evidence")
+    job.add_argument("--id", action="append", default=[], metavar="ID,ID", help="of these claims; else the quick ones")
+    job.add_argument("--all", action="store_true", help="the long ones too, as jobs whose results are kept")
+    job.add_argument("--seed", type=int, default=0, metavar="S", help="first seed; 0 by default")
+    job.add_argument("--json", action="store_true")
+    job.set_defaults(run=check_claims)
     job = jobs.add_parser("serve", help="serve the app")
     job.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
     job.set_defaults(run=serve)

@@ -35,13 +35,16 @@ def run(asked: "Asked", shown: bool, archive: Archive, desk: Callable[[int], Des
     """
     experiment = asked.experiment
     parts = dict.fromkeys(part for setting in asked.settings for part in experiment.parts(setting))
-    if missing := archive.missing([*parts]):
-        _run(missing, archive, desk(len(missing)), shown)
+    run_missing([*parts], archive, desk, shown)
     return [record(experiment, setting, archive) for setting in asked.settings]
 
 
-def _run(missing: Sequence[Part], archive: Archive, desk: Desk, shown: bool) -> None:
-    ticket = desk.submit(missing, archive.keep, lambda: True)
+def run_missing(parts: Sequence[Part], archive: Archive, desk: Callable[[int], Desk], shown: bool) -> None:
+    """Run those of the parts that are not kept; arguments and what is raised as of `run`."""
+    missing = archive.missing(parts)
+    if not missing:
+        return
+    ticket = desk(len(missing)).submit(missing, archive.keep, lambda: True)
     try:
         with tqdm(total=100, disable=not shown, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}") as bar:
             while not ticket.wait(LOOK):

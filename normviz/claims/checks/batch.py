@@ -1,0 +1,6 @@
+"""Batch norm: what it computes in training and in inference."""
+
+from normviz.claims.claim import Claim
+
+CLAIMS: tuple[Claim, ...] = ()
+"""Its claims."""

@@ -1,0 +1,6 @@
+"""Instance and group norm."""
+
+from normviz.claims.claim import Claim
+
+CLAIMS: tuple[Claim, ...] = ()
+"""Its claims."""

@@ -1,0 +1,151 @@
+"""What a claim is, what evidence is, and the rule that makes a verdict of it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from normviz.core.equality import is_rounding
+from normviz.core.text import measured
+from normviz.experiments.experiment import Word
+
+COUNT = 5
+"""Seeds that a measurement is repeated with."""
+
+Kind = Literal["trial", "fact"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The claim, tried once in one setting.
+
+    Attributes:
+        what: what was measured and where, in words that the numbers follow: "largest difference of x̂ at N = 1"; in
+            small letters but for names and symbols.
+        holds: whether what is claimed was so.
+        values: the numbers, one a seed; or one that depends on no seed; or none.
+        fact: whether this is not the claim itself but something that its verdict rests on, which has to hold: that the
+            case at hand is not empty, what is right where the claim is wrong, or the condition.
+    """
+
+    what: str
+    holds: bool
+    values: tuple[float, ...] = ()
+    fact: bool = False
+
+    @property
+    def number(self) -> str:
+        """The median, and the least and the largest where they differ: "0.31 (0.28 to 0.4)"; empty without values."""
+        if not self.values:
+            return ""
+        low, middle, high = (measured(float(each), 3) for each in np.quantile(self.values, (0, 0.5, 1)))
+        return middle if low == high else f"{middle} ({low} to {high})"
+
+    @property
+    def says(self) -> str:
+        """In a sentence without its full stop."""
+        return f"{self.what}: {self.number}" if self.values else self.what
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"what": self.what, "holds": self.holds, "fact": self.fact, "values": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was measured about a claim.
+
+    Attributes:
+        trials: in the order in which they are read.
+        opinion: whether no number can decide; the trials are then what speaks for each side.
+    """
+
+    trials: Sequence[Trial]
+    opinion: bool = False
+
+    @property
+    def verdict(self) -> Word:
+        """Holds where all trials do, is wrong where none does, and else holds under a condition.
+
+        A fact that does not hold leaves nothing to rest on: the verdict is another one then.
+        """
+        tried = [trial.holds for trial in self.trials if not trial.fact]
+        sound = all(trial.holds for trial in self.trials if trial.fact)
+        if self.opinion:
+            return "opinion" if sound else "wrong"
+        if len(set(tried)) > 1:
+            return "holds-if" if sound else "wrong"
+        return ("holds" if tried[0] else "wrong") if sound else "holds-if"
+
+    @property
+    def says(self) -> str:
+        """All trials with their numbers."""
+        return "; ".join(trial.says.rstrip(".") for trial in self.trials) + "."
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A check by experiments, which run as jobs: their keys, and what is not as by default."""
+
+    experiments: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+Check = Callable[[int], Evidence] | Tried
+"""Of a first seed, the evidence; or the experiments that give it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the sources.
+
+    Attributes:
+        id: in links and on the command line.
+        sources: keys of `SOURCES`, of those that say so.
+        says: what is claimed, in our own words, a sentence.
+        how: what is measured and how, a sentence.
+        expected: the verdict on record.
+        check: what measures it.
+        see: the link to the view of the app that shows it: "/compare?schemes=layer,instance".
+        condition: where it holds, or what is right instead; a sentence, empty where there is nothing to add.
+        long: whether the check takes more than a second, and so runs as a job of its own.
+    """
+
+    id: str
+    sources: tuple[str, ...]
+    says: str
+    how: str
+    expected: Word
+    check: Check
+    see: str
+    condition: str = ""
+    long: bool = False
+
+    @property
+    def quick(self) -> bool:
+        """Whether the check takes less than a second."""
+        return not self.long and not isinstance(self.check, Tried)
+
+
+def over(seed: int, measure: Callable[[int], float], count: int = COUNT) -> tuple[float, ...]:
+    """A measurement with so many seeds, from the first one."""
+    return tuple(float(measure(each)) for each in range(seed, seed + count))
+
+
+def same(what: str, values: Iterable[float], fact: bool = False) -> Trial:
+    """A trial that holds where all relative differences are rounding, in float64."""
+    found = tuple(values)
+    return Trial(what, all(map(is_rounding, found)), found, fact)
+
+
+def apart(what: str, values: Iterable[float], least: float, fact: bool = False) -> Trial:
+    """A trial that holds where every number is at least `least`."""
+    found = tuple(values)
+    return Trial(what, all(each >= least for each in found), found, fact)
+
+
+def below(what: str, values: Iterable[float], most: float, fact: bool = False) -> Trial:
+    """A trial that holds where every number is at most `most`."""
+    found = tuple(values)
+    return Trial(what, all(each <= most for each in found), found, fact)

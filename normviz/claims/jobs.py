@@ -1,0 +1,130 @@
+"""The checks as jobs: the quick ones of a topic together, each long one by itself, and experiments as their parts."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+import normviz
+from normviz.claims.claim import Claim, Evidence, Trial, Tried
+from normviz.claims.ledger import CLAIMS, topic_of
+from normviz.experiments.catalogue import get_experiment
+from normviz.experiments.experiment import WORDS, Arrays, Part, Results
+from normviz.experiments.results import done
+from normviz.jobs.spec import Step
+
+QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
+"""About the time of a check."""
+
+
+@cache
+def code() -> str:
+    """What tells this code, and the libraries that do its arithmetic, from any other: a result is of one code."""
+    found = sha256()
+    for path in sorted(Path(normviz.__file__).parent.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16] + "".join(f" {name} {version(name)}" for name in ("numpy", "torch"))
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Checks, one after the other: their claims' ids, the first seed, and the code that they are of."""
+
+    kind: ClassVar[str] = "claims"
+    version: ClassVar[int] = 1
+
+    ids: tuple[str, ...]
+    seed: int
+    code: str
+
+    @property
+    def seconds(self) -> float:
+        """About the time that they take."""
+        return sum(QUICK_SECONDS if CLAIMS[each].quick else LONG_SECONDS for each in self.ids)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Claim by claim."""
+        found: dict[str, Evidence] = {}
+        for number, each in enumerate(self.ids, 1):
+            found[each] = evidence_of(each, self.seed)
+            yield Step(number / len(self.ids), partial(_arrays, dict(found), number / len(self.ids)))
+
+
+def evidence_of(claim: str, seed: int) -> Evidence:
+    """The evidence of a claim that no experiment decides, measured here and now."""
+    check = CLAIMS[claim].check
+    if isinstance(check, Tried):
+        raise TypeError(f"{claim} is decided by experiments")
+    return check(seed)
+
+
+def _arrays(found: Mapping[str, Evidence], share: float) -> Arrays:
+    texts = {
+        claim: {"opinion": evidence.opinion, "trials": [trial.record() for trial in evidence.trials]}
+        for claim, evidence in found.items()
+    }
+    return {"evidence": np.array(json.dumps(texts)), "share": np.array(share), "device": np.array("CPU")}
+
+
+def parts(claims: Sequence[Claim], seed: int) -> list[Part]:
+    """What has to be run for these claims."""
+    quick: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.quick:
+            quick.setdefault(topic_of(claim), []).append(claim.id)
+    found: list[Part] = [Checks(tuple(ids), seed, code()) for ids in quick.values()]
+    for claim in claims:
+        if isinstance(claim.check, Tried):
+            found += _tried(claim.check, seed)
+        elif claim.long:
+            found.append(Checks((claim.id,), seed, code()))
+    return [*dict.fromkeys(found)]
+
+
+def _settings(check: Tried, seed: int) -> list[tuple[Any, Any]]:
+    experiments = map(get_experiment, check.experiments)
+    return [(each, each.setting(seed=seed, **check.settings)) for each in experiments]
+
+
+def _tried(check: Tried, seed: int) -> list[Part]:
+    return [part for experiment, setting in _settings(check, seed) for part in experiment.parts(setting)]
+
+
+def evidence(claims: Sequence[Claim], seed: int, results: Results) -> dict[str, Evidence]:
+    """By id the evidence that there is among the results."""
+    texts: dict[str, Any] = {}
+    for part, arrays in results.items():
+        if isinstance(part, Checks) and part.seed == seed:
+            texts |= json.loads(str(arrays["evidence"]))
+    found = {each: _evidence(text) for each, text in texts.items()}
+    for claim in claims:
+        if isinstance(claim.check, Tried) and all(
+            part in results and done(results[part]) for part in _tried(claim.check, seed)
+        ):
+            found[claim.id] = _of_experiments(claim.check, seed, results)
+    return {claim.id: found[claim.id] for claim in claims if claim.id in found}
+
+
+def _evidence(text: Mapping[str, Any]) -> Evidence:
+    trials = [Trial(**{**each, "values": tuple(each["values"])}) for each in text["trials"]]
+    return Evidence(trials, text["opinion"])
+
+
+def _of_experiments(check: Tried, seed: int, results: Results) -> Evidence:
+    """What experiments say, as trials: one that holds under a condition has a side on which it does and one not."""
+    verdicts = [
+        experiment.report(setting, {part: results[part] for part in experiment.parts(setting)}).verdict
+        for experiment, setting in _settings(check, seed)
+    ]
+    sides = {"holds": (True,), "holds-if": (True, False), "wrong": (False,), "opinion": (True,), "open": (False,)}
+    trials = []
+    for verdict in verdicts:
+        says = f"{WORDS[verdict.word]}. {verdict.says}"
+        trials += [Trial(says if not k else verdict.condition, holds) for k, holds in enumerate(sides[verdict.word])]
+    return Evidence(trials, all(verdict.word == "opinion" for verdict in verdicts))

@@ -1,0 +1,73 @@
+"""Every claim measured: its verdict is the one on record, whatever the seed, and its link opens what shows it."""
+
+from importlib import import_module
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from normviz.claims.claim import Evidence, Trial
+from normviz.claims.jobs import evidence_of
+from normviz.claims.ledger import CLAIMS, TOPICS
+from normviz.claims.sources import SOURCES
+from normviz.ui.link import clean
+from normviz.ui.stories import STORIES
+
+QUICK = [claim.id for claim in CLAIMS.values() if claim.quick]
+PAGES = {"": "lab"} | {
+    story.page: {"invariance": "table1"}.get(story.page, story.page) for story in STORIES if story.page != "tensor_lab"
+}
+"""By the path of a page the folder of its topic."""
+
+
+@pytest.mark.parametrize("seed", [0, 1234])
+@pytest.mark.parametrize("claim", QUICK)
+def test_the_measured_verdict_is_the_one_on_record(claim, seed):
+    found = evidence_of(claim, seed)
+    assert found.verdict == CLAIMS[claim].expected, found.says
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_a_link_opens_a_page_and_all_of_it_is_taken(claim):
+    address = urlsplit(claim.see)
+    params = import_module(f"normviz.{PAGES[address.path[1:]]}.state").PARAMS
+    link = dict(parse_qsl(address.query, keep_blank_values=True))
+    assert set(link) <= {param.name for param in params}
+    assert clean(params, link)[1] == {}
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_a_record_is_complete(claim):
+    assert set(claim.sources) <= set(SOURCES)
+    assert claim.sources
+    assert claim.says.endswith(".")
+    assert claim.how.endswith(".")
+    assert claim.condition.endswith(".") or (not claim.condition and claim.expected in ("holds", "opinion"))
+
+
+def test_ids_are_unique():
+    assert sum(map(len, TOPICS.values())) == len(CLAIMS)
+
+
+YES, NO = Trial("so", True), Trial("not so", False)
+FACT, NO_FACT = Trial("so", True, fact=True), Trial("not so", False, fact=True)
+
+
+@pytest.mark.parametrize(
+    ("trials", "verdict"),
+    [
+        ([YES, YES], "holds"),
+        ([NO, NO, FACT], "wrong"),
+        ([YES, NO], "holds-if"),
+        ([YES, FACT], "holds"),
+        ([YES, NO_FACT], "holds-if"),
+        ([NO, NO_FACT], "holds-if"),
+        ([YES, NO, NO_FACT], "wrong"),
+    ],
+)
+def test_a_verdict_comes_of_the_trials_and_is_another_where_a_fact_fails(trials, verdict):
+    assert Evidence(trials).verdict == verdict
+
+
+def test_an_opinion_is_one_as_long_as_what_it_rests_on_holds():
+    assert Evidence([YES, NO], opinion=True).verdict == "opinion"
+    assert Evidence([YES, NO_FACT], opinion=True).verdict == "wrong"
