@@ -29,7 +29,7 @@ def _alt(shown: Shown, panel: Panel) -> str:
 def height(shown: Shown) -> str:
     """Of a figure, in CSS."""
     if isinstance(shown.panels, Heat):
-        return f"{8 + 3 * len(shown.panels.rows):g}rem"
+        return f"{9.5 + 3 * len(shown.panels.rows):g}rem"
     rows = -(-len(shown.panels) // shown.columns)
     return "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
 
@@ -64,4 +64,4 @@ def heat_map(heat: Heat, theme: str = "light") -> Figure:
         update(title={"text": title, "standoff": 4}, tickvals=[*range(len(names))], ticktext=list(names))
     figure.update_xaxes(showgrid=False)
     figure.update_yaxes(showgrid=False, autorange="reversed", automargin=True)
-    return finish(figure, colours, {"t": 10, "b": 60, "l": 70})
+    return finish(figure, colours, {"t": 34, "b": 60, "l": 70})  # above it stands what saves it

@@ -301,7 +301,8 @@ def _gradients(setting: Setting, back: Arrays) -> tuple[Word, str]:
     each = ", ".join(f"{typeset(float(middle[0, k]), 2)} ({setting.labels[k]})" for k in same)
     says = (
         f"Over {span} a step back multiplies the gradient by {typeset(float(middle[:, none].min()), 2)} to "
-        f"{typeset(float(middle[:, none].max()), 2)} without normalization; by one and the same factor with: {each}. "
+        f"{typeset(float(middle[:, none].max()), 2)} without normalization; "
+        f"with it by one factor, whatever the scale: {each}. "
     )
     if all(kept):
         return "holds", says + f"Over {BACK - 1} steps back that neither vanishes nor explodes."

@@ -1,6 +1,6 @@
 """Curves with bands, in panels beside each other, and bars: charts of what was trained, on any page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,10 @@ BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """The key at the lower edge, whatever the height."""
 
 ROOM = 112
-"""Pixels below a chart for its axis and its key."""
+"""Pixels below a chart for its axis and a key of two lines."""
+
+LINE, BREADTH, ENTRY, LETTER = 21, 380, 50, 8
+"""About the pixels of a line of the key and of the narrowest chart beside another, and of an entry and its letters."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,14 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **place)
             figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **place)
-    return finish(figure, colours, {"t": 34, "b": ROOM, "l": 55}, BELOW)
+    return finish(figure, colours, {"t": 34, "b": room(named), "l": 55}, BELOW)
+
+
+def room(names: Iterable[str]) -> int:
+    """Pixels below a chart for its axis and a key of these names, whose entries are all as wide as the widest."""
+    widths = [ENTRY + LETTER * len(name) for name in names]
+    lines = -(-len(widths) // max(BREADTH // max(widths, default=1), 1))
+    return ROOM + LINE * max(lines - 2, 0)
 
 
 def _decades(values: Sequence[np.ndarray]) -> dict:
