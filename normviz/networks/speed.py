@@ -14,6 +14,7 @@ import torch
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.networks.norm import Norm
@@ -44,6 +45,15 @@ def torch_layer(scheme: Scheme, eps: float) -> Layer | None:
         "rms": lambda x, g, _: functional.rms_norm(x, channels(x), g, eps),
     }
     return layers.get(scheme.key)
+
+
+def by_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+    """x̂ of (N, H, W, C) by PyTorch's own layer, at γ = 1 and β = 0; raises InvalidInput where it has no such layer."""
+    layer = torch_layer(scheme, eps)
+    if layer is None:
+        raise InvalidInput(f"PyTorch has no layer for {scheme.name}.")
+    there, back = ((0, 1, 2, 3),) * 2 if scheme.key in LAST else ((0, 3, 1, 2), (0, 2, 3, 1))
+    return layer(torch.from_numpy(x).permute(there), None, None).permute(back).numpy()
 
 
 def general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> Layer:

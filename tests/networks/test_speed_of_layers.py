@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from normviz.core.errors import InvalidInput
+from normviz.core.normalize import normalize
 from normviz.core.schemes import get_scheme
-from normviz.networks.speed import LAST, Race
+from normviz.networks.speed import LAST, Race, by_torch
 
 SHAPE = (3, 4, 5, 8)
 KEYS = ("batch", "layer", "layer-channels", "layer-spatial", "instance", "group", "rms")
@@ -32,6 +34,17 @@ def test_torchs_layer_and_the_general_form_agree_forward_and_backward(key):
     assert len(found) == len(wanted) == (2 if key == "rms" else 3)
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(channels_last(one, key).squeeze(), other.squeeze(), **close)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_torchs_layer_on_numpys_arrays_gives_what_the_general_form_does(key):
+    scheme, x = get_scheme(key, 4), np.random.default_rng(0).standard_normal(SHAPE)
+    np.testing.assert_allclose(by_torch(x, scheme, 1e-3), normalize(x, scheme, 1e-3).xhat, rtol=1e-12, atol=1e-12)
+
+
+def test_a_layer_that_torch_has_not_is_refused():
+    with pytest.raises(InvalidInput, match="divisive"):
+        by_torch(np.ones(SHAPE), get_scheme("divisive"), 1e-3)
 
 
 def test_a_round_times_everything_once_and_says_where_torch_has_no_layer():
