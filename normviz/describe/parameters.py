@@ -43,25 +43,41 @@ def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     return rows
 
 
+class KerasAxis(NamedTuple):
+    """The `axis` of a layer in Keras: the layer's name, the argument as it is written, and the axes that it names."""
+
+    layer: str
+    argument: str
+    names: frozenset[str]
+
+
+def keras_axis(scheme: Scheme) -> KerasAxis | None:
+    """The `axis` of the scheme's layer in Keras; None for schemes without such a layer."""
+    call = search(r"(?P<layer>\w+)\(.*(?P<argument>axis=(?P<value>-?\d+|\([^)]*\)))", scheme.keras or "")
+    if call is None:
+        return None
+    value = literal_eval(call["value"])
+    names = frozenset(scheme.axes[i] for i in (value if isinstance(value, tuple) else (value,)))
+    return KerasAxis(call["layer"], call["argument"], names)
+
+
 def axis_trap(scheme: Scheme, shape: Shape) -> str | None:
     """A warning about Keras's `axis`, which names what is kept in one layer and what is averaged over in another.
 
     None for schemes without such a layer.
     """
-    call = search(r"(?P<layer>\w+)\(.*(?P<argument>axis=(?P<value>-?\d+|\([^)]*\)))", scheme.keras or "")
-    if call is None or scheme.field is None:
+    axis = keras_axis(scheme)
+    if axis is None or scheme.field is None:
         return None
-    value = literal_eval(call["value"])
-    named = {scheme.axes[i] for i in (value if isinstance(value, tuple) else (value,))}
     rules = dict(zip(scheme.axes, scheme.field.rules, strict=True))
     meanings = (
         ("full", "what is averaged over", "In BatchNormalization axis names what is kept."),
         ("own", "what is kept", "In LayerNormalization and RMSNormalization axis names what is averaged over."),
     )
     for kind, meaning, elsewhere in meanings:
-        if named == {axis for axis, rule in rules.items() if rule.kind == kind}:
-            axes = ", ".join(axis for axis in scheme.axes if axis in named)
-            here = f"In Keras's {call['layer']}, {call['argument']} names {meaning} ({axes})"
+        if axis.names == {name for name, rule in rules.items() if rule.kind == kind}:
+            axes = ", ".join(name for name in scheme.axes if name in axis.names)
+            here = f"In Keras's {axis.layer}, {axis.argument} names {meaning} ({axes})"
             return f"{here}: on this shape {count_words(scheme, shape)}. {elsewhere}"
     return None
 
