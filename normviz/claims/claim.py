@@ -13,6 +13,9 @@ from normviz.experiments.experiment import Word
 COUNT = 5
 """Seeds that a measurement is repeated with."""
 
+SEEDS = 10_000
+"""A seed is 0 to 9999 wherever the app takes one."""
+
 Kind = Literal["trial", "fact"]
 
 
@@ -129,8 +132,8 @@ class Claim:
 
 
 def over(seed: int, measure: Callable[[int], float], count: int = COUNT) -> tuple[float, ...]:
-    """A measurement with so many seeds, from the first one."""
-    return tuple(float(measure(each)) for each in range(seed, seed + count))
+    """A measurement with so many seeds, from the first one; behind the last seed comes 0."""
+    return tuple(float(measure(each % SEEDS)) for each in range(seed, seed + count))
 
 
 def same(what: str, values: Iterable[float], fact: bool = False) -> Trial:

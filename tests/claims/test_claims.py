@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from normviz.claims.claim import Evidence, Trial
+from normviz.claims.claim import Evidence, Trial, over
 from normviz.claims.jobs import evidence_of
 from normviz.claims.ledger import CLAIMS, TOPICS
 from normviz.claims.sources import SOURCES
@@ -66,6 +66,10 @@ FACT, NO_FACT = Trial("so", True, fact=True), Trial("not so", False, fact=True)
 )
 def test_a_verdict_comes_of_the_trials_and_is_another_where_a_fact_fails(trials, verdict):
     assert Evidence(trials).verdict == verdict
+
+
+def test_behind_the_last_seed_comes_the_first():
+    assert over(9998, float) == (9998, 9999, 0, 1, 2)
 
 
 def test_an_opinion_is_one_as_long_as_what_it_rests_on_holds():
