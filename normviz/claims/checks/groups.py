@@ -1,6 +1,260 @@
 """Instance and group norm."""
 
-from normviz.claims.claim import Claim
+from functools import partial
 
-CLAIMS: tuple[Claim, ...] = ()
+import numpy as np
+
+from normviz.claims.checks.tensors import CONV, between, from_torch, of_identity
+from normviz.claims.claim import Claim, Evidence, Trial, apart, below, over, same
+from normviz.core.equality import difference, general_form
+from normviz.core.fields import Shape
+from normviz.core.normalize import centre, root_mean_square, spread
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.core.theory import predict
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.data.samples import normal, uneven
+from normviz.describe.parameters import parameter_shapes
+
+LAYER, INSTANCE = SCHEMES["layer"], SCHEMES["instance"]
+
+TWELVE: Shape = (3, 5, 7, 12)
+"""The tensor of the source's own code, (N, H, W, C)."""
+
+GROUPS = 4
+"""What that code asks for: `GroupNormalization(groups=4)`."""
+
+
+def around(x: np.ndarray, scheme: Scheme) -> np.ndarray:
+    """Instance norm's x̂ where the variance is that around another scheme's mean."""
+    field = INSTANCE.fields[-1]
+    deviation = root_mean_square(centre(x, scheme.fields[0])[0], field, DEFAULT_EPS)
+    return centre(x, INSTANCE.fields[0])[0] / spread(deviation, field, x.shape)
+
+
+def index_of_the_mean(seed: int) -> Evidence:
+    """The source's variance, around the mean μₙ of the whole example, and that around the channel's own mean μₙ꜀."""
+
+    def gap(scheme: Scheme, each: int) -> float:
+        x = uneven(CONV, each)
+        return difference(around(x, scheme), general_form(x, INSTANCE, DEFAULT_EPS)).residual
+
+    variance = over(seed, lambda each: around(uneven(CONV, each), LAYER).var((1, 2)).min())
+    return Evidence(
+        [
+            same("largest difference from instance norm's x̂ with μₙ", over(seed, lambda each: gap(LAYER, each))),
+            same("with μₙ꜀", over(seed, lambda each: gap(INSTANCE, each)), fact=True),
+            below("least variance of a channel's x̂ with μₙ, where it should be 1", variance, 0.9, fact=True),
+            same(
+                "largest difference between instance norm here and in PyTorch", from_torch(INSTANCE, CONV, seed), True
+            ),
+        ]
+    )
+
+
+def batch_of_one(seed: int) -> Evidence:
+    """Instance norm beside batch norm, with one example and with several."""
+    one, several = (of_identity("one-case", (n, *CONV[1:]), seed) for n in (1, CONV[0]))
+    return Evidence(
+        [
+            same("largest difference between the two x̂ at N = 1", one),
+            apart(f"at N = {CONV[0]}", several, 0.1, fact=True),
+        ]
+    )
+
+
+def one_channel(seed: int) -> Evidence:
+    """Layer norm beside instance norm, with one channel and with several."""
+    one, several = (of_identity("one-channel", (*CONV[:-1], c), seed) for c in (1, CONV[-1]))
+    return Evidence(
+        [
+            same("largest difference between the two x̂ at C = 1", one),
+            apart(f"at C = {CONV[-1]}", several, 0.1, fact=True),
+        ]
+    )
+
+
+def one_group(seed: int) -> Evidence:
+    """Group norm with one group beside layer norm: x̂, and the shapes of γ in PyTorch."""
+    group, layer = (parameter_shapes(scheme, CONV)[0].torch for scheme in (SCHEMES["group"], LAYER))
+    return Evidence(
+        [
+            same("largest difference between the two x̂", of_identity("one-group", CONV, seed)),
+            Trial(f"in PyTorch, γ is {group} in group norm and {layer} in layer norm", group != layer, fact=True),
+        ]
+    )
+
+
+def as_many_groups_as_channels(seed: int) -> Evidence:
+    """Group norm beside instance norm, with a group for each channel and with two groups."""
+    return Evidence(
+        [
+            same(f"largest difference between the two x̂ with {CONV[-1]} groups", of_identity("all-groups", CONV, seed)),
+            apart("with 2 groups", between("group", "instance", CONV, seed), 0.1, fact=True),
+        ]
+    )
+
+
+def by_size(x: np.ndarray, size: int) -> np.ndarray:
+    """The source's formula, in which G is the size: means and variances over G channels after one another."""
+    parts = x.reshape(*x.shape[:3], -1, size)
+    mean, variance = (take((1, 2, 4), keepdims=True) for take in (parts.mean, parts.var))
+    return ((parts - mean) / np.sqrt(variance + DEFAULT_EPS)).reshape(x.shape)
+
+
+def size_or_count(seed: int) -> Evidence:
+    """The source's formula with its G = 4, beside group norm with three groups, of that size, and with that many."""
+
+    def gap(groups: int, each: int) -> float:
+        x = uneven(TWELVE, each)
+        ours = general_form(x, get_scheme("group", groups=groups), DEFAULT_EPS)
+        return difference(by_size(x, GROUPS), ours).residual
+
+    count = TWELVE[-1] // GROUPS
+    named = f"largest difference between x̂ of its formula with G = {GROUPS} and group norm's: with {count} groups"
+    scheme = get_scheme("group", groups=GROUPS)
+    return Evidence(
+        [
+            same(named, over(seed, lambda each: gap(count, each))),
+            same(f"with {GROUPS} groups, as its code has it", over(seed, lambda each: gap(GROUPS, each))),
+            same(
+                f"between PyTorch's GroupNorm({GROUPS}) and {GROUPS} groups",
+                from_torch(scheme, TWELVE, seed),
+                fact=True,
+            ),
+        ]
+    )
+
+
+def shapes_in_keras(seed: int) -> Evidence:
+    """γ and β of the three layers in Keras on the source's tensor, and of layer norm over H, W and C."""
+    trials = []
+    for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
+        gain, bias = (row.keras for row in parameter_shapes(SCHEMES[key], TWELVE)[:2])
+        trials.append(Trial(f"{name} has γ {gain} and β {bias}", gain == bias == f"({TWELVE[-1]},)"))
+    gain = parameter_shapes(LAYER, TWELVE)[0].keras
+    return Evidence([*trials, Trial(f"over H, W and C layer norm has γ {gain}", gain == str(TWELVE[1:]), fact=True)])
+
+
+def absorbed(scheme: Scheme) -> set[str]:
+    """The columns of Table 1 that a scheme absorbs behind a convolution of 3 × 3 filters, by the rule."""
+    filters = (3, 3, 3, CONV[-1])
+    return {key for key, each in TRANSFORMATIONS.items() if predict(scheme, each, "conv", CONV, filters).invariant}
+
+
+def between_groups(one: Scheme, other: Scheme, seed: int) -> float:
+    """The largest difference of two schemes' x̂."""
+    x = uneven(CONV, seed)
+    return difference(general_form(x, one, DEFAULT_EPS), general_form(x, other, DEFAULT_EPS)).residual
+
+
+def after_scaling_a_group(scheme: Scheme, seed: int) -> float:
+    """How far x̂ changes at ε = 0 where the first half of the channels is three times as large."""
+    x = uneven(CONV, seed)
+    scaled = np.where(np.arange(CONV[-1]) < CONV[-1] // 2, 3 * x, x)
+    return difference(general_form(x, scheme, 0.0), general_form(scaled, scheme, 0.0)).residual
+
+
+def noise_of_means(scheme: Scheme, seed: int) -> float:
+    """The standard deviation of a scheme's means on standard normal numbers."""
+    return float(np.std(centre(normal((256, *CONV[1:]), seed), scheme.fields[0])[1]))
+
+
+def worth_of_groups(seed: int) -> Evidence:
+    """For it: a number more to choose, and nothing new in Table 1; against it: factors of a group, and less noise."""
+    two, three = (get_scheme("group", groups=groups) for groups in (2, 3))
+    choice = over(seed, partial(between_groups, two, three))
+    scaled, of_layer = (over(seed, partial(after_scaling_a_group, one)) for one in (two, LAYER))
+    noise = over(seed, lambda each: noise_of_means(two, each) / noise_of_means(INSTANCE, each))
+    new = [len(absorbed(scheme) - absorbed(LAYER)) for scheme in (two, three)]
+    return Evidence(
+        [
+            apart("for it: largest difference between x̂ with 2 and with 3 groups, of 6 channels", choice, 0.1),
+            below("changes in Table 1 that it absorbs on a conv layer and layer norm does not", new, 0),
+            apart("against it: change of its x̂ where one of two groups is scaled by 3, at ε = 0", scaled, 0.1),
+            apart("which changes layer norm's by", of_layer, 0.1, fact=True),
+            apart("standard error of its means with 2 groups over that of instance norm's", noise, 0.9),
+        ],
+        opinion=True,
+    )
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "I01",
+        ("001",),
+        says="Instance norm's variance is the mean square around μₙ, the mean of the whole example.",
+        how="x̂ with that variance, and with the one around the mean μₙ꜀ of the channel itself, beside instance norm's.",
+        expected="wrong",
+        check=index_of_the_mean,
+        see="/?scheme=instance&tab=formula",
+        condition="An index is missing: it is μₙ꜀, the mean in the line above it. With one channel both are the same.",
+    ),
+    Claim(
+        "I02",
+        ("001",),
+        says="Instance norm is batch norm at a batch size of 1.",
+        how="x̂ of both on noise whose mean and scale differ by channel.",
+        expected="holds",
+        check=batch_of_one,
+        see="/identities?row=one-case&n=1",
+    ),
+    Claim(
+        "I03",
+        ("001", "003"),
+        says="With one channel, layer norm is instance norm.",
+        how="x̂ of both on noise whose mean and scale differ by example.",
+        expected="holds",
+        check=one_channel,
+        see="/identities?row=one-channel&c=1",
+    ),
+    Claim(
+        "G01",
+        ("001",),
+        says="Group norm with one group is almost identical to layer norm.",
+        how="x̂ of both, and the shapes of what is learned.",
+        expected="holds",
+        check=one_group,
+        see="/identities?row=one-group",
+        condition="x̂ is identical. In PyTorch, GroupNorm learns γ and β by channel, LayerNorm by element.",
+    ),
+    Claim(
+        "G02",
+        ("001",),
+        says="Group norm with as many groups as channels is instance norm.",
+        how="x̂ of both on noise whose mean and scale differ by channel.",
+        expected="holds",
+        check=as_many_groups_as_channels,
+        see="/identities?row=all-groups",
+    ),
+    Claim(
+        "G03",
+        ("001",),
+        says="The number G that group norm is given is the size of a group.",
+        how="The source's formula, written out, beside group norm with C/G and with G groups, and PyTorch's layer.",
+        expected="holds-if",
+        check=size_or_count,
+        see="/identities?panel=belief&row=groups-are-sizes&c=12",
+        condition="So it is in the source's formula. The code beside it, groups=4, counts groups, as PyTorch does.",
+    ),
+    Claim(
+        "G04",
+        ("001",),
+        says="In Keras, γ and β of layer, group and batch norm are of shape (C,).",
+        how="The shapes of what Keras's layers learn on the source's tensor, N, H, W, C = 3, 5, 7, 12.",
+        expected="holds",
+        check=shapes_in_keras,
+        see="/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
+        condition="Of layer norm with its default axis; over H, W and C it learns a number for each element.",
+    ),
+    Claim(
+        "G05",
+        ("000",),
+        says="That the number of groups has to be chosen makes it questionable what group norm is worth.",
+        how="x̂ by the number of groups; what is absorbed, in Table 1 and beyond; the noise of the means.",
+        expected="opinion",
+        check=worth_of_groups,
+        see="/compare?schemes=layer,group,instance",
+        condition="",
+    ),
+)
 """Its claims."""
