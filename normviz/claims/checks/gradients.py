@@ -190,13 +190,14 @@ def gap(key: str, change: str, seed: int, eps: float = 0.0, layer: str = "dense"
 
 def with_weight_norm(seed: int) -> Evidence:
     """What comes through layer norm, with weight norm in front and without."""
-    vector, matrix = "weight-vector-rescaling", "weight-matrix-recentering"
+    vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
     return Evidence(
         [
             same("how far one vector × 3 changes x̂, dense layer: with weight norm", gap("layer-weight", vector, seed)),
             apart("without", gap("layer", vector, seed), 0.01, fact=True),
             apart("how far τ added to all vectors does: with weight norm", gap("layer-weight", matrix, seed), 0.01),
             same("without", gap("layer", matrix, seed), fact=True),
+            same("one example × 3, as with layer norm alone", gap("layer-weight", example, seed), fact=True),
             same("one vector × 3, conv layer, with weight norm", gap("layer-weight", vector, seed, layer="conv")),
             apart("τ, conv layer, without it", gap("layer", matrix, seed, layer="conv"), 0.01, fact=True),
         ]
