@@ -17,8 +17,8 @@ BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 ROOM = 112
 """Pixels below a chart for its axis and a key of two lines."""
 
-LINE, BREADTH, ENTRY, LETTER = 21, 380, 50, 8
-"""About the pixels of a line of the key and of the narrowest chart beside another, and of an entry and its letters."""
+LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
+"""About the pixels of a line of the key and of the narrowest chart beside another, of an entry and of each letter."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
         horizontal_spacing=min(0.13, 0.26 / columns),
         vertical_spacing=min(0.2, 0.4 / rows),
     )
-    named: set[str] = set()
+    named: dict[str, None] = {}
     for number, panel in enumerate(panels):
         place = {"row": number // columns + 1, "col": number % columns + 1}
         for curve in panel.curves:
             _curve(figure, curve, colours, curve.name not in named, place)
-            named.add(curve.name)
+            named[curve.name] = None
         for level in panel.levels:
             figure.add_hline(level, line=rule(colours), **place)
         figure.update_xaxes(
@@ -103,9 +103,11 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
 
 
 def room(names: Iterable[str]) -> int:
-    """Pixels below a chart for its axis and a key of these names, whose entries are all as wide as the widest."""
-    widths = [ENTRY + LETTER * len(name) for name in names]
-    lines = -(-len(widths) // max(BREADTH // max(widths, default=1), 1))
+    """Pixels below a chart for its axis and a key of these names, which fill one line after the other."""
+    lines, used = 1, 0
+    for width in (ENTRY + LETTER * len(name) for name in names):
+        new_line = used + width > BREADTH
+        lines, used = lines + new_line, width if new_line else used + width
     return ROOM + LINE * max(lines - 2, 0)
 
 
