@@ -29,13 +29,13 @@ def of_identity(key: str, shape: Shape, seed: int) -> tuple[float, ...]:
     return over(seed, lambda each: residual(IDENTITIES[key], uneven(shape, each)))
 
 
-def from_torch(scheme: Scheme, shape: Shape, seed: int) -> tuple[float, ...]:
+def from_torch(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tuple[float, ...]:
     """The largest difference between a scheme's x̂ and that of PyTorch's own layer, over seeds."""
     from normviz.networks.speed import by_torch  # imported here: torch takes seconds, and pages list these checks
 
     def measure(each: int) -> float:
         x = uneven(shape, each)
-        return difference(general_form(x, scheme, DEFAULT_EPS), by_torch(x, scheme, DEFAULT_EPS)).residual
+        return difference(general_form(x, scheme, eps), by_torch(x, scheme, eps)).residual
 
     return over(seed, measure)
 
