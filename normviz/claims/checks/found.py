@@ -1,6 +1,323 @@
 """What this app's own measurements have shown of what is commonly said."""
 
-from normviz.claims.claim import Claim
+from functools import lru_cache
+from typing import Literal
 
-CLAIMS: tuple[Claim, ...] = ()
+import numpy as np
+
+from normviz.claims.checks.table1 import APART, SEEDS, trained
+from normviz.claims.claim import Claim, Evidence, Trial, apart, below, over, same
+from normviz.core.equality import difference, general_form
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.core.theory import predict
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.data.digits import SIDE, cut_patches
+from normviz.data.samples import SAMPLES
+from normviz.running import effects, stream
+from normviz.running.averages import CONVENTIONS, running_averages
+from normviz.weights.weights import FIRST_LAYERS, lipschitz_ratios, matrix, operator, pairs_along, trained_weights
+from normviz.why.whitening import covariance
+
+PICTURES, FILTERS, KERNEL, CHANNELS = 16, 8, 3, 6
+"""Of a convolution: digits, channels that come out, and the side of a filter; and channels of feature maps."""
+
+Around = Literal["", "constant", "reflect"]
+"""What is around pictures: nothing, zeros, or the picture mirrored, as NumPy's pad calls it."""
+
+TUTORIAL = "1603.07868"
+"""The number on arXiv that the tutorial gives for Salimans & Kingma 2016."""
+
+WEIGHT = SCHEMES["weight"].reference
+"""That paper."""
+
+TRAINED = 20
+"""Steps that filters are trained for."""
+
+ENOUGH = 5e-3
+"""A mean over many mini-batches may be off by so much, relative: less than what m/(m-1) leaves."""
+
+MOMENTUM = 0.1
+"""PyTorch's default."""
+
+
+@lru_cache(maxsize=32)
+def pairs(layer: str, seed: int) -> effects.Sampled:
+    """Statistics of mini-batches of two digits."""
+    return effects.sampled(stream.Setting(layer, drift=0.0, seed=seed % SEEDS), sizes=[2])
+
+
+def left_over(layer: str, seed: int) -> float:
+    """By how much m/(m-1) · E[σ²], with E exact, is not the variance of all digits: relative, the furthest unit."""
+    found = pairs(layer, seed)
+    corrected = found._replace(variance=found.expected).corrected
+    return float(np.abs(corrected / found.population.variance - 1).max())
+
+
+def bias_on_convolutions(seed: int) -> Evidence:
+    """The expected variance of two digits times m/(m-1), beside the variance of all digits."""
+    conv, dense = over(seed, lambda each: left_over("conv", each)), over(seed, lambda each: left_over("dense", each))
+    drawn = over(seed, lambda each: difference(pairs("conv", each).variance, pairs("conv", each).expected).residual)
+    return Evidence(
+        [
+            same("largest relative error of m/(m−1) · E[σ²] at N = 2, m = N·H·W: on a convolution", conv),
+            same("on a dense layer, where H = W = 1", dense, fact=True),
+            below(f"of E[σ²] from {effects.DRAWN // 2:,} mini-batches of the convolution", drawn, ENOUGH, fact=True),
+        ]
+    )
+
+
+def stretched(key: str, seed: int) -> float:
+    """How many times as far apart a layer on digits puts two inputs, at most, once its matrix has σ₁ = 1."""
+    layer = FIRST_LAYERS[key]
+    whole = operator(normalize(trained_weights(layer, TRAINED, seed), SCHEMES["spectral"]).xhat, layer)
+    return float(lipschitz_ratios(whole, *pairs_along(whole, seed), relu=False).max())
+
+
+def bound_of_a_convolution(seed: int) -> Evidence:
+    """Spectral norm on a convolution and on a dense layer: by how much pairs of inputs are stretched."""
+    conv = over(seed, lambda each: stretched("conv", each))
+    dense = over(seed, lambda each: abs(stretched("dense", each) - 1))
+    squares = FIRST_LAYERS["conv"].overlap
+    root = f"at most the root of the {squares} squares that a pixel is in"
+    return Evidence(
+        [
+            below("largest ‖f(x) − f(y)‖ / ‖x − y‖ of the convolution", conv, 1 + APART),
+            Trial(root, max(conv) <= squares**0.5, fact=True),
+            same("by how much that of a dense layer is not 1", dense, fact=True),
+        ]
+    )
+
+
+def convolved(x: np.ndarray, w: np.ndarray, around: Around) -> np.ndarray:
+    """Pictures (N, H, W, Cin) by filters (3, 3, Cin, Cout); around them what is said."""
+    if around:
+        x = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), around)
+    patches = np.stack([cut_patches(channel, KERNEL) for channel in np.moveaxis(x, -1, 0)], axis=-1)
+    side = x.shape[1] - KERNEL + 1
+    return (patches.reshape(-1, matrix(w).shape[0]) @ matrix(w)).reshape(len(x), side, side, -1)
+
+
+def recentred(key: str, seed: int, channels: int = 1, taus: int = 1, around: Around = "") -> tuple[float, ...]:
+    """How far τ, one number or one a channel, moves what a scheme makes of a convolution of digits, over seeds."""
+
+    def moved(each: int) -> float:
+        rng, scheme = np.random.default_rng(each), SCHEMES[key]
+        x = SAMPLES["digits"].make((PICTURES, SIDE, SIDE, channels), each)
+        w, tau = rng.standard_normal((KERNEL, KERNEL, channels, FILTERS)), rng.standard_normal(taus)
+        if scheme.on_weights is not None:
+            w = normalize(w, scheme.on_weights).xhat
+        sums = [convolved(given, w, around) for given in (x, x + tau)]
+        return difference(*(normalize(a, scheme).xhat if scheme.on_activations else a for a in sums)).residual
+
+    return over(seed, moved)
+
+
+def one_input_channel(seed: int) -> Evidence:
+    """Dataset re-centring behind weight standardization, with one input channel and with three."""
+    key, change = "weight-standardization", TRANSFORMATIONS["dataset-recentering"]
+    shapes = {inputs: (KERNEL, KERNEL, inputs, FILTERS) for inputs in (1, 3)}
+    summed = (PICTURES, SIDE - 2, SIDE - 2, FILTERS)
+    ruled = [predict(SCHEMES[key], change, "conv", summed, shape).invariant for shape in shapes.values()]
+    return Evidence(
+        [
+            same("largest relative difference of the outputs: one input channel", recentred(key, seed)),
+            same("three, with a τ of its own for each", recentred(key, seed, channels=3, taus=3)),
+            same("three, with the same τ", recentred(key, seed, channels=3)),
+            Trial("the rule says so of one channel, and not of three", ruled == [True, False], fact=True),
+            apart("one, with zeros around", recentred(key, seed, around="constant"), APART, fact=True),
+        ]
+    )
+
+
+def wrong_number(seed: int) -> Evidence:
+    """The tutorial's number on arXiv beside this app's."""
+    return Evidence([Trial(f"{TUTORIAL} in the tutorial, {WEIGHT.arxiv} here", WEIGHT.arxiv == TUTORIAL)])
+
+
+def padding(seed: int) -> Evidence:
+    """Dataset re-centring behind batch norm on a convolution, by what is around the pictures."""
+    return Evidence(
+        [
+            same("largest relative difference of x̂: no padding", recentred("batch", seed)),
+            same("the picture mirrored at its border", recentred("batch", seed, around="reflect")),
+            same("zeros", recentred("batch", seed, around="constant")),
+        ]
+    )
+
+
+def equal_outputs(seed: int) -> Evidence:
+    """The invariant cells of the paper's Table 1: twins trained at one learning rate, or at one that follows."""
+    cells = [cell for cell in trained("dense", seed).values() if cell.paper]
+    weights = [cell for cell in cells if TRANSFORMATIONS[cell.transformation].weight_factor is not None]
+    others = [cell.training_gap for cell in cells if cell not in weights]
+    return Evidence(
+        [
+            same("largest relative difference of the losses, by cell: data changed, or weights re-centred", others),
+            same("weights re-scaled", [cell.training_gap_equal_lr for cell in weights]),
+            same("these with δ² times the learning rate", [cell.training_gap for cell in weights], fact=True),
+        ]
+    )
+
+
+def correlations(scheme: Scheme, seed: int) -> tuple[float, ...]:
+    """The largest covariance of two channels of x̂, of feature maps of digits, where variances are 1; over seeds."""
+
+    def largest(each: int) -> float:
+        x_hat = general_form(SAMPLES["features"].make((PICTURES, SIDE, SIDE, CHANNELS), each), scheme, 0.0)
+        return float(np.abs(np.triu(covariance(x_hat.reshape(-1, CHANNELS)), 1)).max())
+
+    return over(seed, largest)
+
+
+def not_white(seed: int) -> Evidence:
+    """What is left of correlations between channels by batch norm, and by decorrelated batch norm."""
+    whitening = correlations(get_scheme("whitening", groups=1), seed)
+    return Evidence(
+        [
+            same("largest correlation of two channels behind batch norm", correlations(SCHEMES["batch"], seed)),
+            same("behind decorrelated batch norm", whitening, fact=True),
+        ]
+    )
+
+
+def momentum(seed: int) -> Evidence:
+    """One stream of mini-batches, averaged as PyTorch and as Keras do."""
+    setting = stream.Setting(seed=seed % SEEDS)
+    seen, m = stream.trace(setting), setting.count
+    ours, same_number, other = (
+        running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).last
+        for key, number in (("pytorch", MOMENTUM), ("keras", MOMENTUM), ("keras", 1 - MOMENTUM))
+    )
+    ratio = ours.variance / other.variance * (m - 1) / m
+    what = f"relative difference of the running means: {MOMENTUM} in both"
+    return Evidence(
+        [
+            same(what, [difference(ours.mean, same_number.mean).residual]),
+            same(f"{MOMENTUM} and {1 - MOMENTUM}", [difference(ours.mean, other.mean).residual], fact=True),
+            same(f"PyTorch's variance over Keras's is m/(m−1), m = {m}, but for", np.abs(ratio - 1), fact=True),
+        ]
+    )
+
+
+def from_signs(key: str, shape: tuple[int, ...], seed: int) -> tuple[float, ...]:
+    """How far from ±1 x̂ of random tensors is at ε = 0, over seeds."""
+
+    def furthest(each: int) -> float:
+        x = SAMPLES["normal"].make(shape, each)
+        return float(np.abs(np.abs(general_form(x, SCHEMES[key], 0.0)) - 1).max())
+
+    return over(seed, furthest)
+
+
+def only_two(seed: int) -> Evidence:
+    """x̂ of two examples behind a dense layer at ε = 0, of three, and of two units by layer norm."""
+    return Evidence(
+        [
+            same("largest distance of x̂ from ±1, two examples", from_signs("batch", (2, 1, 1, 8), seed)),
+            same("layer norm of two units", from_signs("layer", (8, 1, 1, 2), seed), fact=True),
+            apart("three examples", from_signs("batch", (3, 1, 1, 8), seed), APART, fact=True),
+        ]
+    )
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "X01",
+        ("normviz",),
+        says="On a convolution, too, m/(m−1) with m = N·H·W makes batch norm's variance unbiased.",
+        how="The exact mean of σ² over mini-batches of two digits, times m/(m−1), beside the variance of all digits.",
+        expected="wrong",
+        check=bias_on_convolutions,
+        see="/running?layer=conv&batch=2&panel=bias",
+        condition="On a dense layer it does. Positions of one picture are not independent of each other, so that on a "
+        "convolution it repairs too much or too little: E[σ²] = σ² − V/N, with V the variance of the pictures' means.",
+    ),
+    Claim(
+        "X02",
+        ("normviz",),
+        says="Divided by the largest singular value of its kernel as a matrix, a convolution is 1-Lipschitz.",
+        how="Spectral norm on filters trained on digits; pairs of digits along the layer's own singular directions.",
+        expected="wrong",
+        check=bound_of_a_convolution,
+        see=f"/weights?show=spectral&layer=conv&trained={TRAINED}",
+        condition="The matrix (kh·kw·Cin, Cout) sees one square of pixels, and a pixel is in up to kh·kw of them: the "
+        "whole layer can stretch by up to √(kh·kw). On a dense layer, and for each square, the bound holds.",
+    ),
+    Claim(
+        "X03",
+        ("normviz",),
+        says="On a convolution, weight standardization is invariant to dataset re-centring.",
+        how="Outputs of a convolution of digits and of digits plus τ, with one and with three input channels.",
+        expected="holds-if",
+        check=one_input_channel,
+        see="/invariance?schemes=weight,weight-standardization&layer=conv&cell=weight-standardization.dataset-recentering",
+        condition="If τ is one number for all input channels, as it is where there is one, and nothing is padded with "
+        "zeros: the weights of a filter sum to 0, and so does what they make of a constant.",
+    ),
+    Claim(
+        "X04",
+        ("001",),
+        says=f"The paper on weight normalization is arXiv {TUTORIAL}.",
+        how="The number in the tutorial's list of references beside that in this app's registry of schemes.",
+        expected="wrong",
+        check=wrong_number,
+        see="/?scheme=weight",
+        condition=f"{WEIGHT.text}, is arXiv {WEIGHT.arxiv}.",
+    ),
+    Claim(
+        "X05",
+        ("normviz",),
+        says="On a convolution, batch normalization is invariant to dataset re-centring.",
+        how="x̂ of digits and of digits plus τ behind a convolution, by what is around the pictures.",
+        expected="holds-if",
+        check=padding,
+        see="/invariance?layer=conv&cell=batch.dataset-recentering",
+        condition="If nothing is padded, as in the table that this opens, or the picture is mirrored. Zeros around it "
+        "are not shifted: what is added differs near the border, and no one mean takes that off.",
+    ),
+    Claim(
+        "X06",
+        ("normviz",),
+        says="A change that leaves a normalized network's outputs as they are does not change how it learns.",
+        how="The twins of all invariant cells of Table 1, trained by SGD on digits at ε = 0 with δ = 3.",
+        expected="holds-if",
+        check=equal_outputs,
+        see="/invariance?follow=0&cell=layer.weight-matrix-rescaling",
+        condition="If weights are not re-scaled, or their learning rate is re-scaled too: weights δ times as large get "
+        "1/δ of the gradient and have to move δ times as far, which takes δ² times the learning rate.",
+    ),
+    Claim(
+        "X07",
+        ("normviz",),
+        says="With mean 0 and variance 1 in every channel, as batch norm leaves it, activations are white.",
+        how="Correlations between channels of x̂, of feature maps of digits at ε = 0.",
+        expected="wrong",
+        check=not_white,
+        see="/identities?panel=belief&row=whitening-is-batch&data=features",
+        condition="Batch norm leaves correlations between channels as they are; decorrelated batch norm removes them.",
+    ),
+    Claim(
+        "X08",
+        ("normviz",),
+        says="The same momentum is the same running average in PyTorch and in Keras.",
+        how="One stream of mini-batches of digits, averaged by the rule of each.",
+        expected="wrong",
+        check=momentum,
+        see=f"/running?framework=keras&share={MOMENTUM}",
+        condition="PyTorch's momentum is the share of the new batch, Keras's that of the old average: 0.1 there is 0.9 "
+        "here. PyTorch also averages the variance times m/(m−1), and Keras 3 without.",
+    ),
+    Claim(
+        "X09",
+        ("normviz",),
+        says="Of two examples, batch norm behind a dense layer keeps only which of two numbers is the larger.",
+        how="x̂ of random tensors at ε = 0: how far it is from +1 and −1.",
+        expected="holds",
+        check=only_two,
+        see="/?n=2&h=1&w=1&c=8&data=normal&scheme=batch&eps=0",
+        condition="As far as ε is small beside the variance of the two. Three examples keep more; layer norm of two "
+        "units does just the same.",
+    ),
+)
 """Its claims."""
