@@ -5,8 +5,8 @@ kept by the digest of the part. What a setting leaves as it was is not computed 
 interruption is not lost.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -69,6 +69,14 @@ class Verdict:
     condition: str = ""
 
 
+def joined(words: Iterable[Word]) -> Word:
+    """One word for several: theirs where they agree; not known where one of them is not; else it depends."""
+    found = set(words)
+    if "open" in found:
+        return "open"
+    return found.pop() if len(found) == 1 else "holds-if"
+
+
 @dataclass(frozen=True)
 class Heat:
     """Numbers by rows and columns, as a map of colours in which each is written; NaN: nothing is known there.
@@ -115,12 +123,18 @@ class Report:
         figures: in the order in which they stand.
         verdict: on the claim.
         table: all numbers, in columns of one length.
+        verdicts: by id, on claims of which the experiment decides less than all that it is about.
     """
 
     headline: str
     figures: Sequence[Shown]
     verdict: Verdict
     table: Mapping[str, Sequence[Any]]
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+
+    def verdict_on(self, claim: str) -> Verdict:
+        """The verdict on one of the experiment's claims."""
+        return self.verdicts.get(claim, self.verdict)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from normviz.experiments.experiment import (
     Word,
     comparing,
     foremost,
+    joined,
     paired,
     spread,
 )
@@ -97,11 +98,11 @@ def report(setting: Setting, results: Results) -> Report:
         panels = [_losses(names, layouts["losses"]), _channels(names, layouts["spreads"])]
         figures.append(Shown("layouts", panels, _ends(names, layouts["losses"]), LAYOUT))
     found: list[tuple[Word, str]] = [_sequences(setting, reading, layouts), _gradients(setting, back)]
-    words, says = [each[0] for each in found], [each[1] for each in found]
-    word: Word = words[0] if len(set(words)) == 1 else "open" if "open" in words else "holds-if"
     condition = f"{CONDITION} ± is the 95% interval over {setting.seeds} seeds."
-    verdict = Verdict(word, " ".join(says), condition)
-    return Report(_headline(setting, reading), figures, verdict, _table(setting, reading))
+    verdicts = [Verdict(word, says, condition) for word, says in found]
+    verdict = Verdict(joined(each.word for each in verdicts), " ".join(each.says for each in verdicts), condition)
+    of_claims = dict(zip(EXPERIMENT.claims, verdicts, strict=True))
+    return Report(_headline(setting, reading), figures, verdict, _table(setting, reading), of_claims)
 
 
 BANDS = "Lines are medians over the seeds, bands reach from the least to the largest."

@@ -113,6 +113,19 @@ def test_it_holds_under_a_condition_where_part_of_the_explanation_is_not_seen(ch
     assert said in seen.verdict.condition
 
 
+@pytest.mark.parametrize(
+    ("layer", "errors", "word"), [(0.3, 1, "holds"), (0.3, 0, "holds-if"), (0.2, 1, "open"), (0.1, 1, "wrong")]
+)
+def test_that_batch_norm_outperforms_layer_norm_takes_fewer_errors_too_whatever_the_border_is(layer, errors, word):
+    setting = Setting(steps=20, schemes=("batch", "layer"))
+    results = made_up(setting, {"batch": 0.2, "layer": layer}, border=0.6, on=(0.5, 0.5))
+    for result in results.values():
+        result["errors"] = errors * result["errors"]
+    seen = report(setting, results)
+    assert seen.verdict_on("B16").word == word
+    assert seen.verdict_on("L09").word == ("holds-if" if word == "holds" else word)
+
+
 def test_it_does_not_hold_where_layer_norm_is_faster_and_noise_leaves_it_open():
     assert told({"batch": 0.3, "layer": 0.2}).verdict.word == "wrong"
     same = told({"batch": 0.2, "layer": 0.2}, Setting(steps=20, schemes=("batch", "layer")))

@@ -78,6 +78,15 @@ def test_batch_norm_can_be_used_but_not_on_longer_sequences_and_a_factor_need_no
     assert "0.09 (Batch), 0.006 (Layer)" in told.verdict.says
 
 
+def test_each_of_both_claims_has_a_verdict_of_its_own():
+    setting = Setting(schemes=("none", "batch", "layer"))
+    told = report(setting, made_up(setting, factors=(None, 1.0, 1.02)))
+    assert {claim: told.verdict_on(claim).word for claim in ("B15", "L02")} == {"B15": "holds-if", "L02": "holds"}
+    assert "longer sequences" in told.verdict_on("B15").says
+    assert "longer sequences" not in told.verdict_on("L02").says
+    assert told.verdict.says == f"{told.verdict_on('B15').says} {told.verdict_on('L02').says}"
+
+
 def test_what_is_within_the_noise_leaves_it_open():
     setting = Setting(schemes=("none", "batch", "layer"))
     results = made_up(setting, longer=(0.05, 0.05, 0.05), together=0.04)
