@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.equality import is_rounding
 from normviz.core.text import measured
-from normviz.experiments.experiment import Word
+from normviz.experiments.experiment import WORDS, Verdict, Word, joined
 
 COUNT = 5
 """Seeds that a measurement is repeated with."""
@@ -62,10 +62,12 @@ class Evidence:
     Attributes:
         trials: in the order in which they are read.
         opinion: whether no number can decide; the trials are then what speaks for each side.
+        verdicts: of experiments, which have judged what they tried themselves.
     """
 
     trials: Sequence[Trial]
     opinion: bool = False
+    verdicts: Sequence[Verdict] = ()
 
     @property
     def verdict(self) -> Word:
@@ -73,18 +75,20 @@ class Evidence:
 
         A fact that does not hold leaves nothing to rest on: the verdict is another one then.
         """
-        tried = [trial.holds for trial in self.trials if not trial.fact]
-        sound = all(trial.holds for trial in self.trials if trial.fact)
-        if self.opinion:
-            return "opinion" if sound else "wrong"
-        if len(set(tried)) > 1:
-            return "holds-if" if sound else "wrong"
-        return ("holds" if tried[0] else "wrong") if sound else "holds-if"
+        tried: list[Word] = ["holds" if trial.holds else "wrong" for trial in self.trials if not trial.fact]
+        found = "opinion" if self.opinion else joined([*tried, *(each.word for each in self.verdicts)])
+        if all(trial.holds for trial in self.trials if trial.fact):
+            return found
+        return "holds-if" if found in ("holds", "wrong") else "wrong"
 
     @property
     def says(self) -> str:
-        """All trials with their numbers."""
-        return "; ".join(trial.says.rstrip(".") for trial in self.trials) + "."
+        """All trials with their numbers, and what experiments say, with what that depends on."""
+        measured = "; ".join(trial.says.rstrip(".") for trial in self.trials)
+        said = [f"{measured}."] if measured else []
+        for each in self.verdicts:
+            said += [f"{WORDS[each.word]}: {each.says}", *([f"Conditions: {each.condition}"] if each.condition else [])]
+        return " ".join(said)
 
 
 @dataclass(frozen=True)
@@ -131,9 +135,14 @@ class Claim:
         return not self.long and not isinstance(self.check, Tried)
 
 
+def seeds_from(seed: int, count: int = COUNT) -> list[int]:
+    """So many seeds, from the first one; behind the last seed comes 0."""
+    return [(seed + k) % SEEDS for k in range(count)]
+
+
 def over(seed: int, measure: Callable[[int], float], count: int = COUNT) -> tuple[float, ...]:
-    """A measurement with so many seeds, from the first one; behind the last seed comes 0."""
-    return tuple(float(measure(each % SEEDS)) for each in range(seed, seed + count))
+    """A measurement with so many seeds, from the first one."""
+    return tuple(float(measure(each)) for each in seeds_from(seed, count))
 
 
 def same(what: str, values: Iterable[float], fact: bool = False) -> Trial:

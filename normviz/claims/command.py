@@ -1,6 +1,7 @@
 """The claims without a browser: those asked for, run and set beside what is on record."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from normviz.claims.claim import Claim, Evidence
@@ -46,6 +47,7 @@ def record(claim: Claim, found: Evidence) -> dict[str, Any]:
         "condition": claim.condition,
         "see": claim.see,
         "trials": [trial.record() for trial in found.trials],
+        "experiments": [asdict(verdict) for verdict in found.verdicts],
     }
 
 

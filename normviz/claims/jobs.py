@@ -15,7 +15,7 @@ import normviz
 from normviz.claims.claim import Claim, Evidence, Trial, Tried
 from normviz.claims.ledger import CLAIMS, topic_of
 from normviz.experiments.catalogue import get_experiment
-from normviz.experiments.experiment import WORDS, Arrays, Part, Results
+from normviz.experiments.experiment import Arrays, Part, Results
 from normviz.experiments.results import done
 from normviz.jobs.spec import Step
 
@@ -107,7 +107,7 @@ def evidence(claims: Sequence[Claim], seed: int, results: Results) -> dict[str, 
         if isinstance(claim.check, Tried) and all(
             part in results and done(results[part]) for part in _tried(claim.check, seed)
         ):
-            found[claim.id] = _of_experiments(claim.check, seed, results)
+            found[claim.id] = _of_experiments(claim, claim.check, seed, results)
     return {claim.id: found[claim.id] for claim in claims if claim.id in found}
 
 
@@ -116,15 +116,10 @@ def _evidence(text: Mapping[str, Any]) -> Evidence:
     return Evidence(trials, text["opinion"])
 
 
-def _of_experiments(check: Tried, seed: int, results: Results) -> Evidence:
-    """What experiments say, as trials: one that holds under a condition has a side on which it does and one not."""
-    verdicts = [
-        experiment.report(setting, {part: results[part] for part in experiment.parts(setting)}).verdict
+def _of_experiments(claim: Claim, check: Tried, seed: int, results: Results) -> Evidence:
+    """What experiments say of a claim."""
+    reports = (
+        experiment.report(setting, {part: results[part] for part in experiment.parts(setting)})
         for experiment, setting in _settings(check, seed)
-    ]
-    sides = {"holds": (True,), "holds-if": (True, False), "wrong": (False,), "opinion": (True,), "open": (False,)}
-    trials = []
-    for verdict in verdicts:
-        says = f"{WORDS[verdict.word]}. {verdict.says}"
-        trials += [Trial(says if not k else verdict.condition, holds) for k, holds in enumerate(sides[verdict.word])]
-    return Evidence(trials, all(verdict.word == "opinion" for verdict in verdicts))
+    )
+    return Evidence((), verdicts=[report.verdict_on(claim.id) for report in reports])
