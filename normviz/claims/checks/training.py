@@ -1,6 +1,124 @@
 """What the experiments decide: does it train better?"""
 
-from normviz.claims.claim import Claim
+from normviz.claims.claim import Claim, Tried
+from normviz.experiments.catalogue import get_experiment
+from normviz.experiments.experiment import Word
 
-CLAIMS: tuple[Claim, ...] = ()
+
+def tried(id: str, sources: str, expected: Word, *keys: str, says: str = "", condition: str = "") -> Claim:
+    """A claim of these sources that experiments decide; it is said as the first of them says it, where nothing else is.
+
+    The page of the first one is where it is seen.
+    """
+    experiments = [get_experiment(key) for key in keys]
+    return Claim(
+        id,
+        tuple(sources.split()),
+        says=says or experiments[0].claim,
+        how=" ".join(each.about for each in experiments),
+        expected=expected,
+        check=Tried(keys),
+        see=f"/experiments?show={keys[0]}",
+        condition=condition,
+    )
+
+
+CLAIMS: tuple[Claim, ...] = (
+    tried(
+        "L02",
+        "000",
+        "holds-if",
+        "recurrent",
+        says="Layer norm is invariant to re-scaling of the summed inputs, which keeps the gradients of a recurrent "
+        "network from exploding and from vanishing.",
+        condition="What a step back multiplies the gradient by no longer depends on the scale of the weights, but it "
+        "need not be 1: over many steps the gradient may vanish all the same.",
+    ),
+    tried(
+        "L09",
+        "000 004",
+        "holds-if",
+        "convolution",
+        says="In convolutional networks layer norm helps less than batch norm, since units near the border are rarely "
+        "turned on, so that their statistics are unlike those of the rest of the layer.",
+        condition="Batch norm does learn faster, and units at the border do vary less; whether they are turned on more "
+        "rarely, and whether that is why, depends on the data and the seeds.",
+    ),
+    tried(
+        "B09",
+        "004",
+        "holds-if",
+        "learning-rate",
+        condition="It depends on the scheme, the optimizer and the depth: with some normalizations the largest rate "
+        "that trains is not clearly larger than without.",
+    ),
+    tried("B11", "004", "holds", "weight-decay"),
+    tried(
+        "B13",
+        "001 000 004",
+        "holds",
+        "batch-size",
+        says="Batch norm needs a large batch: the statistics of few examples are noisy.",
+        condition="At batches of 2 it is clear; from what size on they are large enough depends on the task.",
+    ),
+    tried(
+        "B15",
+        "002",
+        "holds-if",
+        "recurrent",
+        says="Batch norm cannot be used on sequences, since its channel axis is time there.",
+        condition="With the layout (B, C, T) the channels stay channels, and it can. What harms is that statistics "
+        "differ from step to step, and that sequences may be longer than those that it was trained on.",
+    ),
+    tried(
+        "B16",
+        "000 004",
+        "holds-if",
+        "batch-size",
+        "convolution",
+        says="Batch norm outperforms layer norm in convolutional networks; in dense ones, on digits whose pixels are "
+        "in no order, layer norm is robust to the size of the batch, and batch norm is not.",
+        condition="In dense networks it is so. In convolutional ones batch norm has the lower training loss; its test "
+        "error need not be lower by more than the noise of the seeds.",
+    ),
+    tried("B17", "004", "opinion", "dropout"),
+    tried(
+        "S03",
+        "001",
+        "holds-if",
+        "gan",
+        condition="It takes a discriminator that is ahead: with one step for each of the generator's, spectral norm "
+        "covers no more modes, or fewer.",
+    ),
+    tried(
+        "R02",
+        "001",
+        "holds-if",
+        "speed",
+        condition="Written out it takes fewer operations; whether it takes less time depends on how they are computed: "
+        "one behind the other, they may take longer than a layer norm that is computed at once.",
+    ),
+    tried(
+        "D03",
+        "000",
+        "holds-if",
+        "smoothing",
+        condition="It depends on the first value: from a large one it falls with depth, from a small one not clearly.",
+    ),
+    tried(
+        "D04",
+        "000",
+        "holds-if",
+        "sparsity",
+        condition="What helps is the smoothing term, though not clearly each of them from all seeds; what an L1 term "
+        "adds, not fitted, is within their noise.",
+    ),
+    tried(
+        "F04",
+        "000",
+        "holds-if",
+        "start",
+        condition="Some first values end clearly worse than γ = 1, β = 0; most do not differ from it clearly.",
+    ),
+)
 """Its claims."""
