@@ -38,11 +38,12 @@ class Convention:
         """The momentum of a share, and the share of a momentum."""
         return number if self.of_new else 1 - number
 
-    def averaged(self, variances: np.ndarray, count: int) -> np.ndarray:
-        """Batch variances as they are averaged; raises InvalidInput where m/(m-1) has no value."""
+    def averaged(self, variances: np.ndarray, count: int | np.ndarray) -> np.ndarray:
+        """Variances of batches of m values, `count`, as they are averaged; raises InvalidInput where m/(m-1) has no
+        value."""
         if not self.unbiased:
             return variances
-        if count == 1:
+        if np.any(np.equal(count, 1)):
             raise InvalidInput(
                 f"{self.name} refuses to train on one value per unit, as m/(m-1) is 1/0 at m = 1; "
                 "a batch of 2 would do, or a convolution."

@@ -11,7 +11,7 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme
-from normviz.running.averages import Averages, Moments
+from normviz.running.averages import CONVENTIONS, Averages, Moments
 from normviz.running.stream import (
     BATCH,
     BATCHES,
@@ -68,7 +68,7 @@ class Sampled(NamedTuple):
     @property
     def corrected(self) -> np.ndarray:
         """m/(m-1) · E[σ²], (K, C): Ioffe & Szegedy 2015, Algorithm 2, step 10."""
-        return self.variance * self.elements / (self.elements - 1)
+        return CONVENTIONS["pytorch"].averaged(self.variance, self.elements)
 
     @property
     def limit_deviation_error(self) -> np.ndarray:
