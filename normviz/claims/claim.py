@@ -52,7 +52,7 @@ class Trial:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {"what": self.what, "holds": self.holds, "fact": self.fact, "values": list(self.values)}
+        return {"what": self.what, "holds": bool(self.holds), "fact": self.fact, "values": [*map(float, self.values)]}
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,16 @@ class Evidence:
         for each in self.verdicts:
             said += [f"{WORDS[each.word]}: {each.says}", *([f"Conditions: {each.condition}"] if each.condition else [])]
         return " ".join(said)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"opinion": self.opinion, "trials": [trial.record() for trial in self.trials]}
+
+    @staticmethod
+    def of(record: Mapping[str, Any]) -> "Evidence":
+        """That of a record."""
+        trials = [Trial(**{**each, "values": tuple(each["values"])}) for each in record["trials"]]
+        return Evidence(trials, record["opinion"])
 
 
 @dataclass(frozen=True)

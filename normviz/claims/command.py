@@ -5,10 +5,10 @@ from dataclasses import asdict
 from typing import Any
 
 from normviz.claims.claim import Claim, Evidence
-from normviz.claims.jobs import evidence, evidence_of, parts
+from normviz.claims.jobs import evidence, evidence_of, faults, long_parts
 from normviz.claims.ledger import CLAIMS, get_claims
 from normviz.claims.sources import SOURCES
-from normviz.experiments.command import run_missing
+from normviz.experiments.command import Failed, run_missing
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
 
@@ -29,9 +29,12 @@ def run(
     """
     found = {claim.id: evidence_of(claim.id, seed) for claim in claims if claim.quick}
     long = [claim for claim in claims if not claim.quick]
-    wanted = parts(long, seed)
+    wanted = long_parts(long, seed)
     run_missing(wanted, archive, desk, shown)
-    found |= evidence(long, seed, archive.of(wanted))
+    results = archive.of(wanted)
+    for claim, fault in faults(seed, results).items():
+        raise Failed(f"{claim} cannot be measured: {fault}")
+    found |= evidence(long, seed, results)
     return [record(claim, found[claim.id]) for claim in claims]
 
 

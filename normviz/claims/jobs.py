@@ -17,6 +17,7 @@ from normviz.claims.ledger import CLAIMS, topic_of
 from normviz.experiments.catalogue import get_experiment
 from normviz.experiments.experiment import Arrays, Part, Results
 from normviz.experiments.results import done
+from normviz.jobs.failures import told
 from normviz.jobs.spec import Step
 
 QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
@@ -49,10 +50,13 @@ class Checks:
         return sum(QUICK_SECONDS if CLAIMS[each].quick else LONG_SECONDS for each in self.ids)
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Claim by claim."""
-        found: dict[str, Evidence] = {}
+        """Claim by claim; where a check raises, that is what came out of it, and the others go on."""
+        found: dict[str, Any] = {}
         for number, each in enumerate(self.ids, 1):
-            found[each] = evidence_of(each, self.seed)
+            try:
+                found[each] = evidence_of(each, self.seed).record()
+            except Exception as error:
+                found[each] = {"fault": told(error)}
             yield Step(number / len(self.ids), partial(_arrays, dict(found), number / len(self.ids)))
 
 
@@ -64,21 +68,22 @@ def evidence_of(claim: str, seed: int) -> Evidence:
     return check(seed)
 
 
-def _arrays(found: Mapping[str, Evidence], share: float) -> Arrays:
-    texts = {
-        claim: {"opinion": evidence.opinion, "trials": [trial.record() for trial in evidence.trials]}
-        for claim, evidence in found.items()
-    }
-    return {"evidence": np.array(json.dumps(texts)), "share": np.array(share), "device": np.array("CPU")}
+def _arrays(found: Mapping[str, Any], share: float) -> Arrays:
+    return {"evidence": np.array(json.dumps(found)), "share": np.array(share), "device": np.array("CPU")}
 
 
-def parts(claims: Sequence[Claim], seed: int) -> list[Part]:
-    """What has to be run for these claims."""
-    quick: dict[str, list[str]] = {}
+def quick_parts(claims: Sequence[Claim], seed: int) -> list[Part]:
+    """What has to be run for the quick ones of these claims: those of a topic are one job."""
+    topics: dict[str, list[str]] = {}
     for claim in claims:
         if claim.quick:
-            quick.setdefault(topic_of(claim), []).append(claim.id)
-    found: list[Part] = [Checks(tuple(ids), seed, code()) for ids in quick.values()]
+            topics.setdefault(topic_of(claim), []).append(claim.id)
+    return [Checks(tuple(ids), seed, code()) for ids in topics.values()]
+
+
+def long_parts(claims: Sequence[Claim], seed: int) -> list[Part]:
+    """What has to be run for the long ones of these claims; claims share the parts of an experiment."""
+    found: list[Part] = []
     for claim in claims:
         if isinstance(claim.check, Tried):
             found += _tried(claim.check, seed)
@@ -96,24 +101,30 @@ def _tried(check: Tried, seed: int) -> list[Part]:
     return [part for experiment, setting in _settings(check, seed) for part in experiment.parts(setting)]
 
 
-def evidence(claims: Sequence[Claim], seed: int, results: Results) -> dict[str, Evidence]:
-    """By id the evidence that there is among the results."""
-    texts: dict[str, Any] = {}
+def _measured(seed: int, results: Results) -> dict[str, Any]:
+    """By id what came out of the checks so far, as plain data."""
+    found: dict[str, Any] = {}
     for part, arrays in results.items():
         if isinstance(part, Checks) and part.seed == seed:
-            texts |= json.loads(str(arrays["evidence"]))
-    found = {each: _evidence(text) for each, text in texts.items()}
+            found |= json.loads(str(arrays["evidence"]))
+    return found
+
+
+def faults(seed: int, results: Results) -> dict[str, str]:
+    """By id what the checks that failed have raised, and where."""
+    return {each: text["fault"] for each, text in _measured(seed, results).items() if "fault" in text}
+
+
+def evidence(claims: Sequence[Claim], seed: int, results: Results) -> dict[str, Evidence]:
+    """By id the evidence that there is among the results."""
+    measured = _measured(seed, results)
+    found = {each: Evidence.of(text) for each, text in measured.items() if "fault" not in text}
     for claim in claims:
         if isinstance(claim.check, Tried) and all(
             part in results and done(results[part]) for part in _tried(claim.check, seed)
         ):
             found[claim.id] = _of_experiments(claim, claim.check, seed, results)
     return {claim.id: found[claim.id] for claim in claims if claim.id in found}
-
-
-def _evidence(text: Mapping[str, Any]) -> Evidence:
-    trials = [Trial(**{**each, "values": tuple(each["values"])}) for each in text["trials"]]
-    return Evidence(trials, text["opinion"])
 
 
 def _of_experiments(claim: Claim, check: Tried, seed: int, results: Results) -> Evidence:
