@@ -2,16 +2,30 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import parse_qsl, urlsplit
 
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from normviz.ui.link import PRESENTING, lead
 from normviz.ui.stories import STORIES, Story, following, previous
 
 
 def script(page: str) -> str:
     """The path of a page's script, as Streamlit is told it."""
     return f"pages/{page}.py"
+
+
+def way(address: str, label: str, icon: str = "") -> None:
+    """A link to a view of another page, by its address, as "/compare?schemes=layer"; behind the label its title."""
+    split = urlsplit(address)
+    link = dict(parse_qsl(split.query, keep_blank_values=True))
+    if st.session_state[PRESENTING.key]:
+        link[PRESENTING.name] = PRESENTING.text(True)
+    lead(link)
+    page = split.path.strip("/") or STORIES[0].page
+    title = next(story.title for story in STORIES if story.page == page)
+    st.page_link(script(page), label=f"{label} **{title}**", icon=icon or None, query_params=link)
 
 
 def menu() -> tuple[Page, Story]:

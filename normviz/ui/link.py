@@ -118,6 +118,11 @@ def arriving(page: str) -> bool:
     return st.session_state.get("page") != page
 
 
+def lead(link: Mapping[str, str]) -> None:
+    """Say that the page leads to another one with this link, which is right there, whatever was set before."""
+    st.session_state.setdefault(LEADS, set()).add(frozenset(link.items()))
+
+
 def travelled() -> bool:
     """Whether this run came of a step back or forward in the browser's history."""
     run = get_script_run_ctx()
@@ -129,10 +134,10 @@ def restore(
 ) -> tuple[View, Notes]:
     """Fill the session with valid values, from the link or from the session itself; and notes on those replaced.
 
-    The link is right when the session starts with it, and after a step in the browser's history; at any other time it
-    may be the address of before, which a busy browser still sends, or none, from another page. What means nothing in
-    the view of a link (`has`) was left out there, and stays as it was set. `repair` mends what is wrong between the
-    values of a link; between those of widgets it is for the page to say.
+    The link is right when the session starts with it, after a step in the browser's history, and where the page before
+    led to it; at any other time it may be the address of before, which a busy browser still sends, or none, from
+    another page. What means nothing in the view of a link (`has`) was left out there, and stays as it was set. `repair`
+    mends what is wrong between the values of a link; between those of widgets it is for the page to say.
     """
     state, link = st.session_state, st.query_params.to_dict()
     there = state.to_dict()  # all at once: Streamlit takes its time over every value
@@ -140,7 +145,8 @@ def restore(
     held = last | {p.name: there[p.key] for p in params if p.key in there}
     left, state["page"] = state.get("page", page) != page, page
     here().page = page
-    moved = travelled() or (not last and any(p.name in link for p in params))
+    led = frozenset(link.items()) in state.pop(LEADS, ()) and left
+    moved = led or travelled() or (not last and any(p.name in link for p in params))
     view, notes = clean(params, link if moved else held)
     if moved:
         view, _ = clean(params, {name: value for name, value in held.items() if not has(view, name)} | link)
@@ -309,6 +315,9 @@ def switch(key: str, on: bool) -> Param:
     declared = Switch(on)
     return Param(key, on, declared.fit, declared.text)
 
+
+LEADS = "leads"
+"""Where the session holds the links that a page leads to."""
 
 PRESENTING = switch("present", False)
 """Whether pages are shown to a class; it follows from page to page."""
