@@ -122,6 +122,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "running": ("running", {"play": play, "noise": pick("Noise"), "unit": pick("2")}),
     "weights": ("weights", {"play": play, "64 pixels": pick("64 pixels")}),
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
+    "claims": ("claims?claim=L04", {"verdict": pick("✘ Wrong"), "seed": enter("First seed", "1")}),
 }
 """By name: the address, and what is done there, one after the other."""
 

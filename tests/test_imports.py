@@ -60,6 +60,7 @@ def test_the_modules_are_found():
         "running",
         "weights",
         "divisive",
+        "claims",
     } <= set(TOPICS)
 
 

@@ -46,6 +46,7 @@ def test_the_worst_links_are_bounded(name):
 
 def test_a_page_that_raises_or_shows_nothing_is_a_fault(tmp_path, monkeypatch):
     (tmp_path / "pages").mkdir()
+    (tmp_path / "app.py").touch()
     monkeypatch.setattr(wandering, "ROOT", tmp_path)
     for page, line in (("compare", "raise ValueError('no')"), ("weights", "st.write('nothing')")):
         (tmp_path / "pages" / f"{page}.py").write_text(f"import streamlit as st\n{line}\n")

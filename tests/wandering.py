@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from lab_page import ROOT, plots
 from streamlit.testing.v1 import AppTest
 
+from normviz.claims import state as claims
 from normviz.compare import state as compare
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import SCHEMES
@@ -44,6 +45,7 @@ STATES: dict[str, ModuleType] = {
     "running": running,
     "weights": weights,
     "divisive": divisive,
+    "claims": claims,
 }
 """What the link of a page holds, by the page's script."""
 
@@ -156,7 +158,7 @@ _TEXTS: dict[str, tuple[Any, ...]] = {
 
 def opened(page: str, link: dict[str, Any]) -> tuple[AppTest, Run]:
     """The page of a link, in a session of its own."""
-    at = AppTest.from_file(ROOT / "pages" / f"{page}.py", default_timeout=600)
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=600).switch_page(f"pages/{page}.py")
     at.context["theme"] = "light"
     at.query_params.update(link)
     return at, _run(at, page, f"?{_shortened(link)}")
@@ -216,7 +218,8 @@ def _fault(at: AppTest, page: str) -> str:
     if at.exception:
         return f"{at.exception[0].proto.type}: {at.exception[0].message}"
     shown = plots(at)
-    there = FIGURES[page] & shown.keys() if page in FIGURES else any("residual" in text.value for text in at.markdown)
+    said = " ".join(text.value for text in at.markdown)
+    there = FIGURES[page] & shown.keys() if page in FIGURES else any(word in said for word in ("residual", " claims:"))
     asks = any(text.value.startswith("Choose rows") for text in at.info)
     asks = asks or any(button.key in ("start run", "cancel run") for button in at.button)
     return "" if there or at.error or asks or (page == "identities" and shown) else "nothing is shown"

@@ -53,6 +53,9 @@ WORDS: dict[Word, str] = {
 }
 """What an experiment may say of its claim, and how that is written."""
 
+SHAPES: dict[Word, str] = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
+"""A sign for each of them."""
+
 
 @dataclass(frozen=True)
 class Verdict:

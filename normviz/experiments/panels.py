@@ -4,7 +4,7 @@ import streamlit as st
 
 from normviz.describe.wording import duration
 from normviz.experiments import state, work
-from normviz.experiments.experiment import WORDS, Experiment, Report, Results, Verdict, command
+from normviz.experiments.experiment import SHAPES, WORDS, Experiment, Report, Results, Verdict, command
 from normviz.experiments.figures import blank, figure_of, height, pieces
 from normviz.experiments.results import done
 from normviz.ui.components.plot import plot
@@ -13,9 +13,6 @@ from normviz.ui.saving import save_table
 from normviz.ui.work import POLL
 
 KEPT = "Kept for this link."
-
-SHAPES = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
-"""A sign for every verdict."""
 
 
 def show(view: View, theme: str) -> None:

@@ -1,4 +1,4 @@
-"""What a session asks to have run: the parts of an experiment that are missing, outside of the page's process."""
+"""What a session asks to have run outside of its page: the parts that are missing of what the page shows."""
 
 import time
 from collections.abc import Sequence
@@ -40,16 +40,18 @@ def desk() -> Desk:
 
 @dataclass
 class Asked:
-    """The experiment that a session's page shows, and what it has done to get it run.
+    """What a session's page shows results of, and what it has done to get it run.
 
     Attributes:
-        parts: of the experiment.
+        parts: of an experiment, or of whatever else the page shows.
+        page: by its name in the session.
         ticket: the last one for what was missing of them.
         wanted: whether it is to be run.
         error: what ended it, in words.
     """
 
     parts: tuple[Part, ...]
+    page: str = PAGE
     ticket: Ticket | None = None
     wanted: bool = False
     error: str = ""
@@ -125,25 +127,27 @@ class Asked:
         missing = self.missing
         self.wanted = self.wanted and bool(missing)  # what is done is not run again when it is no longer kept
         if self.wanted:
-            self.ticket = handed_in(self.ticket or before, missing, desk(), archive().keep, PAGE)
+            self.ticket = handed_in(self.ticket or before, missing, desk(), archive().keep, self.page)
         elif before is not None:
             before.cancel()
 
 
-def start(parts: Sequence[Part]) -> Asked:
+def start(parts: Sequence[Part], page: str = PAGE, key: str = KEY, wanted: bool = False) -> Asked:
     """What the session asks for, at work where it is wanted.
 
     A page that is opened, or opened again, joins what is at work of the same parts.
+
+    `key`: where the session holds it; `wanted`: whether it starts by itself.
     """
-    held: Asked | None = st.session_state.get(KEY)
+    held: Asked | None = st.session_state.get(key)
     if held is not None and held.parts == tuple(parts):
         held.try_to()
         return held
-    asked = st.session_state[KEY] = Asked(tuple(parts))
+    asked = st.session_state[key] = Asked(tuple(parts), page, wanted=wanted)
     with suppress(InvalidInput):  # which a run says
         if missing := asked.missing:
             desk().warm()  # while one reads what there is to run
-            asked.wanted = desk().at_work(missing)
+            asked.wanted = asked.wanted or desk().at_work(missing)
     asked.try_to(None if held is None else held.ticket)
     return asked
 

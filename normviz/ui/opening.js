@@ -1,9 +1,12 @@
 // A page is shown when its first run is over and all parts of it have the size that they stay at: one that is put
-// together before one's eyes jumps.
+// together before one's eyes jumps. What its link has opened in a list is then in sight.
 {
     const PAUSE = 30; // ms
     const LOOKS = 130; // more than that, and it is seen as it comes; a busy browser looks less often
-    const shown = () => document.documentElement.classList.add('nv-open');
+    const shown = () => {
+        document.documentElement.classList.add('nv-open');
+        document.querySelector('.st-key-claims details[open]')?.scrollIntoView();
+    };
     const is = (selector) => document.querySelector(selector) !== null;
     const UNFINISHED = '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], .nv-plot:not([data-sized])'
         + ', [data-testid^="stBidiComponent"]:not([data-shown])';

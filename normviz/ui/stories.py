@@ -206,6 +206,20 @@ STORIES = (
             See("Which schemes are the same?", "identities"),
         ),
     ),
+    Story(
+        page="claims",
+        title="The sources, checked",
+        question="Is it true what is said of normalization?",
+        why="Papers, tutorials and blogs disagree with each other, and are wrong in places: here every claim stands "
+        "beside a measurement that supports, limits or refutes it, made by this app while you look.",
+        first="Show the **Wrong** ones, open one, and go to where the app shows it.",
+        takeaway="A claim is worth the measurement beside it: ask what was measured, how often, and under which "
+        "condition it holds.",
+        see=(
+            See("Which normalizations are the same?", "identities"),
+            See("Does it train better?", "experiments"),
+        ),
+    ),
 )
 """All pages."""
 

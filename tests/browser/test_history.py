@@ -22,6 +22,9 @@ SET = {
 SEED = "seed=5"
 """What is set on the other pages."""
 
+SEEDS = {"claims": "First seed"}
+"""What the control of that is called, by default "Seed"."""
+
 
 class Walk:
     """A walk through the pages, by the links in the navigation."""
@@ -54,7 +57,7 @@ class Walk:
         if name in SET:
             self.page.get_by_role("radio", name=SET[name][1], exact=True).click()
         else:
-            seed = self.page.get_by_label("Seed", exact=True)
+            seed = self.page.get_by_label(SEEDS.get(name, "Seed"), exact=True)
             seed.fill(SEED.partition("=")[2])
             seed.press("Enter")
 
@@ -64,7 +67,8 @@ class Walk:
             chosen = self.page.get_by_role("radio", name=SET[name][1 if is_set else 2], exact=True)
             expect(chosen).to_have_attribute("aria-checked", "true")
         else:
-            expect(self.page.get_by_label("Seed", exact=True)).to_have_value("5" if is_set else "0")
+            seed = self.page.get_by_label(SEEDS.get(name, "Seed"), exact=True)
+            expect(seed).to_have_value("5" if is_set else "0")
 
 
 @pytest.mark.parametrize("name", visitors.PAGES)

@@ -17,7 +17,16 @@ PAGES = {
 
 
 def test_no_page_is_left_out():
-    elsewhere = {"", "compare", "experiments", "geometry", "gradients", "invariance", "why"}  # in files of their own
+    elsewhere = {
+        "",
+        "claims",
+        "compare",
+        "experiments",
+        "geometry",
+        "gradients",
+        "invariance",
+        "why",
+    }  # in files of their own
     assert PAGES.keys() | elsewhere == set(visitors.PAGES)
 
 

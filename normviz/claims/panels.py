@@ -1,0 +1,156 @@
+"""What the page on claims shows: how many hold, and every claim with its verdict; opened, with its evidence."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from normviz.claims import wording
+from normviz.claims.claim import Claim, Evidence
+from normviz.claims.command import record
+from normviz.claims.controls import filters
+from normviz.claims.jobs import evidence, faults, long_parts, quick_parts
+from normviz.claims.ledger import CLAIMS
+from normviz.claims.state import OPEN, PAGE, PARAMS, PREFIX, shown
+from normviz.claims.verdicts import counts
+from normviz.experiments import work
+from normviz.experiments.experiment import Results
+from normviz.experiments.panels import status
+from normviz.experiments.results import done
+from normviz.ui.frame import way
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.ui.work import POLL
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the claims, by id: the evidence, and what was raised where a check has failed."""
+
+    evidence: Mapping[str, Evidence]
+    faults: Mapping[str, str]
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Of every claim."""
+        return {
+            each: self.evidence[each].verdict if each in self.evidence else "failed" if each in self.faults else "open"
+            for each in CLAIMS
+        }
+
+
+def show(view: View) -> None:
+    """All of the page; what is quick is measured by itself, and shown as it comes."""
+    claims, seed = [*CLAIMS.values()], view["seed"]
+    quick = work.start(quick_parts(claims, seed), PAGE, f"{PAGE} quick", wanted=True)
+    long = work.start(long_parts(claims, seed), PAGE, f"{PAGE} long")
+    working = quick.working, long.working
+
+    @st.fragment(run_every=POLL if any(working) else None)
+    def look() -> None:
+        at_once, later = quick.found(), long.found()
+        found = {**at_once, **later}
+        if (quick.working, long.working) != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
+            st.rerun()  # the whole page, which sets the clock and writes the link
+        known = Known(evidence(claims, seed, found), faults(seed, found))
+        headline(known)
+        measuring(quick, at_once, seed)
+        trying(long, later)
+        filters(view)
+        rows(known, view)
+
+    look()
+
+
+def headline(known: Known) -> None:
+    """How many claims there are, and how many of each verdict."""
+    verdicts = known.verdicts
+    others = [each for each, verdict in verdicts.items() if wording.differs(CLAIMS[each], verdict)]
+    st.markdown(f"**{len(CLAIMS)} claims:** {counts([*verdicts.values()])}")
+    if others:
+        st.markdown(f"**Other than on record: {', '.join(others)}.**")
+
+
+def measuring(asked: work.Asked, found: Results, seed: int) -> None:
+    """How far the quick checks are."""
+    with st.container(key="measuring"):  # style.css: as high with a bar as without
+        if asked.working:
+            st.progress(
+                asked.share(found), f"Measuring, topic by topic: {sum(map(done, found.values()))} of {len(asked.parts)}"
+            )
+        elif asked.error:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.button("Try again", on_click=asked.run, key="measure again", type="primary")
+                st.error(asked.error)
+        else:
+            st.caption(f"Measured on this server, from seed {seed} on. A claim opens to its evidence.")
+
+
+def trying(asked: work.Asked, found: Results) -> None:
+    """How far the claims are that take longer, and what there is to do about that."""
+    if asked.parts:
+        count = sum(not claim.quick for claim in CLAIMS.values())
+        with st.container(key="long", gap="xsmall"):
+            st.markdown(
+                f"{count} {'claims take' if count > 1 else 'claim takes'} longer, as experiments that train networks."
+            )
+            status(asked, found)
+
+
+def rows(known: Known, view: View) -> None:
+    """The claims that the filters let through, by topic, and how many they are."""
+    verdicts = known.verdicts
+    topics = shown(view, verdicts)
+    claims = [claim for each in topics.values() for claim in each]
+    with st.container(horizontal=True, vertical_alignment="center", key="count"):
+        st.markdown(f"Shown: **{len(claims)}** of {len(CLAIMS)} claims.", width="content")
+        if claims:
+            save_table(lambda: numbers(claims, known), PAGE)
+    with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
+        for topic, its in topics.items():
+            st.markdown(f"### {topic} :small[:gray[{len(its)}]]")
+            with st.container(gap="xsmall"):
+                for claim in its:
+                    row(claim, verdicts[claim.id], known, view)
+
+
+def numbers(claims: Sequence[Claim], known: Known) -> dict[str, list[str]]:
+    """The claims that are measured, in columns."""
+    records = [record(claim, known.evidence[claim.id]) for claim in claims if claim.id in known.evidence]
+    columns = ("id", "source", "claim", "verdict", "expected", "evidence", "condition", "see")
+    return {name: [each[name] for each in records] for name in columns}
+
+
+def row(claim: Claim, verdict: str, known: Known, view: View) -> None:
+    """A claim with its verdict; opened, with all that there is about it."""
+    key = f"{PREFIX}row {claim.id}"
+    st.session_state[key] = claim.id in view["claim"]
+    box = st.expander(wording.row(claim, verdict), key=key, on_change=_toggle, args=(claim.id, key))
+    if box.open:
+        with box:
+            detail(claim, known, view["seed"])
+
+
+def _toggle(claim: str, key: str) -> None:
+    """Open or close it, in the link too."""
+    others = [each for each in st.session_state[OPEN] if each != claim]
+    st.session_state[OPEN] = [*others, claim] if st.session_state[key] else others
+
+
+def detail(claim: Claim, known: Known, seed: int) -> None:
+    """Who says so, what was measured and how, where it holds, where it is to be seen, and what measures it."""
+    st.markdown(f"**Source.** {wording.sources(claim)}  \n**Measured.** {wording.plain(claim.how)}")
+    if claim.id in known.evidence:
+        st.markdown(wording.table(known.evidence[claim.id]))
+        if any(trial.fact for trial in known.evidence[claim.id].trials):
+            st.caption("A fact is not what is claimed, but what the verdict rests on.")
+    elif claim.id in known.faults:
+        st.error(known.faults[claim.id])
+    else:
+        st.markdown("Not measured yet." if claim.quick else "Not measured yet: it takes longer, and starts above.")
+    if said := wording.condition(claim):
+        st.markdown(said)
+    way(claim.see, "See it in", ":material/visibility:")
+    code, language = wording.measures(claim, seed)
+    st.code(code, language=language, wrap_lines=True)
+    st.code(wording.without_a_browser(claim, seed), language="bash", wrap_lines=True)

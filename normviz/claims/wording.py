@@ -1,0 +1,80 @@
+"""A claim in words, as Markdown: its row, its source, its evidence; and what measures it, as code."""
+
+import inspect
+import re
+from functools import partial
+
+from normviz.claims.claim import Claim, Evidence, Trial, Tried
+from normviz.claims.sources import SOURCES
+from normviz.claims.verdicts import VERDICTS
+from normviz.core.text import sentence
+from normviz.experiments.catalogue import get_experiment
+from normviz.experiments.experiment import command
+
+CONDITIONS = {"holds-if": "Where it holds", "wrong": "What is right"}
+"""What the condition of a claim is, by the verdict on record."""
+
+SAID = {True: "✔ as claimed", False: "✘ not as claimed"}
+FACT = {True: "✔ a fact", False: "✘ not a fact"}
+SIDES = {True: "◇ for it", False: "◇ against it"}
+"""What a trial says, by whether it holds: of the claim, of what the verdict rests on, of an opinion."""
+
+
+def plain(text: str) -> str:
+    """A text as Markdown that shows it as it is, in a table too."""
+    return re.sub(r"([\\`*_\[\]$~|<>#])", r"\\\1", text)
+
+
+def row(claim: Claim, verdict: str) -> str:
+    """Verdict, id and statement; and that the verdict is not the one on record, where it is not."""
+    aside = f" **On record: {VERDICTS[claim.expected].name}.**" if differs(claim, verdict) else ""
+    return f"{VERDICTS[verdict].chip} **{claim.id}** {plain(claim.says)}{aside}"
+
+
+def differs(claim: Claim, verdict: str) -> bool:
+    """Whether what was measured is not the verdict on record."""
+    return verdict not in ("open", "failed", claim.expected)
+
+
+def sources(claim: Claim) -> str:
+    """Who says so, each with where it can be read."""
+    found = [SOURCES[each] for each in claim.sources]
+    return "; ".join(f"[{plain(each.citation)}]({each.url})" if each.url else plain(each.citation) for each in found)
+
+
+def condition(claim: Claim) -> str:
+    """What is to be added to the verdict, empty where nothing is."""
+    return f"**{CONDITIONS.get(claim.expected, 'Besides')}.** {plain(claim.condition)}" if claim.condition else ""
+
+
+def table(evidence: Evidence) -> str:
+    """Every trial with its number, the least and the largest over the seeds, and what it says."""
+    head = ("What was measured", "Number (its range over seeds)", ""), ("---",) * 3
+    trials = (
+        (plain(sentence(each.what)), plain(each.number) or "–", _says(each, evidence)) for each in evidence.trials
+    )
+    return "\n".join(f"| {' | '.join(line)} |" for line in (*head, *trials))
+
+
+def _says(trial: Trial, evidence: Evidence) -> str:
+    return (FACT if trial.fact else SIDES if evidence.opinion else SAID)[trial.holds]
+
+
+def measures(claim: Claim, seed: int) -> tuple[str, str]:
+    """What measures a claim, and its language: the check's own code, or the commands of its experiments."""
+    check = claim.check
+    if isinstance(check, Tried):
+        settings = {**check.settings, "seed": seed}
+        return "\n".join(
+            command(each, each.setting(**settings)) for each in map(get_experiment, check.experiments)
+        ), "bash"
+    called = ""
+    if isinstance(check, partial):
+        given = [*map(repr, check.args), *(f"{name}={value!r}" for name, value in check.keywords.items())]
+        called = f"\n{check.func.__name__}({', '.join([*given, f'seed={seed}'])})"
+    return inspect.getsource(inspect.unwrap(getattr(check, "func", check))) + called, "python"
+
+
+def without_a_browser(claim: Claim, seed: int) -> str:
+    """The command that measures it."""
+    return f"normviz claims --id {claim.id}" + (f" --seed {seed}" if seed else "")

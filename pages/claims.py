@@ -1,0 +1,12 @@
+"""The sources, checked: every claim with the measurement that supports, limits or refutes it."""
+
+import streamlit as st
+
+from normviz.claims import panels, state
+from normviz.claims.controls import seed
+from normviz.ui.link import opened
+
+with opened(state.PAGE, state.PARAMS, state.has) as view:
+    seed(view)
+with st.container():
+    panels.show(view)
