@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import normviz
-from normviz.claims.claim import Claim, Evidence, Trial, Tried
+from normviz.claims.claim import Claim, Evidence, Tried
 from normviz.claims.ledger import CLAIMS, topic_of
 from normviz.experiments.catalogue import get_experiment
 from normviz.experiments.experiment import Arrays, Part, Results

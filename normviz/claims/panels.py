@@ -34,7 +34,11 @@ class Known:
     def verdicts(self) -> dict[str, str]:
         """Of every claim."""
         return {
-            each: self.evidence[each].verdict if each in self.evidence else "failed" if each in self.faults else "open"
+            each: self.evidence[each].verdict
+            if each in self.evidence
+            else "failed"
+            if each in self.faults
+            else "unmeasured"
             for each in CLAIMS
         }
 
@@ -114,6 +118,16 @@ def rows(known: Known, view: View) -> None:
                     row(claim, verdicts[claim.id], known, view)
 
 
+def evidence_of(found: Evidence) -> None:
+    """What was measured, and what experiments say."""
+    if found.trials:
+        st.markdown(wording.table(found))
+    if any(trial.fact for trial in found.trials):
+        st.caption("A fact is not what is claimed, but what the verdict rests on.")
+    for verdict in found.verdicts:
+        st.markdown(wording.tried(verdict))
+
+
 def numbers(claims: Sequence[Claim], known: Known) -> dict[str, list[str]]:
     """The claims that are measured, in columns."""
     records = [record(claim, known.evidence[claim.id]) for claim in claims if claim.id in known.evidence]
@@ -141,9 +155,7 @@ def detail(claim: Claim, known: Known, seed: int) -> None:
     """Who says so, what was measured and how, where it holds, where it is to be seen, and what measures it."""
     st.markdown(f"**Source.** {wording.sources(claim)}  \n**Measured.** {wording.plain(claim.how)}")
     if claim.id in known.evidence:
-        st.markdown(wording.table(known.evidence[claim.id]))
-        if any(trial.fact for trial in known.evidence[claim.id].trials):
-            st.caption("A fact is not what is claimed, but what the verdict rests on.")
+        evidence_of(known.evidence[claim.id])
     elif claim.id in known.faults:
         st.error(known.faults[claim.id])
     else:

@@ -46,7 +46,8 @@ VERDICTS = {
     ),
     "wrong": Verdict(SHAPES["wrong"], "Wrong", "is wrong", "are wrong", VERMILION),
     "opinion": Verdict(SHAPES["opinion"], "Opinion", "is an opinion", "are opinions", PURPLE),
-    "open": Verdict(
+    "open": Verdict("?", "Undecided", "is undecided", "are undecided", THEMES["light"].cell),
+    "unmeasured": Verdict(
         SHAPES["open"], "Not measured yet", "is not measured yet", "are not measured yet", THEMES["dark"].muted
     ),
     "failed": Verdict("⚠", "Check failed", "has a check that failed", "have a check that failed", YELLOW),

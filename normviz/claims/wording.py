@@ -9,7 +9,7 @@ from normviz.claims.sources import SOURCES
 from normviz.claims.verdicts import VERDICTS
 from normviz.core.text import sentence
 from normviz.experiments.catalogue import get_experiment
-from normviz.experiments.experiment import command
+from normviz.experiments.experiment import SHAPES, WORDS, Verdict, command
 
 CONDITIONS = {"holds-if": "Where it holds", "wrong": "What is right"}
 """What the condition of a claim is, by the verdict on record."""
@@ -33,7 +33,7 @@ def row(claim: Claim, verdict: str) -> str:
 
 def differs(claim: Claim, verdict: str) -> bool:
     """Whether what was measured is not the verdict on record."""
-    return verdict not in ("open", "failed", claim.expected)
+    return verdict not in ("unmeasured", "failed", claim.expected)
 
 
 def sources(claim: Claim) -> str:
@@ -58,6 +58,12 @@ def table(evidence: Evidence) -> str:
 
 def _says(trial: Trial, evidence: Evidence) -> str:
     return (FACT if trial.fact else SIDES if evidence.opinion else SAID)[trial.holds]
+
+
+def tried(verdict: Verdict) -> str:
+    """What an experiment says, and what that depends on."""
+    said = f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {plain(verdict.says)}"
+    return f"{said}  \n{plain(verdict.condition)}" if verdict.condition else said
 
 
 def measures(claim: Claim, seed: int) -> tuple[str, str]:

@@ -100,7 +100,7 @@ def headline(at):
 def test_every_claim_is_measured_by_itself_and_counted():
     at = measured()
     found = rows(at)
-    assert found == {claim.id: claim.expected if claim.quick else "open" for claim in CLAIMS.values()}
+    assert found == {claim.id: claim.expected if claim.quick else "unmeasured" for claim in CLAIMS.values()}
     for key, verdict in VERDICTS.items():
         count = [*found.values()].count(key)
         assert (verdict.counted(count) in headline(at)) == (count > 0)
@@ -113,7 +113,7 @@ def test_what_is_not_measured_yet_says_so(monkeypatch):
     waits = Event()
     monkeypatch.setattr(jobs, "evidence_of", lambda claim, seed: waits.wait(SOON) and pretended(claim, seed))
     at = open_page(claim=ONE.id)
-    assert set(rows(at).values()) == {"open"}
+    assert set(rows(at).values()) == {"unmeasured"}
     assert at.get("progress")
     assert "Not measured yet." in said(at)
     waits.set()
@@ -221,7 +221,7 @@ def test_a_worker_that_is_lost_is_said_and_it_is_tried_again(monkeypatch):
     monkeypatch.setattr(jobs.Checks, "steps", steps)
     at = measured()
     assert "there is no room" in at.error[0].value
-    assert set(rows(at).values()) == {"open"}
+    assert set(rows(at).values()) == {"unmeasured"}
     monkeypatch.setattr(jobs.Checks, "steps", real)
     at = settled(sound(at.button(key="measure again").click().run()))
     assert not at.error
@@ -264,7 +264,7 @@ def slow(monkeypatch):
 
 def test_what_takes_long_waits_for_a_button_and_is_then_kept(slow, server):
     at = open_page()
-    assert rows(at)[ONE.id] == "open"
+    assert rows(at)[ONE.id] == "unmeasured"
     assert not server.measured
     at = settled(sound(at.button(key="start run").click().run()))
     assert rows(at)[ONE.id] == ONE.expected
