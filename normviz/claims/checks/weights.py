@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from normviz.claims.checks.tensors import CONV, from_torch, of_identity
+from normviz.claims.checks.tensors import CONV, DENSE, from_torch, of_identity
 from normviz.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
 from normviz.core.equality import compare, difference, general_form, is_rounding
 from normviz.core.fields import Field
@@ -194,7 +194,7 @@ def eps_outside(seed: int) -> Evidence:
             same("of about 1", over(seed, lambda e: gap(e, 1.0)), fact=True),
             same(
                 "of the general form from PyTorch's layer, ε = 0.01",
-                from_torch(SCHEMES["rms"], CONV, 0.01, seed),
+                from_torch(SCHEMES["rms"], DENSE, 0.01, seed),
                 fact=True,
             ),
         ]
