@@ -7,7 +7,7 @@ from operator import lt
 
 import numpy as np
 
-from normviz.claims.claim import COUNT, Claim, Evidence, Trial, apart, below, over, same
+from normviz.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
 from normviz.core.backward import diagonal_only, gradients, jacobian
 from normviz.core.equality import difference, is_rounding
 from normviz.core.fields import Shape
@@ -45,7 +45,7 @@ STEPS = 50
 
 def by_name(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
     """Several measurements of the same thing over seeds, by what each is."""
-    found = [measure(each) for each in range(seed, seed + COUNT)]
+    found = [measure(each) for each in seeds_from(seed)]
     return {name: tuple(float(row[name]) for row in found) for name in found[0]}
 
 
