@@ -17,12 +17,12 @@ import normviz
 from normviz.core.backward import backward
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
+from normviz.core.layouts import LAYOUTS
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import add_options, build
 from normviz.data.files import as_tensor, read_npy, read_npz, write_npy
 from normviz.gradients.answers import judge
-from normviz.gradients.layouts import LAYOUTS
 from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:

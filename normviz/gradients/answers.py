@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from normviz.core.errors import InvalidInput
+from normviz.core.layouts import check_layout
 from normviz.core.schemes import Scheme
 from normviz.core.tolerances import ROUNDING
 from normviz.gradients.candidates import Candidates, alone, difference, of_other_statistics, together
 from normviz.gradients.case import MAX_ELEMENTS, Case, arrays_of
-from normviz.gradients.layouts import check_layout, check_size, parameter_shape
+from normviz.gradients.layouts import check_size, parameter_shape
 from normviz.gradients.mistakes import MISTAKES
 from normviz.gradients.ways import Keys
 

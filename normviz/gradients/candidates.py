@@ -6,9 +6,9 @@ from itertools import combinations, permutations
 import numpy as np
 
 from normviz.core.backward import gradients as exact
+from normviz.core.layouts import from_tensor
 from normviz.core.normalize import spread
 from normviz.gradients.case import Case
-from normviz.gradients.layouts import from_tensor
 from normviz.gradients.ways import (
     Keys,
     Steps,

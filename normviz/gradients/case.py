@@ -7,11 +7,12 @@ import numpy as np
 
 from normviz.core.backward import gradients, transposed
 from normviz.core.errors import InvalidInput
+from normviz.core.layouts import from_tensor, to_tensor
 from normviz.core.normalize import normalize, reduce, spread
 from normviz.core.schemes import Scheme
 from normviz.core.tolerances import ANSWER, ROUNDING
 from normviz.core.whitening import steepest
-from normviz.gradients.layouts import check_size, from_tensor, parameter_shape, parameter_to_tensor, to_tensor
+from normviz.gradients.layouts import check_size, parameter_shape, parameter_to_tensor
 from normviz.gradients.ways import Task
 
 MAX_ELEMENTS = 2**14

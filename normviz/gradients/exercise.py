@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from normviz.core.errors import InvalidInput
+from normviz.core.layouts import LAYOUTS
 from normviz.core.schemes import Scheme, get_scheme
 from normviz.data.files import MAX_UPLOAD_BYTES, read_npy, read_npz
 from normviz.describe.code import render
 from normviz.describe.wording import named, reduction_words
 from normviz.gradients.answers import ANSWERS, INPUTS, make_inputs
 from normviz.gradients.case import arrays_of
-from normviz.gradients.layouts import LAYOUTS, parameter_shape
+from normviz.gradients.layouts import parameter_shape
 
 NAMES = {"NC": "(N, D)", "NCHW": "(N, C, H, W)", "NHWC": "(N, H, W, C)", "BTC": "(B, T, C)"}
 """The layouts as homework writes them."""

@@ -1,4 +1,4 @@
-"""The layouts of homework's arrays: which of their axes is which of the four that a scheme's fields are about."""
+"""What homework's arrays have in a layout: the shapes of γ and β, and how large they are."""
 
 from collections.abc import Sequence
 from math import prod
@@ -6,29 +6,8 @@ from math import prod
 import numpy as np
 
 from normviz.core.errors import InvalidInput
+from normviz.core.layouts import LAYOUTS, to_tensor
 from normviz.core.schemes import Scheme
-
-LAYOUTS = {"NC": (0, 3), "NHWC": (0, 1, 2, 3), "NCHW": (0, 3, 1, 2), "BTC": (0, 1, 3)}
-"""For each axis of an array, which axis of a tensor (N, H, W, C) it is; T lies along H."""
-
-
-def to_tensor(array: np.ndarray, layout: str) -> np.ndarray:
-    """An array in a layout as (N, H, W, C), with axes of length 1 where the layout has none."""
-    axes = LAYOUTS[layout]
-    ordered = np.transpose(array, np.argsort(axes))
-    return np.expand_dims(ordered, tuple(sorted({0, 1, 2, 3} - set(axes))))
-
-
-def from_tensor(tensor: np.ndarray, layout: str) -> np.ndarray:
-    """A tensor (N, H, W, C) in a layout; what `to_tensor` undoes."""
-    axes = LAYOUTS[layout]
-    return np.transpose(tensor.squeeze(tuple(sorted({0, 1, 2, 3} - set(axes)))), np.argsort(np.argsort(axes)))
-
-
-def check_layout(layout: str) -> None:
-    """Raise InvalidInput for a layout that there is not."""
-    if layout not in LAYOUTS:
-        raise InvalidInput(f"{layout!r} is not a layout; {', '.join(LAYOUTS)} are.")
 
 
 def parameter_axes(scheme: Scheme, name: str) -> tuple[int, ...]:

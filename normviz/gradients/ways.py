@@ -15,9 +15,9 @@ import numpy as np
 
 from normviz.core.backward import diagonal_only, transposed
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
+from normviz.core.layouts import LAYOUTS, from_tensor
 from normviz.core.normalize import centre, spread
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.gradients.layouts import LAYOUTS, from_tensor
 
 Keys = tuple[str, ...]
 """The mistakes that were made together; none: the right way."""

@@ -8,10 +8,11 @@ from homework import LETTERS, OF, OVER, Homework
 
 from normviz.core.backward import gradients
 from normviz.core.errors import InvalidInput
+from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.gradients.answers import ANSWERS, MAX_ELEMENTS, Verdict, judge, make_inputs
-from normviz.gradients.layouts import LAYOUTS, from_tensor, parameter_to_tensor, to_tensor
+from normviz.gradients.layouts import parameter_to_tensor
 from normviz.gradients.mistakes import MISTAKES
 
 PLACES = {"wrong-axis", "channels-last", "channels-first", "group-size"}

@@ -8,10 +8,10 @@ import pytest
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import divisors
+from normviz.core.layouts import LAYOUTS
 from normviz.gradients.answers import ANSWERS, INPUTS, judge
 from normviz.gradients.case import MAX_ELEMENTS
 from normviz.gradients.exercise import LONGEST, NAMES, SCHEMES, Exercise, packed, taken
-from normviz.gradients.layouts import LAYOUTS
 
 
 def exercise(key="batch", layout="NCHW", lengths=(6, 4, 5, 6), dtype="float64", eps=1e-5, groups=2):

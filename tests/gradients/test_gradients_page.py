@@ -8,13 +8,13 @@ import pytest
 from lab_page import latex, open_lab, plots, replaced, said, sound, texts
 
 from normviz.core.backward import gradients
+from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.describe.backward import ALGORITHM_1, backward_formulas
 from normviz.gradients.chain import LAST
 from normviz.gradients.exercise import SCHEMES as HOMEWORK
 from normviz.gradients.exercise import packed
-from normviz.gradients.layouts import LAYOUTS, from_tensor, to_tensor
 from normviz.gradients.mistakes import MISTAKES
 from normviz.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, exercise_of, has
 from normviz.ui.link import clean

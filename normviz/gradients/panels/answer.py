@@ -7,13 +7,13 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
+from normviz.core.layouts import to_tensor
 from normviz.core.text import sentence, typeset
 from normviz.describe.wording import shape_words
 from normviz.gradients import answers
 from normviz.gradients.answers import ANSWERS, INPUTS, Verdict
 from normviz.gradients.exercise import NAMES, Exercise, packed, taken
 from normviz.gradients.figures import tensor_map
-from normviz.gradients.layouts import to_tensor
 from normviz.gradients.mistakes import MISTAKES
 from normviz.gradients.state import PREFIX, exercise_of
 from normviz.ui.components.plot import plot
