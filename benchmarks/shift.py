@@ -99,6 +99,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "lab, groups replaced": ("?scheme=group&groups=3", {"what does not divide": enter("C (channels)", "4")}),
     "compare": ("compare", {f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")}),
     "identities": ("identities", {name: pick(name) for name in ("Refuted", "The same")}),
+    "readings": ("readings", {"code": pick("Keras"), "seed": enter("Seed", "1")}),
     "invariance": (
         "invariance?steps=20&seed=7",
         {"training anew": enter("Seed", "8"), "panel": pick("Gap over δ"), "layer": pick("Conv")},

@@ -27,6 +27,7 @@ from normviz.geometry import state as geometry
 from normviz.gradients import state as gradients
 from normviz.identities import state as identities
 from normviz.lab import state as lab
+from normviz.readings import state as readings
 from normviz.running import state as running
 from normviz.table1 import state as table1
 from normviz.ui.link import Param, clean
@@ -37,6 +38,7 @@ STATES: dict[str, ModuleType] = {
     "tensor_lab": lab,
     "compare": compare,
     "identities": identities,
+    "readings": readings,
     "why": why,
     "experiments": experiments,
     "invariance": table1,
@@ -52,6 +54,7 @@ STATES: dict[str, ModuleType] = {
 FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},
+    "readings": {"cubes"},
     "why": {"before", "bands", "bias", "lines", "restyled", "timeline"},
     "invariance": {"grid table"},
     "geometry": {"with", "lengths", "slice_with", "factors"},

@@ -10,14 +10,11 @@ from normviz.core.normalize import Normalized
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.text import measured
 from normviz.cube import figure as cube
-from normviz.cube.layout import layout_of
+from normviz.cube.panels import copies
 from normviz.describe import wording
-from normviz.describe.notation import SYMBOL
-from normviz.ui.components.plot import plot
 from normviz.ui.link import KEPT, View
-from normviz.ui.looking import taking
 from normviz.ui.saving import save_table
-from normviz.ui.tensor import COLOURS, colours, take_focus
+from normviz.ui.tensor import COLOURS, colours
 
 
 def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized], theme: str) -> None:
@@ -26,33 +23,7 @@ def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Norm
         "Colour by", colours(False), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
     )
     levels, legend = _levels(view["colour"], schemes, x, results)
-    along = layout_of("folded", x.shape).dimensions
-    brief, *titles = (
-        [wording.title_words(scheme, axes, x.shape) for axes in along[:3]] for scheme in (SCHEMES["none"], *schemes)
-    )
-    labels = [scheme.label for scheme in schemes]
-    alt = f"The same tensor {wording.shape_words(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
-    plot(
-        cube.cube_figure(x.shape, "folded", levels, legend, theme),
-        key="cubes",
-        alt=alt + "Lit in each is the field of the chosen element.",
-        hover=cube.hover_data(
-            x.shape,
-            "folded",
-            [(scheme.field, scheme.summation) for scheme in schemes],
-            x,
-            [result.xhat for result in results],
-            filled=legend["kind"] == "plain",
-            labels=cube.labels_data("folded", x.shape, titles, labels, brief=brief),
-        ),
-        focus=view["focus"],
-        names=[AXIS[name].letter for name in SCHEMES["none"].axes],
-        symbol=SYMBOL.get("activation", "x"),
-        labels=labels,
-        on_focus=lambda: take_focus("cubes plot"),
-        view={"camera": view["camera"]},
-        on_view=taking("cubes plot", [CAMERA]),
-    )
+    copies(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
     st.caption(
         "One tensor, one camera. Hover to light an element's field in every cube, click or Enter to lock it; arrows, "
         "Page and Home/End keys walk from cell to cell. Dashed: the field of the mean, where it is another."

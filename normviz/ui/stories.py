@@ -91,6 +91,21 @@ STORIES = (
         ),
     ),
     Story(
+        page="readings",
+        title="Which layer norm?",
+        question="Which layer norm is it?",
+        why="Papers, frameworks and blogs call three different computations layer norm; on the output of "
+        "a convolution they give different numbers.",
+        first="Click an element and compare the three fields. Then pick an example below, and see how its numbers "
+        "give away which reading it was.",
+        takeaway="Ask what is averaged, not what it is called: over H, W, C, as the paper's definition says; over C "
+        "alone, as Keras by default and transformers do; or over H, W of each channel, which is instance norm.",
+        see=(
+            See("Schemes of your choice side by side", "compare"),
+            See("What does each not notice?", "invariance"),
+        ),
+    ),
+    Story(
         page="why",
         title="Why normalize",
         question="Why normalize at all?",

@@ -1,0 +1,108 @@
+"""The readings side by side: cubes, formulas, who uses which, what each absorbs, and how to get it."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.fields import MAX_ELEMENTS, Shape
+from normviz.core.normalize import Normalized
+from normviz.core.schemes import SCHEMES, Scheme, same_as
+from normviz.core.text import measured, typeset
+from normviz.core.theory import degenerate
+from normviz.cube import figure as cube
+from normviz.cube.panels import copies
+from normviz.describe import notation, wording
+from normviz.describe.snippets import snippet
+from normviz.readings.readings import READINGS, SHAPES, USES, invariance
+from normviz.readings.state import CAMERA, CODE, PREFIX
+from normviz.ui.link import View, segments
+
+SCHEMES_SHOWN = [SCHEMES[key] for key in READINGS]
+LIMIT = MAX_ELEMENTS // len(READINGS)
+"""The largest tensor that is drawn so many times."""
+
+ROWS = {
+    "layer": "Over all of an example: H, W, C",
+    "layer-channels": "Over the channels of each position: C",
+    "layer-spatial": "Over the positions of each channel: H, W",
+}
+"""What each reading averages over."""
+
+
+def readings(view: View, x: np.ndarray, results: list[Normalized], theme: str) -> None:
+    """A cube of each reading, where a click lights its field, and below each what it computes."""
+    levels, legend = cube.plain_levels((len(SCHEMES_SHOWN), *x.shape))
+    copies(SCHEMES_SHOWN, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
+    columns = st.columns(len(SCHEMES_SHOWN), gap="medium", border=True)
+    for column, scheme, result in zip(columns, SCHEMES_SHOWN, results, strict=True):
+        with column:
+            _reading(scheme, result, view["focus"], x.shape)
+    for words in notes(x.shape, view["eps"]):
+        st.info(words, icon=":material/equal:")
+
+
+def _reading(scheme: Scheme, result: Normalized, focus: tuple[int, ...], shape: Shape) -> None:
+    st.markdown(f"#### {scheme.label}\n{ROWS[scheme.key]}")
+    lines = {line.name: line.latex for line in notation.essentials(scheme)}
+    st.latex(lines["mean"])
+    st.latex(lines["normalized"])
+    box = wording.boxes(scheme, focus, shape)[0]
+    st.markdown(
+        f"{wording.sentence(wording.count_words(scheme, shape))}.  \nThe locked element's: {box.where}.  \n"
+        f"There **x̂ = {measured(result.xhat[focus])}**."
+    )
+
+
+def notes(shape: Shape, eps: float) -> list[str]:
+    """Which readings are one and the same on this shape, and in which nothing is left."""
+    said = []
+    for k, scheme in enumerate(SCHEMES_SHOWN):
+        alike = [each for each in SCHEMES_SHOWN if each.canonical(shape) == scheme.canonical(shape)]
+        if len(alike) > 1 and SCHEMES_SHOWN.index(alike[0]) == k:
+            said.append(f"On this shape {' and '.join(each.label for each in alike)} are one and the same.")
+    hollow = [each.label for each in SCHEMES_SHOWN if each.field is not None and each.field.least(shape) == 1]
+    if hollow:
+        after = f"0/√{typeset(eps)} = 0" if eps else "0/0, shown as 0"
+        said.append(f"{' and '.join(hollow)}: every field is a single element, x − μ = 0, and x̂ = {after} everywhere.")
+    signs = [each for each in SCHEMES_SHOWN if each.label not in hollow and degenerate(each, shape, 0.0)]
+    if signs:
+        names = " and ".join(each.label for each in signs)
+        said.append(f"{names}: of two elements only the signs are left, x̂ = ±1 but for ε.")
+    others = same_as(SCHEMES["layer-spatial"], shape)
+    if "batch" in {each.key for each in others}:
+        said.append(f"On this shape {SCHEMES['layer-spatial'].label} is batch norm in training, too.")
+    return said
+
+
+def uses() -> None:
+    """Who uses which."""
+    rows = [
+        {"Reading": SCHEMES[use.reading].label, "Who": f"[{use.who}]({use.url})", "What it writes": use.how}
+        for use in USES
+    ]
+    st.table(rows, border="horizontal")
+    st.caption(
+        "Ba et al. define layer norm by the units of a layer and say little of convolutions: over H, W, C is their "
+        "definition taken at its word. On a dense layer (N, C) it is the same as over C alone, and a token of a "
+        "transformer is such a layer."
+    )
+
+
+def absorbed() -> None:
+    """What each reading absorbs."""
+    st.table(invariance(), border="horizontal")
+    shown = "; ".join(f"{layer}: sums {wording.shape_words(shape)}" for layer, (shape, _) in SHAPES.items())
+    rows = ",".join(READINGS)
+    st.caption(
+        f"Predicted from the fields, at ε = 0 ({shown}). 0/0: a field of a single element. Train it: Table 1 of these "
+        f"rows, [dense](/invariance?schemes={rows}) and [conv](/invariance?schemes={rows}&layer=conv)."
+    )
+
+
+def code(view: View) -> None:
+    """How to get each in a framework."""
+    segments(PREFIX + "code", "Framework", CODE)
+    shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
+    for column, scheme in zip(st.columns(len(SCHEMES_SHOWN), gap="medium"), SCHEMES_SHOWN, strict=True):
+        with column:
+            st.markdown(f"**{scheme.label}**")
+            st.code(snippet(scheme, framework, shape, view["eps"]), wrap_lines=True)

@@ -1,0 +1,53 @@
+"""How far rounding may take an output from what its scheme computes, when all that is known are the numbers."""
+
+import numpy as np
+
+from normviz.core.fields import Field
+from normviz.core.normalize import Normalized, quiet, reduce, spread
+from normviz.core.schemes import Scheme
+from normviz.core.tolerances import ANSWER, ROUNDING
+
+
+def precision(y: np.ndarray) -> str:
+    """The shortest type that holds all numbers of an array: what they were rounded to, whatever the file's type."""
+    with np.errstate(over="ignore"):
+        single = y.astype(np.float32)
+        if not np.array_equal(single, y):
+            return "float64"
+        if np.array_equal(y, y.astype(np.float16)):
+            return "float16"
+    return "float32" if np.any(single.view(np.uint32) & 0xFFFF) else "bfloat16"
+
+
+def rounded(x: np.ndarray, name: str) -> bool:
+    """Whether numbers of x are lost in the type of that name."""
+    if name == "bfloat16":
+        return precision(x) != name
+    with np.errstate(over="ignore"):
+        return not np.array_equal(x, x.astype(name))
+
+
+@quiet
+def losses(x: np.ndarray, result: Normalized, scheme: Scheme, name: str) -> np.ndarray:
+    """How far each element of x̂ may be off, for a size of x̂ of 1, where the output is in the type of that name.
+
+    Half precision is computed in float32, as frameworks do. What x loses beside the deviation counts, and twice where a
+    variance is a difference of squares. Infinite where a field is constant and nothing is added to its variance.
+    """
+    last = ROUNDING[name]
+    inner = ROUNDING["float64" if name == "float64" else "float32"]
+    field = scheme.suppression
+    if field is None or result.deviation is None:
+        return np.full(x.shape, ANSWER * (last * (2 if rounded(x, name) else 1) + inner))
+    beside = _beside(x, result.deviation, field)
+    summing = 1 + field.sizes(x.shape).max() ** 0.5 / 16
+    squared = beside if scheme.summation is None else beside**2
+    first = beside if rounded(x, name) else 0.0
+    found = ANSWER * (last * (1 + first) + inner * summing * (2 + squared))
+    return np.broadcast_to(np.where(np.isnan(found), np.inf, found), x.shape)
+
+
+def _beside(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
+    """The largest |x| of every element's field over what divides there."""
+    with np.errstate(divide="ignore"):
+        return spread(reduce(np.abs(x), field, np.max) / deviation, field, x.shape)

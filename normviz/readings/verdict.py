@@ -1,0 +1,120 @@
+"""What the detector found, in words."""
+
+from collections.abc import Sequence
+
+from normviz.core.fields import AXES
+from normviz.core.text import sentence, spoken, typeset
+from normviz.describe.wording import gap_text, labelled, named
+from normviz.readings.detector import CHANNELS, EPS, EPS_ALONE, NOTHING, Detection, Fit
+
+SHIFTED = "a factor and a shift for each channel, as of batch norm in inference"
+CONSTANT = (
+    "y does not depend on x: it is one number, or one for each channel. So it is behind any scheme with γ = 0, and "
+    "behind one that centres fields of a single element."
+)
+
+
+def name(fit: Fit) -> str:
+    """What a candidate is: "layer normalization = layer normalization over channels" where these are the same."""
+    if fit.scheme.key == "none":
+        return "no normalization: y is x" if fit.level == NOTHING else SHIFTED
+    return " = ".join(named(scheme) for scheme in fit.schemes)
+
+
+def label(fit: Fit) -> str:
+    """The same in fewer words: "Layer = Layer (channels)"."""
+    return (
+        name(fit)
+        if fit.scheme.key == "none"
+        else " = ".join(labelled(scheme).replace(",", "") for scheme in fit.schemes)
+    )
+
+
+def axes_words(fits: Sequence[Fit]) -> str:
+    """Over which axes of the arrays, in each of the layouts: "over axes 2 and 3 of (N, C, H, W)"."""
+    layouts = spoken([f"({', '.join(fit.layout)})" for fit in fits])
+    if not fits[0].axes:
+        return f"in {layouts}"
+    axes = f"{'axes' if len(fits[0].axes) > 1 else 'axis'} {spoken(fits[0].axes, 'and')}"
+    return f"over {axes} of {layouts}"
+
+
+def eps_words(fit: Fit) -> str:
+    """What is known of ε: "ε = 10⁻⁵", "ε ≤ 10⁻⁵"."""
+    if not fit.eps:
+        return ""
+    if fit.level == EPS_ALONE:
+        return f"ε = {typeset(fit.eps[0], 3)}, estimated"
+    if len(fit.eps) == 1:
+        return f"ε = {typeset(fit.eps[0])}"
+    if len(fit.eps) == len(EPS):
+        return f"any ε up to {typeset(EPS[0])}"
+    if fit.eps[-1] == 0:
+        return f"ε ≤ {typeset(fit.eps[0])}"
+    return f"ε from {typeset(fit.eps[-1])} to {typeset(fit.eps[0])}"
+
+
+def learned_words(fit: Fit) -> str:
+    """What is known of γ and β: "γ and β for each channel", "no γ, no β"."""
+    if fit.level < CHANNELS or not (fit.gain or fit.bias):
+        return "no γ, no β"
+    each = "channel" if fit.level == CHANNELS else f"element along {', '.join(fit.along)}"
+    there = [symbol for symbol, is_there in (("γ", fit.gain), ("β", fit.bias)) if is_there]
+    missing = "" if len(there) == 2 else f", no {'β' if fit.gain else 'γ'}"
+    return f"{' and '.join(there)} for each {each}{missing}"
+
+
+def headline(found: Detection) -> str:
+    """The answer in a sentence: what it was, that it was none of them, or that nobody can tell."""
+    if found.constant:
+        return "Cannot tell."
+    if not found.answer:
+        return "Cannot tell." if any(not fit.told for fit in found.fits) else "None of these."
+    if found.told:
+        return f"It was {name(found.answer[0])}."
+    return f"Cannot tell: {spoken(dict.fromkeys(map(label, found.answer)))}."
+
+
+def reasons(found: Detection) -> list[str]:
+    """What the answer rests on, in sentences."""
+    if found.constant:
+        return [CONSTANT]
+    if found.answer:
+        return [_details(found), *_same(found)] if found.told else [_several(found)]
+    nearest = min((fit.residual for fit in found.fits if fit.told), default=None)
+    said = (
+        [] if nearest is None else [f"What could be tested is off by {gap_text(nearest)} of the largest |y| or more."]
+    )
+    untold = [fit for fit in found.fits if not fit.told]
+    if untold:
+        said.append(
+            f"Not tested: {spoken(dict.fromkeys(map(label, untold)), 'and')}. There are too few numbers for a γ and a "
+            "β of their own, or x is so large beside its spread that rounding hides the rest. Three or more examples, "
+            "in float64, say more."
+        )
+    return said
+
+
+def _details(found: Detection) -> str:
+    """Over what, and with which ε, γ and β."""
+    fit = found.answer[0]
+    parts = (axes_words(found.answer), eps_words(fit), learned_words(fit), f"residual {gap_text(fit.residual)}")
+    return f"{sentence('; '.join(filter(None, parts)))}."
+
+
+def _same(found: Detection) -> list[str]:
+    """Why several schemes are one and the same here."""
+    schemes = found.answer[0].schemes
+    if {each.key for each in schemes} <= {schemes[0].key, "instance"}:
+        return []
+    shape = found.shapes[found.answer[0].layout]
+    single = [axis for axis, n in zip(AXES["activation"], shape, strict=True) if n == 1]
+    because = f", where {' = '.join(single)} = 1," if single else ""
+    return [f"On this shape{because} these are one and the same computation: no numbers tell them apart."]
+
+
+def _several(found: Detection) -> str:
+    """Why different schemes explain the same numbers."""
+    if any(fit.level >= CHANNELS for fit in found.answer):
+        return "With a γ and a β that are not known, each of these can come to this y. The layer's weights would tell."
+    return "On these numbers each of them comes to the same y. More examples would tell."
