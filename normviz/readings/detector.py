@@ -234,7 +234,8 @@ def _trial(x: np.ndarray, scheme: Scheme, eps: float, name: str) -> Trial:
 def _without(y: np.ndarray, trial: Trial, fitted: int = 0) -> Outcome:
     """y = x̂, after `fitted` numbers were chosen by y."""
     allowed = trial.lost * (np.abs(trial.xhat) + 1)
-    return _judged(y, trial.xhat, allowed, trial, int(np.sum(trial.lost < BLURRED)) - fitted)
+    clear = trial.lost < BLURRED
+    return _judged(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted)
 
 
 @quiet
@@ -251,26 +252,31 @@ def _with(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
     centre, level = mean(trial.xhat), mean(y)
     spread_out = mean((trial.xhat - centre) ** 2)
     count = clear.sum(over, keepdims=True)
-    known = spread_out * total > 100 * np.maximum(count, 1)  # x̂ varies by more than what it may be off
+    known = spread_out * total > 25 * np.maximum(count, 1)  # x̂ varies by five times what it may be off
     gain = np.where(known, mean((trial.xhat - centre) * (y - level)) / np.where(known, spread_out, 1), 0.0)
     bias = level - gain * centre
     allowed = 2 * trial.lost * (np.abs(gain) * (np.abs(trial.xhat) + 1) + np.abs(bias))
     free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
-    found = _judged(y, gain * trial.xhat + bias, allowed, trial, free)
+    found = _judged(y, gain * trial.xhat + bias, allowed, clear & known, trial.eps, free)
     noise = 8 * float(np.median(trial.lost))
-    learned = bool(np.any(np.abs(gain - 1) > noise)), bool(np.any(np.abs(bias) > noise * np.maximum(np.abs(gain), 1)))
-    return Outcome(*found[:4], *learned)
+    has_gain = bool(np.any(known & (np.abs(gain - 1) > noise)))
+    has_bias = bool(np.any(known & (np.abs(bias) > noise * np.maximum(np.abs(gain), 1))))
+    return Outcome(*found[:4], has_gain, has_bias)
 
 
-def _judged(y: np.ndarray, fitted: np.ndarray, allowed: np.ndarray, trial: Trial, free: int) -> Outcome:
-    """Whether y is what was fitted, to rounding, and whether that can be told from so many numbers."""
-    clear = trial.lost < BLURRED
+def _judged(
+    y: np.ndarray, fitted: np.ndarray, allowed: np.ndarray, clear: np.ndarray, eps: float, free: int
+) -> Outcome:
+    """Whether y is what was fitted, to rounding, and whether that can be told from so many numbers.
+
+    `clear`: the elements that are looked at; `free`: how many numbers of y are explained beyond those that were fitted.
+    """
     apart, largest = np.abs(y - fitted), float(np.abs(y).max())
     if not clear.any():
-        return Outcome(trial.eps, inf, False, False)
+        return Outcome(eps, inf, False, False)
     residual = float(apart[clear].max()) / (largest or 1.0)
     digits = -log10(min(max(float(np.median(allowed[clear])) / (largest or 1.0), 1e-16), 1.0))
-    return Outcome(trial.eps, residual, bool(np.all(apart[clear] <= allowed[clear])), free * digits >= SURE)
+    return Outcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), free * digits >= SURE)
 
 
 @quiet

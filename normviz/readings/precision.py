@@ -14,9 +14,9 @@ def precision(y: np.ndarray) -> str:
         single = y.astype(np.float32)
         if not np.array_equal(single, y):
             return "float64"
-        if np.array_equal(y, y.astype(np.float16)):
-            return "float16"
-    return "float32" if np.any(single.view(np.uint32) & 0xFFFF) else "bfloat16"
+        if not np.any(np.ascontiguousarray(single).view(np.uint32) & 0xFFFF):
+            return "bfloat16"
+        return "float16" if np.array_equal(y, y.astype(np.float16)) else "float32"
 
 
 def rounded(x: np.ndarray, name: str) -> bool:

@@ -1,0 +1,264 @@
+"""The detector on outputs of every scheme, layout, γ, β and type; and where nobody can tell, that it says so."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import OWN
+from normviz.core.layouts import LAYOUTS, from_tensor
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.readings.detector import EPS, EPS_ALONE, MAX_ELEMENTS, detect
+from normviz.readings.precision import precision
+from normviz.readings.readings import READINGS
+
+TRUE = (*READINGS, "batch", "group", "rms")
+SHAPES = {"NHWC": (5, 3, 4, 6), "NCHW": (5, 3, 4, 6), "BTC": (5, 7, 1, 6), "NC": (9, 1, 1, 6)}
+KINDS = ("nothing", "channels", "elements")
+
+
+def uneven(shape, seed=0):
+    """Numbers whose means and spreads differ from example to example and from channel to channel."""
+    rng = np.random.default_rng(seed)
+    n, _, _, c = shape
+    x = rng.standard_normal(shape) * rng.uniform(0.2, 2, (n, 1, 1, 1)) * rng.uniform(0.5, 1.5, c)
+    return x + rng.uniform(-1, 1, c)
+
+
+def learned(scheme, kind, shape, seed=1):
+    """γ and β: none, by channel, or by the elements that share a statistic."""
+    rng = np.random.default_rng(seed)
+    if kind == "nothing":
+        return 1.0, 0.0
+    varies = [axis == "C" if kind == "channels" else scheme.field.rules[k] != OWN for k, axis in enumerate("NHWC")]
+    sizes = [n if along else 1 for n, along in zip(shape, varies, strict=True)]
+    return rng.uniform(0.5, 2, sizes), rng.uniform(-1, 1, sizes)
+
+
+def made(key, layout, shape=None, kind="nothing", dtype="float64", eps=1e-5, seed=0):
+    """x and y in a layout, in a type, of a scheme."""
+    shape, scheme = shape or SHAPES[layout], get_scheme(key)
+    x = uneven(shape, seed).astype(dtype)
+    y = normalize(x.astype(float), scheme, eps, *learned(scheme, kind, shape)).y.astype(dtype)
+    lengths = [shape[axis] for axis in LAYOUTS[layout]]
+    return [from_tensor(each, layout).reshape(lengths) for each in (x, y)]
+
+
+def keys(found):
+    """What the answer names."""
+    return {scheme.key for fit in found.answer for scheme in fit.schemes}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("layout", SHAPES)
+@pytest.mark.parametrize("key", TRUE)
+@settings(max_examples=5)
+@given(dtype=st.sampled_from(["float64", "float32", "float16"]), eps=st.sampled_from(EPS[:4]), seed=st.integers(0, 999))
+def test_it_was(key, layout, kind, dtype, eps, seed):
+    if kind == "elements" and key not in READINGS:
+        kind = "channels"
+    x, y = made(key, layout, kind=kind, dtype=dtype, eps=eps, seed=seed)
+    found = detect(x, y, layout)
+    if key == "layer-spatial" and layout == "NC":  # 0/0, and β
+        assert (found.constant, found.told, found.answer) == (True, False, ())
+        return
+    assert key in keys(found)
+    if key == "batch" and kind != "nothing":
+        assert not found.told
+        assert keys(found) == {"batch", "none"}  # any factor and shift of a channel
+        return
+    assert found.told
+    fit = found.answer[0]
+    assert min(fit.eps) <= eps <= max(fit.eps)
+    assert (fit.gain, fit.bias) == ((kind != "nothing",) * 2)
+    field = SCHEMES[key].field
+    assert fit.axes == tuple(k for k, axis in enumerate(LAYOUTS[layout]) if field.rules[axis] != OWN)
+
+
+@pytest.mark.parametrize("key", TRUE)
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+def test_the_layout_is_found_where_it_matters(key, layout):
+    found = detect(*made(key, layout))
+    assert found.told
+    assert key in keys(found)
+    assert {fit.layout for fit in found.answer} == ({"NHWC", "NCHW"} if key == "layer" else {layout})
+
+
+def test_in_float64_it_knows_which_eps():
+    for eps in (1e-3, 1e-4, 1e-5, 1e-6, 1e-8):
+        assert detect(*made("layer", "NHWC", eps=eps), "NHWC").answer[0].eps == (eps,)
+
+
+@pytest.mark.parametrize("key", TRUE)
+def test_an_unusual_eps_is_estimated(key):
+    (fit,) = detect(*made(key, "NHWC", eps=0.0371), "NHWC").answer
+    assert (fit.scheme.key, fit.level) == (key, EPS_ALONE)
+    assert fit.eps[0] == pytest.approx(0.0371, rel=1e-9)
+
+
+def test_only_a_gain_and_only_a_bias_are_told_apart():
+    x = uneven((5, 3, 4, 6))
+    y, many = normalize(x, SCHEMES["layer"], 1e-5).y, np.linspace(0.5, 1.5, 6)
+    for output, there in ((many * y, (True, False)), (y + many, (False, True))):
+        (fit,) = detect(x, output, "NHWC").answer
+        assert (fit.gain, fit.bias) == there
+
+
+ONE_AND_THE_SAME = {
+    ("layer", (6, 1, 1, 5)): {"layer", "layer-channels"},
+    ("layer-channels", (6, 1, 1, 5)): {"layer", "layer-channels"},
+    ("layer", (6, 3, 3, 1)): {"layer", "layer-spatial", "instance"},
+    ("layer-spatial", (1, 3, 3, 5)): {"layer-spatial", "instance", "batch"},
+    ("layer", (1, 1, 1, 7)): {"layer", "layer-channels"},
+}
+
+
+@pytest.mark.parametrize(("key", "shape"), ONE_AND_THE_SAME)
+def test_what_is_the_same_on_a_shape_is_named_together(key, shape):
+    found = detect(*made(key, "NHWC", shape), "NHWC")
+    assert found.told
+    assert keys(found) == ONE_AND_THE_SAME[key, shape]
+
+
+@pytest.mark.parametrize(
+    ("key", "shape", "kind"),
+    [
+        ("layer", (1, 3, 4, 6), "channels"),  # one example: any factor and shift of each channel
+        ("layer-spatial", (1, 3, 4, 6), "channels"),
+        ("layer", (2, 3, 4, 6), "elements"),  # two numbers for each γ and β
+        ("layer", (1, 3, 4, 6), "elements"),
+        ("layer", (2, 1, 1, 6), "channels"),
+        ("layer", (1, 1, 1, 6), "channels"),
+        ("layer", (6, 1, 1, 1), "nothing"),  # fields of one element
+        ("layer-channels", (4, 3, 3, 1), "channels"),
+        ("layer-spatial", (6, 1, 1, 6), "nothing"),
+        ("layer", (1, 1, 1, 1), "nothing"),
+    ],
+)
+def test_nobody_can_tell(key, shape, kind):
+    assert not detect(*made(key, "NHWC", shape, kind), "NHWC").told
+
+
+def test_nothing_is_told_of_an_input_or_an_output_that_stands_still():
+    x, still = uneven((4, 3, 3, 5)), np.ones((4, 3, 3, 5))
+    shifts = np.arange(5.0)
+    for pair in ((x, 0 * x), (x, still), (x, still * shifts), (still, 0 * still), (still, still * shifts)):
+        found = detect(*pair, "NHWC")
+        assert (found.constant, found.told) == (True, False)
+    assert not detect(still, x, "NHWC").answer
+
+
+def test_examples_that_are_all_alike_say_nothing_of_a_gain_for_each_element():
+    x = np.repeat(uneven((1, 3, 3, 5)), 4, axis=0)
+    y = normalize(x, SCHEMES["layer"], 1e-5, *learned(SCHEMES["layer"], "elements", (4, 3, 3, 5))).y
+    assert not detect(x, y, "NHWC").told
+    assert keys(detect(x, normalize(x, SCHEMES["layer"], 1e-5).y, "NHWC")) == {"layer"}
+
+
+def none_of_them(x):
+    """Outputs that no candidate gives."""
+    y = normalize(x, SCHEMES["layer"], 1e-5).y
+    yield np.random.default_rng(5).standard_normal(x.shape)
+    yield np.maximum(y, 0)
+    yield np.tanh(x)
+    yield np.roll(y, 1, axis=0)
+    yield normalize(x, SCHEMES["divisive"], 1e-5).y
+    yield x / np.sqrt((x**2).mean((1, 2, 3), keepdims=True) + 1e-5)
+    yield (x - x.mean((1, 2, 3), keepdims=True)) / (x.std((1, 2, 3), keepdims=True) + 0.5)  # ε outside of the root
+
+
+@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_none_of_them(number, dtype):
+    x = uneven((5, 3, 4, 6)).astype(dtype)
+    y = list(none_of_them(x.astype(float)))[number].astype(dtype)
+    found = detect(x, y)
+    assert found.answer == ()
+    assert all(fit.told for fit in found.fits)
+
+
+def test_y_that_is_x():
+    x = uneven((5, 3, 4, 6))
+    assert keys(detect(x, x, "NHWC")) == {"none"}
+
+
+def test_numbers_that_rounding_has_taken_are_not_judged():
+    x = (uneven((5, 3, 4, 6)) + 10_000).astype(np.float32)
+    found = detect(x, normalize(x.astype(float), SCHEMES["layer"], 1e-5).y.astype(np.float32), "NHWC")
+    assert not any(fit.scheme.key == "layer" and fit.told for fit in found.fits)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("layer", "key"),
+    [
+        (torch.nn.LayerNorm((6, 3, 4)), "layer"),
+        (torch.nn.InstanceNorm2d(6), "layer-spatial"),
+        (torch.nn.GroupNorm(2, 6), "group"),
+        (torch.nn.BatchNorm2d(6), "batch"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_layers_of_torch_in_every_type(layer, key, dtype):
+    x = torch.tensor(uneven((5, 3, 4, 6))).permute(0, 3, 1, 2).to(dtype)
+    x, y = (each.detach().to(torch.float64).numpy() for each in (x, layer.to(dtype)(x)))
+    assert precision(y) == str(dtype).removeprefix("torch.")
+    found = detect(x, y, "NCHW")
+    assert found.told
+    assert key in keys(found)
+
+
+def test_layer_norm_over_the_last_axis_of_torch_is_that_over_channels():
+    x = torch.tensor(uneven((5, 7, 1, 6)))[:, :, 0]
+    layer = torch.nn.LayerNorm(6).double()
+    torch.nn.init.uniform_(layer.weight, 0.5, 2)
+    found = detect(x.numpy(), layer(x).detach().numpy())
+    assert keys(found) == {"layer-channels"}
+    assert found.answer[0].axes == (2,)
+
+
+X = np.ones((2, 3))
+REFUSED = {
+    "NaN": (X * np.nan, X, "6 NaN or infinite"),
+    "infinite": (X, X * np.inf, "y holds 6"),
+    "objects": (X.astype(object), X, "object values"),
+    "text": (X.astype(str), X, "real numbers"),
+    "complex": (X + 1j, X, "complex128"),
+    "shapes": (X, np.ones((2, 4)), "both need one shape"),
+    "another order": (np.ones((2, 3, 4)), np.ones((2, 4, 3)), "into one layout"),
+    "one axis": (X[0], X[0], "1 axes"),
+    "five axes": (X[None, None, None], X, "5 axes"),
+    "empty": (X[:0], X[:0], "at least one element"),
+    "too large": (np.ones((1, MAX_ELEMENTS + 1)), X, "are looked at"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_an_input_and_its_output_is_refused(case):
+    x, y, words = REFUSED[case]
+    with pytest.raises(InvalidInput, match=words):
+        detect(x, y)
+
+
+def test_another_layout_is_refused():
+    with pytest.raises(InvalidInput, match="NC has 2"):
+        detect(np.ones((2, 3, 3)), np.ones((2, 3, 3)), "NC")
+    with pytest.raises(InvalidInput, match="is not a layout"):
+        detect(X, X, "CN")
+
+
+def test_whole_numbers_and_truth_values_are_inputs_too():
+    x = np.random.default_rng(0).integers(0, 256, (4, 6, 6, 3))
+    for given_ in (x, x.astype(np.uint8), x > 100):
+        y = normalize(given_.astype(float), SCHEMES["layer-channels"], 1e-3).y
+        assert keys(detect(given_, y, "NHWC")) == {"layer-channels"}
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e-3, 1e3, 1e150])
+def test_any_size_of_numbers(factor):
+    x = uneven((5, 3, 4, 6)) * factor
+    found = detect(x, normalize(x, SCHEMES["layer"], 1e-5).y, "NHWC")
+    assert keys(found) == {"layer"}
