@@ -241,7 +241,7 @@ def inputs_drift_into_saturation(seed: int) -> Evidence:
         [
             below("share of saturated inputs at a learning rate of 3, at first", share(3.0, False, 0), 0.01, fact=True),
             apart("in the end without batch norm", share(3.0, False), 0.5),
-            below("with batch norm", share(3.0, True), 0.3),
+            below("with batch norm", share(3.0, True), 0.3, fact=True),
             apart("at a learning rate of 1 without", share(1.0, False), 0.5),
             below("at a learning rate of 10 with batch norm", share(10.0, True), 0.3),
         ]
