@@ -73,13 +73,12 @@ class Evidence:
     def verdict(self) -> Word:
         """Holds where all trials do, is wrong where none does, and else holds under a condition.
 
-        A fact that does not hold leaves nothing to rest on: the verdict is another one then.
+        It is open where a fact does not hold: then there is nothing that a verdict could rest on.
         """
+        if not all(trial.holds for trial in self.trials if trial.fact):
+            return "open"
         tried: list[Word] = ["holds" if trial.holds else "wrong" for trial in self.trials if not trial.fact]
-        found = "opinion" if self.opinion else joined([*tried, *(each.word for each in self.verdicts)])
-        if all(trial.holds for trial in self.trials if trial.fact):
-            return found
-        return "holds-if" if found in ("holds", "wrong") else "wrong"
+        return "opinion" if self.opinion else joined([*tried, *(each.word for each in self.verdicts)])
 
     @property
     def says(self) -> str:

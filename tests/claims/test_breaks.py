@@ -30,7 +30,7 @@ SCHEMES["layer"] = SCHEMES["layer"].with_fields(wrong, wrong)
             # Batch norm absorbs one factor for all weights or all data just as well: T13, T16, TC13 and TC16 stay. On
             # a convolution neither absorbs τ on all vectors: so does TC14.
             *("T14", "T15", "T17", "T18", "TC15", "TC17", "TC18"),
-            *("L01", "L03", "L05", "L08"),  # what it is over; L04 is about a reading that this is not either
+            *("L01", "L03", "L05", "L06", "L08"),  # what it is over; L04 is about a reading that this is not either
             *("I03", "G01"),  # instance norm, and group norm with one group, are layer norm
             "G05",  # what groups add to layer norm
             "B10",  # no example depends on its mini-batch, in layer norm
