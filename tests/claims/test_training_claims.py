@@ -81,6 +81,7 @@ def test_a_claim_that_experiments_decide_is_named_by_just_these():
 def test_what_an_experiment_names_beside_is_a_claim_that_something_else_decides():
     named = {id for each in EXPERIMENTS.values() for id in each.claims}
     assert named - set(TRIED) == {"B03", "B10", "L03"}
+    assert named <= set(CLAIMS)
 
 
 def test_a_verdict_on_one_claim_is_under_the_id_of_one_that_its_experiment_names():
