@@ -96,7 +96,7 @@ def trying(asked: work.Asked, found: Results) -> None:
         count = sum(not claim.quick for claim in CLAIMS.values())
         with st.container(key="long", gap="xsmall"):
             st.markdown(
-                f"{count} {'claims take' if count > 1 else 'claim takes'} longer, as experiments that train networks."
+                f"{count} {'claims take' if count > 1 else 'claim takes'} longer: networks are trained for them."
             )
             status(asked, found)
 
@@ -110,6 +110,8 @@ def rows(known: Known, view: View) -> None:
         st.markdown(f"Shown: **{len(claims)}** of {len(CLAIMS)} claims.", width="content")
         if claims:
             save_table(lambda: numbers(claims, known), PAGE)
+        else:
+            st.markdown("No claim passes all filters: take one of them out.", width="content")
     with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
         for topic, its in topics.items():
             st.markdown(f"### {topic} :small[:gray[{len(its)}]]")

@@ -49,7 +49,7 @@ def condition(claim: Claim) -> str:
 
 def table(evidence: Evidence) -> str:
     """Every trial with its number, the least and the largest over the seeds, and what it says."""
-    head = ("What was measured", "Number (its range over seeds)", ""), ("---",) * 3
+    head = ("What was measured", "Number (its range over seeds)", "Outcome"), ("---",) * 3
     trials = (
         (plain(sentence(each.what)), plain(each.number) or "–", _says(each, evidence)) for each in evidence.trials
     )
