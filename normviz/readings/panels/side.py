@@ -102,7 +102,6 @@ def code(view: View) -> None:
     """How to get each in a framework."""
     segments(PREFIX + "code", "Framework", CODE)
     shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
-    for column, scheme in zip(st.columns(len(SCHEMES_SHOWN), gap="medium"), SCHEMES_SHOWN, strict=True):
-        with column:
-            st.markdown(f"**{scheme.label}**")
-            st.code(snippet(scheme, framework, shape, view["eps"]), wrap_lines=True)
+    for scheme in SCHEMES_SHOWN:
+        st.markdown(f"**{scheme.label}**")
+        st.code(snippet(scheme, framework, shape, view["eps"]), wrap_lines=True)
