@@ -21,6 +21,7 @@ from normviz.core.layouts import LAYOUTS
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import add_options, build
+from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.files import as_tensor, read_npy, read_npz, write_npy
 from normviz.gradients.answers import judge
 from normviz.networks.setting import Setting
@@ -226,6 +227,25 @@ def check_claims(arguments: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
+def design_schemes(arguments: argparse.Namespace) -> int:
+    """Print the schemes that have the invariances that are needed, or all sets that there are; 1 where none has."""
+    from normviz.design import command
+    from normviz.design.search import Demands
+
+    need, without = map(command.keys, (arguments.need, arguments.without))
+    command.check(need + without, arguments.census)
+    weights = command.fronts(arguments.weights)
+    demands = Demands(arguments.layer, need, without, weights)
+    found = command.census_records(arguments.layer, weights) if arguments.census else command.records(demands)
+    if arguments.json:
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        print(command.counted(found) if arguments.census else command.listed(found, arguments.layer))
+    if not found:
+        print(f"normviz: {command.refusal(demands)}", file=sys.stderr)
+    return 0 if found else 1
+
+
 def workers_for(archive: "Archive", parts: int) -> "Desk":
     """Where so many jobs run, whose results go into the archive."""
     from normviz.jobs.usual import usual_desk
@@ -294,7 +314,7 @@ def build_parser() -> Parser:
         description="See and test normalization in deep learning.",
     )
     parser.add_argument("--version", action="version", version=f"normviz {normviz.__version__}")
-    commands = "schemes | normalize | backward | answer | table1 | experiment | sweep | claims | serve"
+    commands = "schemes | normalize | backward | answer | table1 | experiment | sweep | claims | design | serve"
     jobs = parser.add_subparsers(required=True, metavar=commands, parser_class=Parser)
     job = jobs.add_parser("schemes", help="list the schemes with their fields and papers")
     job.add_argument("--json", action="store_true")
@@ -331,6 +351,14 @@ def build_parser() -> Parser:
     job.add_argument("--seed", type=int, default=0, metavar="S", help="first seed; 0 by default")
     job.add_argument("--json", action="store_true")
     job.set_defaults(run=check_claims)
+    job = jobs.add_parser("design", help="the schemes that have the invariances that are needed, or why there are none")
+    job.add_argument("--layer", default="dense", metavar="L", help=f"{', '.join(LAYERS)}; dense by default")
+    job.add_argument("--need", default="", metavar="KEY,KEY", help=", ".join(TRANSFORMATIONS))
+    job.add_argument("--without", default="", metavar="KEY,KEY", help="what must not be absorbed")
+    job.add_argument("--weights", default="none", metavar="KEY", help="in front: none, any, or a scheme of weights")
+    job.add_argument("--census", action="store_true", help="all sets of invariances, with how many schemes have them")
+    job.add_argument("--json", action="store_true")
+    job.set_defaults(run=design_schemes)
     job = jobs.add_parser("serve", help="serve the app")
     job.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
     job.set_defaults(run=serve)

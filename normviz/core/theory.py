@@ -61,8 +61,13 @@ def predict(
         if weights is scheme:
             return Verdict(False, f"{name} does not absorb it: {own.reason}")
         if transformation.weight_shift is not None and weights.suppression is not None:
-            reason = "it divides each changed vector by its new length, so that no common shift is left to take off"
-            return Verdict(False, f"{weights.name} stands in front: {reason}.")
+            crossed = _crossed((weights.suppression,), weights.axes, ("Cout",), weight_shape)
+            if not crossed:
+                reason = "it divides each changed vector by its new length, so that no common shift is left to take off"
+                return Verdict(False, f"{weights.name} stands in front: {reason}.")
+            if scheme.suppression is None or eps > 0:
+                reason = "it divides all weights by one number, which the shift changes, and nothing divides that out"
+                return Verdict(False, f"{weights.name} stands in front: {reason}.")
     if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
         return Verdict(
             True,
