@@ -10,7 +10,7 @@ import pytest
 from strategies import uneven_array
 
 import normviz
-from normviz import cli
+from normviz import commands
 from normviz.cli import main
 from normviz.core.backward import backward
 from normviz.core.fields import Field
@@ -449,7 +449,7 @@ def test_a_port_in_words_is_refused(capsys):
 
 
 def test_a_missing_library_is_named_with_what_to_install(capsys, monkeypatch):
-    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "streamlit" else object())
+    monkeypatch.setattr(commands, "find_spec", lambda name: None if name == "streamlit" else object())
     assert "streamlit; pip install 'normviz[app]'" in refused(capsys, "serve")
 
 
