@@ -39,7 +39,6 @@ SCHEMES["layer"] = SCHEMES["layer"].with_fields(wrong, wrong)
             "D01",  # layer norm is the general form with the ranges of its row
             *("N01", "N02", "N03"),  # gradients of a layer whose units share μ and σ
             *("F01", "F02"),  # what becomes of layer norm's invariances
-            "X06",  # all cells that are invariant by the paper, layer norm's too
             "X09",  # layer norm of two units is a sign, just as batch norm of two examples
         },
     ),

@@ -68,7 +68,7 @@ def output_has_mean_0_and_variance_1(seed: int) -> Evidence:
 def variance_is_unbiased(seed: int) -> Evidence:
     """m/(m−1) · E[σ²] of pairs of independent digits behind a dense layer, beside the variance of all digits."""
 
-    @lru_cache
+    @lru_cache(maxsize=16)
     def pairs(each: int) -> effects.Sampled:
         return effects.sampled(Setting("dense", drift=0.0, seed=each), sizes=(PAIR,))
 
@@ -230,7 +230,7 @@ def output_depends_on_others(seed: int) -> Evidence:
 def inputs_drift_into_saturation(seed: int) -> Evidence:
     """Deep networks of sigmoid units at three learning rates: the share of the last layer's inputs that saturate."""
 
-    @lru_cache
+    @lru_cache(maxsize=16)
     def seen(rate: float, normalized: bool, each: int) -> saturation.Seen:
         return saturation.run(saturation.Setting(start=1.0, rate=rate, seed=each), normalized)
 

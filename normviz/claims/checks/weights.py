@@ -131,7 +131,7 @@ def is_lipschitz(seed: int) -> Evidence:
 def bounded_below(seed: int) -> Evidence:
     """The least stretch of pairs by a spectrally normalized layer of 64 units, and the slopes of a critic behind it."""
 
-    @lru_cache
+    @lru_cache(maxsize=16)
     def slopes(each: int) -> np.ndarray:
         digits, _ = weights.pairs_of_digits(weights.PAIRS, each)
         return weights.slopes(layer("square", each)[1], digits, each)
@@ -243,7 +243,7 @@ def saturates(seed: int) -> Evidence:
     """What doubling the contrast does to x̂ of divisive norm, over ε: twice as much where it is linear in it."""
     steps = 10.0 ** np.arange(-4, 5)
 
-    @lru_cache
+    @lru_cache(maxsize=16)
     def factors(each: int) -> np.ndarray:
         x = normal((1, 8, 8, 4), each)
         once, twice = ([general_form(c * x, SCHEMES["divisive"], eps) for eps in steps] for c in (1, 2))
