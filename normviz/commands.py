@@ -215,11 +215,12 @@ def check_claims(arguments: argparse.Namespace) -> int:
     claims = command.chosen([each for text in arguments.id for each in text.split(",")], arguments.all)
     archive = Archive(Kept())
     with ended() as code:
-        found = command.run(claims, arguments.seed, sys.stderr.isatty(), archive, partial(workers_for, archive))
+        shown = sys.stderr.isatty()
+        found, failed = command.run(claims, arguments.seed, shown, archive, partial(workers_for, archive))
     if code:
         return code[0]
     print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else "\n".join(map(command.printed, found)))
-    wrong = [line for line in map(command.disagreement, found) if line]
+    wrong = command.complaints(found, failed)
     for line in wrong:
         print(f"normviz: {line}", file=sys.stderr)
     return 1 if wrong else 0

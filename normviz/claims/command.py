@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from normviz.claims.claim import Claim, Evidence
-from normviz.claims.jobs import evidence, evidence_of, faults, long_parts
+from normviz.claims.claim import SEEDS, Claim, Evidence
+from normviz.claims.jobs import evidence, faults, long_parts, quick_parts
 from normviz.claims.ledger import CLAIMS, get_claims
 from normviz.claims.sources import SOURCES
-from normviz.experiments.command import Failed, run_missing
+from normviz.core.errors import InvalidInput
+from normviz.experiments.command import run_missing
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
+from normviz.jobs.spec import finish
 
 
 def chosen(ids: Sequence[str], everything: bool) -> list[Claim]:
@@ -22,20 +24,20 @@ def chosen(ids: Sequence[str], everything: bool) -> list[Claim]:
 
 def run(
     claims: Sequence[Claim], seed: int, shown: bool, archive: Archive, desk: Callable[[int], Desk]
-) -> list[dict[str, Any]]:
-    """A record of each claim; the quick ones are measured here and now, the others are jobs whose results are kept.
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """A record of each claim that could be measured, and by id what failed with the others.
 
-    `desk`: for so many jobs; `shown`: with a progress bar on stderr. Raises what `run_missing` does.
+    The quick ones are measured here and now, the others are jobs whose results are kept. `desk`: for so many jobs;
+    `shown`: with a progress bar on stderr. Raises what `run_missing` does, and InvalidInput for a seed that cannot be.
     """
-    found = {claim.id: evidence_of(claim.id, seed) for claim in claims if claim.quick}
-    long = [claim for claim in claims if not claim.quick]
-    wanted = long_parts(long, seed)
-    run_missing(wanted, archive, desk, shown)
-    results = archive.of(wanted)
-    for claim, fault in faults(seed, results).items():
-        raise Failed(f"{claim} cannot be measured: {fault}")
-    found |= evidence(long, seed, results)
-    return [record(claim, found[claim.id]) for claim in claims]
+    if not 0 <= seed < SEEDS:
+        raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEEDS - 1} would do.")
+    results = {part: finish(part) for part in quick_parts(claims, seed)}
+    long = long_parts(claims, seed)
+    run_missing(long, archive, desk, shown)
+    results |= archive.of(long)
+    found = evidence(claims, seed, results)
+    return [record(claim, found[claim.id]) for claim in claims if claim.id in found], faults(seed, results)
 
 
 def record(claim: Claim, found: Evidence) -> dict[str, Any]:
@@ -60,8 +62,13 @@ def printed(one: Mapping[str, Any]) -> str:
     return "\n     ".join(line for line in lines if line)
 
 
-def disagreement(one: Mapping[str, Any]) -> str:
-    """Where the measured verdict is not the recorded one, that in a sentence; else nothing."""
-    if one["verdict"] == one["expected"]:
-        return ""
-    return f"{one['id']}: measured {one['verdict']}, on record {one['expected']}. {one['evidence']}"
+def complaints(found: Sequence[Mapping[str, Any]], failed: Mapping[str, str]) -> list[str]:
+    """A sentence for each claim whose measured verdict is not the one on record, or that could not be measured."""
+    return [
+        *(f"{claim} cannot be measured: {fault}" for claim, fault in failed.items()),
+        *(
+            f"{one['id']}: measured {one['verdict']}, on record {one['expected']}. {one['evidence']}"
+            for one in found
+            if one["verdict"] != one["expected"]
+        ),
+    ]

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +24,7 @@ QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
 """About the time of a check."""
 
 
-@cache
+@lru_cache(maxsize=1)
 def code() -> str:
     """What tells this code, and the libraries that do its arithmetic, from any other: a result is of one code."""
     found = sha256()

@@ -25,7 +25,7 @@ CLAIMS: Mapping[str, Claim] = {claim.id: claim for claims in TOPICS.values() for
 
 def topic_of(claim: Claim) -> str:
     """The topic that a claim belongs to."""
-    return next(topic for topic, claims in TOPICS.items() if claim in claims)
+    return next(topic for topic, claims in TOPICS.items() if claim.id in {each.id for each in claims})
 
 
 def get_claims(ids: Iterable[str]) -> list[Claim]:

@@ -8,7 +8,7 @@ import pytest
 
 from normviz.claims import jobs
 from normviz.claims.claim import Claim, Evidence, Tried
-from normviz.claims.command import disagreement, record
+from normviz.claims.command import complaints, record
 from normviz.claims.ledger import CLAIMS
 from normviz.experiments.catalogue import EXPERIMENTS
 from normviz.experiments.experiment import Report, Verdict, joined
@@ -43,7 +43,7 @@ def test_the_evidence_is_what_the_experiments_say_each_with_its_condition():
 @pytest.mark.parametrize("claim", TRIED)
 def test_what_is_not_known_is_no_agreement(claim):
     found = record(CLAIMS[claim], Evidence((), verdicts=[Verdict("open", "Not trained yet.")]))
-    assert "measured open" in disagreement(found)
+    assert "measured open" in complaints([found], {})[0]
 
 
 @dataclass(frozen=True)
