@@ -12,6 +12,7 @@ from normviz.core.errors import InvalidInput
 from normviz.experiments.command import run_missing
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
+from normviz.jobs.executors import on_one_core
 from normviz.jobs.spec import finish
 
 
@@ -27,11 +28,13 @@ def run(
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """A record of each claim that could be measured, and by id what failed with the others.
 
-    The quick ones are measured here and now, the others are jobs whose results are kept. `desk`: for so many jobs;
-    `shown`: with a progress bar on stderr. Raises what `run_missing` does, and InvalidInput for a seed that cannot be.
+    The quick ones are measured here and now, on one core as a worker does; the others are jobs, whose results are
+    kept. `desk`: for so many; `shown`: with a progress bar on stderr. Raises what `run_missing` does, and InvalidInput
+    for a seed that cannot be.
     """
     if not 0 <= seed < SEEDS:
         raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEEDS - 1} would do.")
+    on_one_core()
     results = {part: finish(part) for part in quick_parts(claims, seed)}
     long = long_parts(claims, seed)
     run_missing(long, archive, desk, shown)

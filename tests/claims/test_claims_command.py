@@ -5,8 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from normviz.claims.jobs import Checks
 from normviz.claims.ledger import CLAIMS
 from normviz.cli import main
+from normviz.jobs.desk import Desk
+from normviz.jobs.processes import Processes
 
 ID = "G02"
 KEYS = {"id", "source", "claim", "verdict", "expected", "evidence", "condition", "see", "trials", "experiments"}
@@ -27,6 +30,17 @@ def test_records_as_json_in_the_order_asked_for(capsys):
 def test_a_seed_gives_the_same_numbers_again(capsys):
     assert run(capsys, "--id", ID, "--seed", "7", "--json") == run(capsys, "--id", ID, "--seed", "7", "--json")
     assert run(capsys, "--id", ID, "--seed", "7", "--json") != run(capsys, "--id", ID, "--seed", "8", "--json")
+
+
+def test_the_page_has_the_same_numbers(capsys):
+    ids = ("T01", "B07", "L07", "N04", "S01")
+    _, out, _ = run(capsys, "--id", ",".join(ids), "--seed", "3", "--json")
+    with Processes(1) as pool:
+        kept = []
+        ticket = Desk(pool).submit([Checks(ids, 3, "here")], lambda job, result: kept.append(result))
+        assert ticket.wait(120)
+    found = json.loads(str(kept[-1]["evidence"]))
+    assert {one["id"]: one["trials"] for one in json.loads(out)} == {each: found[each]["trials"] for each in ids}
 
 
 def test_a_verdict_that_is_not_on_record_is_said_and_is_an_error(capsys, monkeypatch):
