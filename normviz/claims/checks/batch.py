@@ -15,8 +15,8 @@ from normviz.gradients import scaling
 from normviz.gradients.autograd import by_autograd
 from normviz.gradients.small import algorithm_1, small
 from normviz.running import effects
-from normviz.running.averages import CONVENTIONS, lag, running_averages
-from normviz.running.stream import Setting, batch_statistics, merge, population, stream, trace
+from normviz.running.averages import CONVENTIONS, Moments, lag, running_averages
+from normviz.running.stream import BATCHES, Setting, batch_statistics, merge, population, stream, trace
 from normviz.why import saturation
 from normviz.why.outside import descend
 
@@ -28,6 +28,9 @@ AVERAGED = (0, 1, 2)
 
 PAIR = 2
 """The smallest mini-batch that has a variance."""
+
+START = 1e-7
+"""A moving average has less than this left of its start after 200 batches: 0.9²⁰⁰ is about 7·10⁻¹⁰."""
 
 STANDARD_ERRORS = 6.0
 """A mean over many draws is closer than this to what it estimates."""
@@ -55,12 +58,16 @@ def output_has_mean_0_and_variance_1(seed: int) -> Evidence:
         return float(np.abs(normalize(uneven(CONV, each), SCHEMES["batch"]).xhat.mean(AVERAGED)).max())
 
     little = partial(furthest, 0.001, DEFAULT_EPS)
+    tiny = "at ε = 10⁻⁵, of an x a thousandth as large, largest distance of the variance of a channel of x̂"
     return Evidence(
         [
             same("largest mean of a channel of x̂ over N, H, W", over(seed, mean)),
-            same("largest distance of its variance from 1 at ε = 0", over(seed, partial(furthest, 1.0, 0.0, False))),
-            same("with ε = 10⁻⁵, for an x a thousandth as large", over(seed, partial(little, False))),
-            same("and there from var/(var + ε)", over(seed, partial(little, True)), fact=True),
+            same(
+                "largest distance of the variance of a channel of x̂ from 1 at ε = 0",
+                over(seed, partial(furthest, 1.0, 0.0, False)),
+            ),
+            same(f"{tiny} from 1", over(seed, partial(little, False))),
+            same(f"{tiny} from var/(var + ε)", over(seed, partial(little, True)), fact=True),
         ]
     )
 
@@ -87,9 +94,13 @@ def variance_is_unbiased(seed: int) -> Evidence:
 
     return Evidence(
         [
-            same("relative difference of m/(m−1) · E[σ²] from the variance of all, exactly", over(seed, exactly)),
-            below("over many draws, in standard errors", over(seed, drawn), STANDARD_ERRORS),
-            apart("share of that variance that E[σ²] misses without the factor", over(seed, missing), 0.4, fact=True),
+            same("difference of m/(m−1) · E[σ²] from the variance of all digits, exactly", over(seed, exactly)),
+            below(
+                "difference of m/(m−1) · E[σ²] from the variance of all digits over many draws, in standard errors",
+                over(seed, drawn),
+                STANDARD_ERRORS,
+            ),
+            apart("share of the variance of all digits that E[σ²] misses", over(seed, missing), 0.4, fact=True),
         ]
     )
 
@@ -111,9 +122,23 @@ def average_is_folded(seed: int) -> Evidence:
 
     return Evidence(
         [
-            same("difference of the outputs, folded into the weights against step by step", over(seed, folded)),
-            apart("of the average from the mean while weights drift", over(seed, partial(lagging, 0)), 1e-4, fact=True),
-            same(f"and from the mean {steps} batches earlier", over(seed, partial(lagging, steps)), fact=True),
+            same(
+                "difference of the outputs with batch norm folded into the weights from those step by step",
+                over(seed, folded),
+            ),
+            apart(
+                "difference of the moving average from the latest mean, while the weights drift",
+                over(seed, partial(lagging, 0)),
+                1e-4,
+                fact=True,
+            ),
+            below(
+                f"difference of the moving average from the mean {steps} batches earlier, which is what is left of its "
+                f"start after {BATCHES} batches",
+                over(seed, partial(lagging, steps)),
+                START,
+                fact=True,
+            ),
         ]
     )
 
@@ -143,9 +168,19 @@ def output_ignores_a(seed: int) -> Evidence:
                 "largest difference of x̂ of aW from that of W, at a = 0.01, 3 and 100, ε = 0",
                 gap("batch", "xhat", seed),
             ),
-            same("of x̂ of −aW from −x̂ of aW", over(seed, negative), fact=True),
-            apart("of x̂ of aW from that of W with ε = 10⁻⁵, at a = 0.01", over(seed, smoothed), 1e-4, fact=True),
-            apart("without batch norm, at the largest a", gap("none", "xhat", seed), 1.0, fact=True),
+            same("largest difference of x̂ of −aW from −x̂ of aW, at a = 3, ε = 0", over(seed, negative), fact=True),
+            apart(
+                "largest difference of x̂ of aW from that of W, at a = 0.01, ε = 10⁻⁵",
+                over(seed, smoothed),
+                1e-4,
+                fact=True,
+            ),
+            apart(
+                "largest difference of x̂ of aW from that of W without batch norm, at a = 100",
+                gap("none", "xhat", seed),
+                1.0,
+                fact=True,
+            ),
         ]
     )
 
@@ -155,9 +190,15 @@ def gradient_below_ignores_a(seed: int) -> Evidence:
     return Evidence(
         [
             same(
-                "largest difference of ∂l/∂u with aW from that with W, at a = 0.01, 3 and 100", gap("batch", "du", seed)
+                "largest difference of ∂l/∂u with aW from that with W, at a = 0.01, 3 and 100, ε = 0",
+                gap("batch", "du", seed),
             ),
-            apart("without batch norm, at the largest a", gap("none", "du", seed), 1.0, fact=True),
+            apart(
+                "largest difference of ∂l/∂u with aW from that with W without batch norm, at a = 100",
+                gap("none", "du", seed),
+                1.0,
+                fact=True,
+            ),
         ]
     )
 
@@ -166,8 +207,15 @@ def gradient_of_weights_shrinks(seed: int) -> Evidence:
     """a · ∂l/∂(aW) beside ∂l/∂W, for the same ∂l/∂x̂."""
     return Evidence(
         [
-            same("largest difference of a · ∂l/∂(aW) from ∂l/∂W, at a = 0.01, 3 and 100", gap("batch", "dw", seed)),
-            apart("without batch norm, at the largest a", gap("none", "dw", seed), 1.0, fact=True),
+            same(
+                "largest difference of a · ∂l/∂(aW) from ∂l/∂W, at a = 0.01, 3 and 100, ε = 0", gap("batch", "dw", seed)
+            ),
+            apart(
+                "largest difference of a · ∂l/∂(aW) from ∂l/∂W without batch norm, at a = 100",
+                gap("none", "dw", seed),
+                1.0,
+                fact=True,
+            ),
         ]
     )
 
@@ -187,8 +235,8 @@ def algorithm_1_is_the_gradient(seed: int) -> Evidence:
 
     return Evidence(
         [
-            same("largest relative difference from autograd: of ∂ℓ/∂x, line by line as printed", over(seed, printed)),
-            same("of ∂ℓ/∂x, ∂ℓ/∂γ and ∂ℓ/∂β as this app has them", over(seed, ours)),
+            same("largest difference of ∂ℓ/∂x, line by line as printed, from autograd's", over(seed, printed)),
+            same("largest difference of this app's ∂ℓ/∂x, ∂ℓ/∂γ and ∂ℓ/∂β from autograd's", over(seed, ours)),
         ]
     )
 
@@ -203,9 +251,12 @@ def bias_grows_outside(seed: int) -> Evidence:
 
     return Evidence(
         [
-            apart("b after 50 steps, from 0", over(seed, lambda each: outside(each).b[-1]), 1.0),
-            same("largest change of the loss on the way, relative to it", over(seed, moved)),
-            same("largest b with E[x] in the gradient", over(seed, lambda each: np.abs(inside(each).b).max())),
+            apart("b after 50 steps from 0, E[x] a constant", over(seed, lambda each: outside(each).b[-1]), 1.0),
+            same("largest change of the loss in these steps, relative to it, E[x] a constant", over(seed, moved)),
+            same(
+                "largest b in 50 steps from 0, E[x] in the gradient",
+                over(seed, lambda each: np.abs(inside(each).b).max()),
+            ),
         ]
     )
 
@@ -220,9 +271,15 @@ def output_depends_on_others(seed: int) -> Evidence:
     return Evidence(
         [
             apart(
-                "standard deviation of x̂ of one digit over mini-batches", over(seed, partial(deviation, "batch")), 0.01
+                "standard deviation of batch norm's x̂ of one digit over mini-batches",
+                over(seed, partial(deviation, "batch")),
+                0.01,
             ),
-            same("with layer norm", over(seed, partial(deviation, "layer")), fact=True),
+            same(
+                "standard deviation of layer norm's x̂ of one digit over mini-batches",
+                over(seed, partial(deviation, "layer")),
+                fact=True,
+            ),
         ]
     )
 
@@ -237,30 +294,54 @@ def inputs_drift_into_saturation(seed: int) -> Evidence:
     def share(rate: float, normalized: bool, look: int = -1) -> tuple[float, ...]:
         return over(seed, lambda each: seen(rate, normalized, each).saturated[look, -1], NETWORKS)
 
+    saturated = "share of saturated inputs at a learning rate of"
     return Evidence(
         [
-            below("share of saturated inputs at a learning rate of 3, at first", share(3.0, False, 0), 0.01, fact=True),
-            apart("in the end without batch norm", share(3.0, False), 0.5),
-            below("with batch norm", share(3.0, True), 0.3, fact=True),
-            apart("at a learning rate of 1 without", share(1.0, False), 0.5),
-            below("at a learning rate of 10 with batch norm", share(10.0, True), 0.3),
+            below(f"{saturated} 3 at first, without batch norm", share(3.0, False, 0), 0.01, fact=True),
+            apart(f"{saturated} 3 in the end, without batch norm", share(3.0, False), 0.5),
+            below(f"{saturated} 3 in the end, with batch norm", share(3.0, True), 0.3, fact=True),
+            apart(f"{saturated} 1 in the end, without batch norm", share(1.0, False), 0.5),
+            below(f"{saturated} 10 in the end, with batch norm", share(10.0, True), 0.3),
         ]
     )
 
 
 def statistics_are_merged(seed: int) -> Evidence:
-    """A mini-batch dealt to three devices: what merging, and what averaging, makes of their statistics."""
+    """A mini-batch dealt to three devices: their statistics merged, each by itself, and their variances averaged."""
 
-    def off(parallel: bool, each: int) -> float:
-        counts, parts = effects.shards(Setting(seed=each), DEVICES)
-        whole = batch_statistics(stream(Setting(seed=each), [0])[0])
-        found = merge(counts, *parts) if parallel else [np.average(part, 0, counts) for part in parts]
+    def dealt(each: int) -> tuple[np.ndarray, Moments, Moments]:
+        return *effects.shards(Setting(seed=each), DEVICES), batch_statistics(stream(Setting(seed=each), [0])[0])
+
+    def off(found: Moments, whole: Moments) -> float:
         return max(difference(a, b).residual for a, b in zip(found, whole, strict=True))
 
+    def merged(each: int) -> float:
+        counts, parts, whole = dealt(each)
+        return off(merge(counts, *parts), whole)
+
+    def nearest(each: int) -> float:
+        _, parts, whole = dealt(each)
+        return min(off(Moments(*device), whole) for device in zip(*parts, strict=True))
+
+    def averaged(each: int) -> float:
+        counts, parts, whole = dealt(each)
+        return difference(np.average(parts.variance, 0, counts), whole.variance).residual
+
+    beside = "of the whole mini-batch"
     return Evidence(
         [
-            same("difference of the merged mean and variance from the whole batch's", over(seed, partial(off, True))),
-            apart("of the devices' means and variances, averaged", over(seed, partial(off, False)), 1e-4),
+            same(f"largest difference of the merged mean and variance from those {beside}", over(seed, merged)),
+            apart(
+                f"difference of one device's own mean and variance, those of the nearest device, from those {beside}",
+                over(seed, nearest),
+                1e-2,
+            ),
+            apart(
+                f"difference of the mean of the devices' variances from the variance {beside}",
+                over(seed, averaged),
+                1e-4,
+                fact=True,
+            ),
         ]
     )
 
@@ -282,14 +363,15 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B02",
         ("004",),
-        says="For inference the variance is estimated without bias, as m/(m−1) times the mean of the mini-batches' σ².",
+        says="Where the m values are independent, the variance for inference, m/(m−1) times the mean of the "
+        "mini-batches' σ², is unbiased.",
         how=f"Mini-batches of m = {PAIR} digits drawn independently, behind a dense layer of random weights, where the "
         f"factor matters most: the mean of σ² exactly, and over {effects.DRAWN // PAIR:,} of them.",
         expected="holds",
         check=variance_is_unbiased,
         see=f"/running?panel=bias&batch={PAIR}",
-        condition="It is exact in expectation where the m values are independent, as in a dense layer. Positions of "
-        "one picture are not: behind a convolution, with m = N·H·W, a bias is left.",
+        condition="As they are in a dense layer. Positions of one picture are not independent: behind a convolution, "
+        "with m = N·H·W, a bias is left (X01).",
     ),
     Claim(
         "B03",
@@ -301,37 +383,37 @@ CLAIMS: tuple[Claim, ...] = (
         check=average_is_folded,
         see="/running?panel=folding&framework=keras",
         condition="The average lags: while the mean drifts steadily it is the mean of momentum/(1 − momentum) batches "
-        "earlier.",
+        "earlier, but for what is left of its start.",
     ),
     Claim(
         "B04",
         ("004",),
-        says="Multiplying all weights by a does not change the output: BN(Wu) = BN((aW)u).",
+        says="At ε = 0, multiplying all weights by a > 0 does not change the output: BN(Wu) = BN((aW)u).",
         how="x̂ of random layers with aW and with W.",
         expected="holds",
         check=output_ignores_a,
         see=SCALE,
-        condition="At ε = 0 and a > 0. A negative a turns the sign of x̂; with ε a small a makes a difference.",
+        condition="A negative a turns the sign of x̂; with ε a small a makes a difference.",
     ),
     Claim(
         "B05",
         ("004",),
-        says="Nor does it change what goes back to the layer below: ∂BN((aW)u)/∂u = ∂BN(Wu)/∂u.",
+        says="At ε = 0, multiplying all weights by a > 0 does not change what goes back to the layer below: "
+        "∂BN((aW)u)/∂u = ∂BN(Wu)/∂u.",
         how="∂l/∂u of random layers and a random ∂l/∂x̂, with aW and with W.",
         expected="holds",
         check=gradient_below_ignores_a,
         see=f"{SCALE}&eps=0",
-        condition="At ε = 0 and a > 0.",
     ),
     Claim(
         "B06",
         ("004",),
-        says="Larger weights have smaller gradients: ∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W.",
+        says="At ε = 0, weights a > 0 times as large have gradients 1/a times as large: "
+        "∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W.",
         how="a · ∂l/∂(aW) of random layers and a random ∂l/∂x̂, beside ∂l/∂W.",
         expected="holds",
         check=gradient_of_weights_shrinks,
         see=f"{SCALE}&eps=0",
-        condition="At ε = 0 and a > 0.",
     ),
     Claim(
         "B07",
@@ -380,13 +462,14 @@ CLAIMS: tuple[Claim, ...] = (
         "B14",
         ("002",),
         says="Across devices, batch norm's means and variances have to be combined.",
-        how=f"A mini-batch of {Setting().batch} digits dealt to {DEVICES} devices: their statistics merged, and their "
-        "variances averaged, beside those of the whole.",
+        how=f"A mini-batch of {Setting().batch} digits dealt to {DEVICES} devices: their statistics merged, each "
+        "device's own, and their variances averaged, beside those of the whole.",
         expected="holds",
         check=statistics_are_merged,
         see=f"/running?panel=shards&devices={DEVICES}",
         condition="Merged by the parallel formula they are the whole batch's; a mean of the variances misses what lies "
-        "between the devices' means.",
+        "between the devices' means. If they are not combined, every device normalizes by its own part, as PyTorch "
+        "does without SyncBatchNorm.",
     ),
 )
 """Its claims."""
