@@ -28,10 +28,13 @@ def one_for_all_units(seed: int) -> Evidence:
     for name, shape in {"dense": DENSE, "conv": CONV}.items():
         own, others = moved_over("layer", shape, seed)
         trials.append(apart(f"share of an example's x̂ that changes with one of its units, {name} layer", own, 1))
-        trials.append(below("of the other examples' x̂", others, 0))
+        trials.append(below(f"share of the other examples' x̂ that changes with it, {name} layer", others, 0))
     for key in ("layer-channels", "layer-spatial"):
         own, _ = moved_over(key, CONV, seed)
-        what = f"share of the example's that changes, conv layer, with statistics over {READINGS[key]} alone"
+        what = (
+            "share of an example's x̂ that changes with one of its units, conv layer, with statistics over "
+            f"{READINGS[key]} alone"
+        )
         trials.append(below(what, own, 0.5, fact=True))
     return Evidence(trials)
 
@@ -62,10 +65,10 @@ def same_in_inference(seed: int) -> Evidence:
         for key, axes in READINGS.items()
     ]
     kept = [len(SCHEMES[key].keeps) for key in READINGS]
-    trials.append(below("arrays kept beside γ and β", kept, 0))
+    trials.append(below("arrays that layer norm keeps beside γ and β, over all three readings", kept, 0))
     modes = over(seed, training_and_inference)
     trials.append(apart("largest difference of batch norm's x̂ in training and inference", modes, 1e-3, fact=True))
-    trials.append(apart("arrays that it keeps", [len(BATCH.keeps)], 2, fact=True))
+    trials.append(apart("arrays that batch norm keeps beside γ and β", [len(BATCH.keeps)], 2, fact=True))
     return Evidence(trials)
 
 
@@ -77,8 +80,8 @@ def spatial_is_instance(seed: int) -> Evidence:
     return Evidence(
         [
             same("largest difference between x̂ over H, W and x̂ over H, W, C", paper),
-            same("and x̂ over C", channels),
-            same("and instance norm's", instance, fact=True),
+            same("largest difference between x̂ over H, W and x̂ over C", channels),
+            same("largest difference between x̂ over H, W and instance norm's x̂", instance, fact=True),
         ]
     )
 
@@ -89,8 +92,8 @@ def is_batch_of_one(seed: int) -> Evidence:
     return Evidence(
         [
             same("largest difference from batch norm's x̂ at N = 1: over H, W", gaps["layer-spatial"]),
-            apart("over H, W, C", gaps["layer"], 0.1),
-            apart("over C", gaps["layer-channels"], 0.1),
+            apart("largest difference from batch norm's x̂ at N = 1: over H, W, C", gaps["layer"], 0.1, fact=True),
+            apart("largest difference from batch norm's x̂ at N = 1: over C", gaps["layer-channels"], 0.1, fact=True),
         ]
     )
 
@@ -102,7 +105,7 @@ def over_the_batch(seed: int) -> Evidence:
         for key, axes in READINGS.items()
     ]
     others = [share for key in READINGS for share in moved_over(key, CONV, seed)[1]]
-    what = "share of the other examples' x̂ that changes with one unit, in all three"
+    what = "share of the other examples' x̂ that changes with one unit, over all three readings and all seeds"
     trials.append(below(what, others, 0, fact=True))
     what = "largest difference between the source's own code and x̂ over C"
     return Evidence([*trials, same(what, module_from_ours(seed), fact=True)])
@@ -151,15 +154,28 @@ def module_beside_torch(seed: int) -> Evidence:
     """The source's code beside PyTorch's layer: with one ε, with those that they have, and where rows hardly vary."""
     idle = Module(TOKENS[3:], elementwise_affine=False)
     ours = from_torch(CHANNELS, TOKENS, DEFAULT_EPS, seed)
+    largest = "largest difference between x̂ of the source's code and of PyTorch's layer"
     return Evidence(
         [
-            same(
-                "largest difference in x̂ on the source's example, both with ε = 10⁻⁸", module_from_torch(1e-8, 1, seed)
+            same(f"{largest}, both with ε = 10⁻⁸", module_from_torch(1e-8, 1, seed)),
+            same(f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch", module_from_torch(1e-5, 1, seed)),
+            apart(
+                f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch, where rows vary by 10⁻³",
+                module_from_torch(1e-5, 1e-3, seed),
+                0.1,
+                fact=True,
             ),
-            same("with ε = 10⁻⁸ in its code and 10⁻⁵ in PyTorch", module_from_torch(1e-5, 1, seed)),
-            apart("that where rows vary by 10⁻³", module_from_torch(1e-5, 1e-3, seed), 0.1, fact=True),
-            apart("weights and biases in its code if not wanted", [idle.weight.size + idle.bias.size], 1, fact=True),
-            same("between PyTorch's and layer norm here, both with 10⁻⁵", ours, fact=True),
+            apart(
+                "weights and biases in the source's code if not wanted",
+                [idle.weight.size + idle.bias.size],
+                1,
+                fact=True,
+            ),
+            same(
+                "largest difference between x̂ of PyTorch's layer and of layer norm here, both with ε = 10⁻⁵",
+                ours,
+                fact=True,
+            ),
         ]
     )
 
@@ -168,6 +184,7 @@ def axis_of_both(seed: int) -> Evidence:
     """The axis that Keras's two layers name, and how many means each then has, on the source's (3, 5, 7, 11)."""
     shape = (3, 5, 7, 11)
     n, h, w, c = shape
+    on = f", on N, H, W, C = {str(shape)[1:-1]}"
     axes = {scheme.key: keras_axis(scheme) for scheme in (BATCH, CHANNELS)}
     trials = [
         Trial(f"{axis.layer} has {axis.argument}, which is C", axis.names == {"C"})
@@ -175,15 +192,20 @@ def axis_of_both(seed: int) -> Evidence:
         if axis is not None
     ]
     for what, scheme, count in (
-        ("means of batch norm, one for each index of that axis", BATCH, c),
-        ("means of layer norm, over that axis", CHANNELS, n * h * w),
-        ("means in the formula beside it, one for each example", LAYER, n),
+        (f"means of batch norm{on}, one for each channel", BATCH, c),
+        (f"means of layer norm over C{on}, one for each position of each example", CHANNELS, n * h * w),
+        (f"means in the source's formula of layer norm{on}, one for each example", LAYER, n),
     ):
         mean = normalize(normal(shape, seed), scheme).mean
         found = 0 if mean is None else mean.size
         trials.append(Trial(what, found == count, (found,), fact=True))
     gap = of_identity("layer-is-its-default", shape, seed)
-    return Evidence([*trials, apart("largest difference between x̂ of the last two", gap, 0.1, fact=True)])
+    return Evidence(
+        [
+            *trials,
+            apart("largest difference between layer norm's x̂ over C and by the source's formula", gap, 0.1, fact=True),
+        ]
+    )
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -221,7 +243,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "L05",
         ("003",),
-        says="Layer norm over H and W, and only that reading, is batch norm at a batch size of 1.",
+        says="Layer norm behind a convolution, over each channel's H and W, is batch norm at a batch size of 1.",
         how="x̂ of all three readings and of batch norm on random tensors of one example.",
         expected="holds",
         check=is_batch_of_one,
@@ -253,7 +275,8 @@ CLAIMS: tuple[Claim, ...] = (
         "L08",
         ("001",),
         says="In Keras, batch norm and layer norm both have the last axis, C, as their axis by default.",
-        how="The axis that the layers name, and the number of means that each then has.",
+        how="The axis that this app states for each of Keras's two layers, which its tests compare with the layer's "
+        "own, and the number of means that each then has.",
         expected="holds",
         check=axis_of_both,
         see="/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
