@@ -18,7 +18,7 @@ from normviz.describe.parameters import parameter_shapes
 LAYER, INSTANCE = SCHEMES["layer"], SCHEMES["instance"]
 
 TWELVE: Shape = (3, 5, 7, 12)
-"""The tensor of the source's own code, (N, H, W, C)."""
+"""The tensor of the source's own code for group norm, (N, H, W, C)."""
 
 GROUPS = 4
 """What that code asks for: `GroupNormalization(groups=4)`."""
@@ -42,8 +42,12 @@ def index_of_the_mean(seed: int) -> Evidence:
     variance = over(seed, lambda each: around(uneven(CONV, each), LAYER).var((1, 2)).min())
     return Evidence(
         [
-            same("largest difference from PyTorch's instance norm, x̂ with μₙ", over(seed, partial(gap, LAYER))),
-            same("with μₙ꜀", over(seed, partial(gap, INSTANCE)), fact=True),
+            same("largest difference of x̂ with μₙ from PyTorch's instance norm", over(seed, partial(gap, LAYER))),
+            same(
+                "largest difference of x̂ with μₙ꜀ from PyTorch's instance norm",
+                over(seed, partial(gap, INSTANCE)),
+                fact=True,
+            ),
             below("least variance of a channel's x̂ with μₙ, where it should be 1", variance, 0.9, fact=True),
         ]
     )
@@ -54,8 +58,13 @@ def batch_of_one(seed: int) -> Evidence:
     one, several = (of_identity("one-case", (n, *CONV[1:]), seed) for n in (1, CONV[0]))
     return Evidence(
         [
-            same("largest difference between the two x̂ at N = 1", one),
-            apart(f"at N = {CONV[0]}", several, 0.1, fact=True),
+            same("largest difference between instance norm's and batch norm's x̂ at N = 1", one),
+            apart(
+                f"largest difference between instance norm's and batch norm's x̂ at N = {CONV[0]}",
+                several,
+                0.1,
+                fact=True,
+            ),
         ]
     )
 
@@ -65,8 +74,13 @@ def one_channel(seed: int) -> Evidence:
     one, several = (of_identity("one-channel", (*CONV[:-1], c), seed) for c in (1, CONV[-1]))
     return Evidence(
         [
-            same("largest difference between the two x̂ at C = 1", one),
-            apart(f"at C = {CONV[-1]}", several, 0.1, fact=True),
+            same("largest difference between layer norm's and instance norm's x̂ at C = 1", one),
+            apart(
+                f"largest difference between layer norm's and instance norm's x̂ at C = {CONV[-1]}",
+                several,
+                0.1,
+                fact=True,
+            ),
         ]
     )
 
@@ -76,7 +90,10 @@ def one_group(seed: int) -> Evidence:
     group, layer = (parameter_shapes(scheme, CONV)[0].torch for scheme in (SCHEMES["group"], LAYER))
     return Evidence(
         [
-            same("largest difference between the two x̂", of_identity("one-group", CONV, seed)),
+            same(
+                "largest difference between layer norm's x̂ and group norm's with one group",
+                of_identity("one-group", CONV, seed),
+            ),
             Trial(f"in PyTorch, γ is {group} in group norm and {layer} in layer norm", group != layer, fact=True),
         ]
     )
@@ -86,8 +103,16 @@ def as_many_groups_as_channels(seed: int) -> Evidence:
     """Group norm beside instance norm, with a group for each channel and with two groups."""
     return Evidence(
         [
-            same(f"largest difference between the two x̂ with {CONV[-1]} groups", of_identity("all-groups", CONV, seed)),
-            apart("with 2 groups", between("group", "instance", CONV, seed), 0.1, fact=True),
+            same(
+                f"largest difference between instance norm's x̂ and group norm's with {CONV[-1]} groups",
+                of_identity("all-groups", CONV, seed),
+            ),
+            apart(
+                "largest difference between instance norm's x̂ and group norm's with 2 groups",
+                between("group", "instance", CONV, seed),
+                0.1,
+                fact=True,
+            ),
         ]
     )
 
@@ -107,14 +132,14 @@ def size_or_count(seed: int) -> Evidence:
         return difference(by_size(x, GROUPS), general_form(x, get_scheme("group", groups=groups), 0.0)).residual
 
     count = TWELVE[-1] // GROUPS
-    named = f"largest difference between x̂ of its formula with G = {GROUPS} and group norm's: with {count} groups"
+    named = f"largest difference between x̂ of the source's formula with G = {GROUPS} and group norm's with"
     scheme = get_scheme("group", groups=GROUPS)
     return Evidence(
         [
-            same(named, over(seed, lambda each: gap(count, each))),
-            same(f"with {GROUPS} groups, as its code has it", over(seed, lambda each: gap(GROUPS, each))),
+            same(f"{named} {count} groups", over(seed, lambda each: gap(count, each))),
+            same(f"{named} {GROUPS} groups, as the source's code has it", over(seed, lambda each: gap(GROUPS, each))),
             same(
-                f"between PyTorch's GroupNorm({GROUPS}) and {GROUPS} groups",
+                f"largest difference between x̂ of PyTorch's GroupNorm({GROUPS}) and group norm's with {GROUPS} groups",
                 from_torch(scheme, TWELVE, 0.0, seed),
                 fact=True,
             ),
@@ -123,7 +148,7 @@ def size_or_count(seed: int) -> Evidence:
 
 
 def shapes_in_keras(seed: int) -> Evidence:
-    """γ and β of the three layers in Keras on the source's tensor, and of layer norm over H, W and C."""
+    """γ and β of the three layers in Keras on one tensor, and of layer norm over H, W and C."""
     trials = []
     for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
         gain, bias = (row.keras for row in parameter_shapes(SCHEMES[key], TWELVE)[:2])
@@ -165,11 +190,23 @@ def worth_of_groups(seed: int) -> Evidence:
     new = [len(absorbed(scheme) - absorbed(LAYER)) for scheme in (two, three)]
     return Evidence(
         [
-            apart("for it: largest difference between x̂ with 2 and with 3 groups, of 6 channels", choice, 0.1),
-            below("changes in Table 1 that it absorbs on a conv layer and layer norm does not", new, 0),
-            apart("against it: change of its x̂ where one of two groups is scaled by 3, at ε = 0", scaled, 0.1),
-            apart("which changes layer norm's by", of_layer, 0.1, fact=True),
-            apart("standard error of its means with 2 groups over that of instance norm's", noise, 0.9),
+            apart(
+                "for it: largest difference between group norm's x̂ with 2 and with 3 groups, of 6 channels", choice, 0.1
+            ),
+            below(
+                "changes in Table 1 that group norm, with 2 and with 3 groups, absorbs on a conv layer and layer norm "
+                "does not",
+                new,
+                0,
+            ),
+            apart("against it: change of group norm's x̂ where one of two groups is scaled by 3, at ε = 0", scaled, 0.1),
+            apart(
+                "change of layer norm's x̂ where half of the channels are scaled by 3, at ε = 0",
+                of_layer,
+                0.1,
+                fact=True,
+            ),
+            apart("standard error of group norm's means with 2 groups over that of instance norm's", noise, 0.9),
         ],
         opinion=True,
     )
@@ -184,7 +221,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=index_of_the_mean,
         see="/?scheme=instance&tab=formula",
-        condition="An index is missing: it is μₙ꜀, the mean in the line above it. With one channel both are the same.",
+        condition="An index is missing: it is μₙ꜀, the mean in the line above it. With one channel both are the same. "
+        "The view shows the right formula alone.",
     ),
     Claim(
         "I02",
@@ -226,18 +264,20 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "G03",
         ("001",),
-        says="The number G that group norm is given is the size of a group.",
+        says="In group norm, G is the size of a group.",
         how="The source's formula, written out, beside group norm with C/G and with G groups, and PyTorch's layer.",
         expected="holds-if",
         check=size_or_count,
         see="/identities?panel=belief&row=groups-are-sizes&c=12",
-        condition="So it is in the source's formula. The code beside it, groups=4, counts groups, as PyTorch does.",
+        condition="In the source's formula it is. The argument groups=4 of its code is a count, as its comment says "
+        "(12/4 = 3 channels), and so is num_groups in PyTorch.",
     ),
     Claim(
         "G04",
         ("001",),
         says="In Keras, γ and β of layer, group and batch norm are of shape (C,).",
-        how="The shapes of what Keras's layers learn on the source's tensor, N, H, W, C = 3, 5, 7, 12.",
+        how="The shapes that this app states for Keras's layers on a tensor of N, H, W, C = 3, 5, 7, 12, that of the "
+        "source's group norm; its tests compare them with Keras's layers.",
         expected="holds",
         check=shapes_in_keras,
         see="/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
