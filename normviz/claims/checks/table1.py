@@ -46,17 +46,24 @@ def outputs(layer: str, scheme: str, change: str, seed: int, eps: float = 0.0) -
 def cell_is(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Evidence:
     """A cell three times: by the rule, by a forward pass, and by twins that train; then what its condition says."""
     cell, row = trained(layer, seed)[scheme, change], TRANSFORMATIONS[change]
-    rule = f"by the rule {'' if cell.predicted else 'not '}invariant ({cell.reason.rstrip('.')})"
+    reason = cell.reason.removeprefix(f"{sentence(row.name)}: ").rstrip(".")
+    rule = f"the rule says {'' if cell.predicted else 'not '}invariant: {reason[:1].lower()}{reason[1:]}"
+    losses = f"largest relative difference of the losses over {STEPS} steps, one seed"
     what, found = "largest relative difference of the layer's outputs", outputs(layer, scheme, change, seed)
     trials = [
         Trial(rule, cell.predicted == claimed),
         same(what, found) if claimed else apart(what, found, APART),
-        Trial(f"of the losses over {STEPS} steps", cell.trained == claimed, (cell.training_gap,)),
+        Trial(losses, cell.trained == claimed, (cell.training_gap,)),
     ]
     if cell.predicted and row.weight_factor is not None:
-        trials.append(apart("at the original's learning rate", (cell.training_gap_equal_lr,), APART, fact=True))
+        trials.append(
+            apart(f"{losses}, at the original's learning rate", (cell.training_gap_equal_lr,), APART, fact=True)
+        )
     if cell.predicted and SCHEMES[scheme].on_activations is not None:
-        what, found = f"of the outputs at ε = {typeset(EPS)}", outputs(layer, scheme, change, seed, EPS)
+        what, found = (
+            f"largest relative difference of the layer's outputs at ε = {typeset(EPS)}",
+            outputs(layer, scheme, change, seed, EPS),
+        )
         trials.append(same(what, found, fact=True) if row.factor is None else apart(what, found, APART, fact=True))
     return Evidence(trials)
 
@@ -65,7 +72,8 @@ def over_positions(seed: int) -> Evidence:
     """The one cell that a convolution changes, and the reading of layer norm that has it as the paper does."""
     found = cell_is("conv", *ELSEWHERE, claimed=True, seed=seed)
     other = outputs("conv", "layer-channels", ELSEWHERE[1], seed)
-    return Evidence([*found.trials, same("of the outputs by layer norm over the channels alone", other, fact=True)])
+    what = "largest relative difference of the outputs of layer norm over the channels alone"
+    return Evidence([*found.trials, same(what, other, fact=True)])
 
 
 ELSEWHERE = ("layer", "weight-matrix-recentering")
@@ -98,7 +106,8 @@ def record(number: int, layer: str, scheme: str, change: str, claimed: bool) -> 
         f"T{'C' * conv}{number:02}",
         ("normviz",) if conv else ("000",),
         says=f"On a convolution, too, {said}" if conv else sentence(said),
-        how=f"By the rule of fields, and by a {layer} layer on digits, δ = 3, ε = 0: its outputs, and its training.",
+        how="By the rule that a factor or a shift divides out, or is taken off, where it is one number inside every "
+        f"field; and by a {layer} layer on digits, δ = 3, ε = 0: its outputs, and its training.",
         expected="wrong" if changed else "holds",
         check=over_positions if changed else partial(cell_is, layer, scheme, change, claimed),
         see=f"/invariance?cell={scheme}.{change}{'&layer=conv' * conv}{rows}",
