@@ -2,11 +2,12 @@
 
 y = γ x̂ + β, where x̂ is the candidate's at an unknown ε, and γ and β are missing, or there is one for each channel, or
 one for each of the elements that share a statistic. An explanation with fewer learned numbers goes before one with
-more. Candidates that explain y equally well are named together: which of them it was, these numbers cannot tell.
+more. Candidates that explain y equally well are named together: which of them it was, these numbers cannot tell. So
+are those that compute the same from the arrays in another layout, or with any γ and β.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log10, prod
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from normviz.core.layouts import LAYOUTS, check_layout, to_tensor
 from normviz.core.normalize import Normalized, normalize, quiet, reduce
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.text import spoken
+from normviz.core.tolerances import ANSWER, ROUNDING
 from normviz.data.files import looks_channels_first
 from normviz.describe.wording import shape_words
 from normviz.readings.precision import losses, precision
@@ -39,6 +41,9 @@ BLURRED = 0.1
 
 SURE = 9
 """So many decimal digits of y must be explained, beyond what fitted numbers explain by themselves."""
+
+AFFINE = {"batch", "none"}
+"""With a γ and a β for each channel these are any factor and any shift of a channel."""
 
 NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
 """What is fitted, the simplest first: nothing but one of `EPS`; any ε; γ and β by channel; γ and β by element."""
@@ -100,10 +105,37 @@ class Detection:
 
     @cached_property
     def answer(self) -> tuple[Fit, ...]:
-        """The simplest explanations, equally simple; none where nothing fits, or y does not depend on x."""
+        """The simplest explanations, and what they cannot be told from; none where nothing fits, or y is constant."""
         good = [] if self.constant else [fit for fit in self.fits if fit.fits and fit.told]
         simplest = min((fit.level for fit in good), default=NOTHING)
-        return tuple(fit for fit in good if fit.level == simplest)
+        found = [fit for fit in good if fit.level == simplest]
+        computed = {self.computed(fit) for fit in found}
+        found = [fit for fit in good if fit in found or self.computed(fit) in computed]
+        hidden = [fit for fit in self.fits if any(self._hides(each, fit) for each in found)]
+        return (*found, *(replace(fit, level=CHANNELS, along=("C",)) for fit in hidden if fit not in found))
+
+    def computed(self, fit: Fit) -> tuple[object, ...]:
+        """Along what γ and β were fitted, what is averaged and what divides: in axes longer than 1, of any layout."""
+        shape, axes = self.shapes[fit.layout], LAYOUTS[fit.layout]
+        long = [(k, axis) for k, axis in enumerate(axes) if shape[axis] > 1]
+        fields = (fit.scheme.summation, fit.scheme.suppression)
+        rules = [field and [(k, field.rules[axis]) for k, axis in long] for field in fields]
+        over = (each and tuple((k, rule) for k, rule in each if rule != OWN) for each in rules)
+        return tuple(k for k, axis in long if AXES["activation"][axis] in fit.along), *over
+
+    def _hides(self, fit: Fit, other: Fit) -> bool:
+        """Whether a γ and a β for each channel make one candidate the other, or may where rounding hides the other.
+
+        Batch norm then is any factor and shift for each channel. Of an x whose spread is small beside its mean, RMS
+        norm leaves what layer norm does, but for γ and β.
+        """
+        if fit.level != CHANNELS or fit.layout != other.layout:
+            return False
+        keys, others = ({scheme.key for scheme in each.schemes} for each in (fit, other))
+        if keys & AFFINE and others & AFFINE:
+            return True
+        divides, also = self.computed(fit)[-1], self.computed(other)[-1]
+        return not other.told and "rms" in keys ^ others and divides == also != ()
 
     @property
     def told(self) -> bool:
@@ -133,7 +165,7 @@ def detect(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection
     name = precision(y)
     tensors = {each: (to_tensor(x.astype(float), each), to_tensor(y.astype(float), each)) for each in fitting}
     fits = (_fits(*pair, each, name) for each, pair in tensors.items())
-    constant = any(_is_constant(pair[1]) for pair in tensors.values())
+    constant = any(_is_constant(pair[1], name) for pair in tensors.values())
     return Detection(tuple(fit for some in fits for fit in some), constant, {k: p[0].shape for k, p in tensors.items()})
 
 
@@ -301,7 +333,7 @@ def _estimate(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     return eps if eps > 0 and spread_of > 1.01 else None
 
 
-def _is_constant(y: np.ndarray) -> bool:
-    """Whether y is one number, or one for each of several channels, whatever x is."""
-    flat = y.reshape(-1, y.shape[-1])
-    return bool(np.ptp(y) == 0 or (len(flat) > 1 and np.all(np.ptp(flat, axis=0) == 0)))
+def _is_constant(y: np.ndarray, name: str) -> bool:
+    """Whether y is, to rounding, one number, or one for each of several channels, whatever x is."""
+    flat, off = y.reshape(-1, y.shape[-1]), ANSWER * ROUNDING[name] * np.abs(y).max()
+    return bool(np.ptp(y) <= off or (len(flat) > 1 and np.all(np.ptp(flat, axis=0) <= off)))

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from normviz.core.fields import AXES
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.wording import gap_text, labelled, named
-from normviz.readings.detector import CHANNELS, EPS, EPS_ALONE, NOTHING, Detection, Fit
+from normviz.readings.detector import AFFINE, CHANNELS, EPS, EPS_ALONE, NOTHING, Detection, Fit
 
 SHIFTED = "a factor and a shift for each channel, as of batch norm in inference"
 CONSTANT = (
-    "y does not depend on x: it is one number, or one for each channel. So it is behind any scheme with γ = 0, and "
-    "behind one that centres fields of a single element."
+    "To rounding, y does not depend on x: it is one number, or one for each channel. So it is behind any scheme with "
+    "γ = 0, and behind one that centres fields of a single element."
 )
 
 
@@ -115,6 +115,14 @@ def _same(found: Detection) -> list[str]:
 
 def _several(found: Detection) -> str:
     """Why different schemes explain the same numbers."""
+    if len({found.computed(fit) for fit in found.answer}) == 1:
+        ways = [f"{label(fit)} of ({', '.join(fit.layout)})" for fit in found.answer]
+        return f"To these arrays they do one and the same: {spoken(ways, 'and')}. The order of the axes would tell."
     if any(fit.level >= CHANNELS for fit in found.answer):
-        return "With a γ and a β that are not known, each of these can come to this y. The layer's weights would tell."
+        lost = any(not fit.told and not AFFINE & {each.key for each in fit.schemes} for fit in found.answer)
+        doubt = ", or rounding hides that it cannot" if lost else ""
+        return (
+            f"With a γ and a β that are not known, each of these can come to this y{doubt}. The layer's weights would "
+            "tell."
+        )
     return "On these numbers each of them comes to the same y. More examples would tell."

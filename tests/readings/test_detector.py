@@ -14,6 +14,7 @@ from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.readings.detector import EPS, EPS_ALONE, MAX_ELEMENTS, detect
 from normviz.readings.precision import precision
 from normviz.readings.readings import READINGS
+from normviz.readings.verdict import reasons
 
 TRUE = (*READINGS, "batch", "group", "rms")
 SHAPES = {"NHWC": (5, 3, 4, 6), "NCHW": (5, 3, 4, 6), "BTC": (5, 7, 1, 6), "NC": (9, 1, 1, 6)}
@@ -218,6 +219,86 @@ def test_layer_norm_over_the_last_axis_of_torch_is_that_over_channels():
     found = detect(x.numpy(), layer(x).detach().numpy())
     assert keys(found) == {"layer-channels"}
     assert found.answer[0].axes == (2,)
+
+
+def trained(layer):
+    """The same layer with a γ and a β that are not 1 and 0; batch norm has means and deviations kept as well."""
+    rng = np.random.default_rng(1)
+    with torch.no_grad():
+        for kept, low, high in (("weight", 0.5, 2), ("bias", -1, 1), ("running_mean", -1, 1), ("running_var", 0.5, 2)):
+            values = getattr(layer, kept, None)
+            if values is not None:
+                values.copy_(torch.tensor(rng.uniform(low, high, values.shape)))
+    return layer
+
+
+def layer_of_torch(layer, shape, mean, dtype, channels_last=False):
+    """x with a mean in deviations, and what a layer of torch makes of it."""
+    x = torch.tensor(np.random.default_rng(8).standard_normal(shape) + mean).to(dtype)
+    order = (0, *range(2, len(shape)), 1) if channels_last else tuple(range(len(shape)))
+    y = layer.to(dtype)(x.permute(order)).permute(tuple(int(k) for k in np.argsort(order)))
+    return x.numpy(), y.detach().numpy()
+
+
+NN, F64, F32, F16 = torch.nn, torch.float64, torch.float32, torch.float16
+ANY_FACTOR = {
+    "training, a mean of 10⁴": (NN.BatchNorm2d(2), (16, 2, 3, 3), 1e4, F32),
+    "training, a mean of 100": (trained(NN.BatchNorm1d(2)), (2, 2, 2), 100, F32),
+    "one example": (trained(NN.InstanceNorm2d(8, affine=True)), (1, 8, 1, 4), 1e4, F32),
+    "inference, tokens": (trained(NN.BatchNorm1d(6)).eval(), (2, 5, 6), 100, F16),
+    "inference, dense": (trained(NN.BatchNorm2d(6)).eval(), (4, 6, 1, 1), 100, F16),
+    "inference": (trained(NN.BatchNorm2d(3)).eval(), (3, 3, 3, 3), 100, F16),
+}
+
+
+@pytest.mark.parametrize("case", ANY_FACTOR)
+def test_batch_norm_and_any_factor_and_shift_are_named_together_or_not_at_all(case):
+    layer, shape, *rest = ANY_FACTOR[case]
+    channels = ("NC", "BTC", "NCHW")[len(shape) - 2]
+    found = detect(*layer_of_torch(layer, shape, *rest, channels_last=channels == "BTC"), channels)
+    assert not found.told
+    assert ("batch" in keys(found)) == ("none" in keys(found))
+
+
+ROUNDED = {
+    "dense": (NN.LayerNorm((6, 1, 1)), (4, 6, 1, 1), 1e4, F32),
+    "ε above the variance": (NN.LayerNorm(3, eps=1e5), (3, 3, 3, 3), 1e4, F32, True),
+    "RMS norm": (NN.RMSNorm(3, eps=1e-6), (8, 3, 2, 5), 100, F16, True),
+}
+
+
+@pytest.mark.parametrize("case", ROUNDED)
+def test_rms_norm_and_layer_norm_are_not_told_apart_where_one_is_lost_in_rounding(case):
+    layer, *rest = ROUNDED[case]
+    found = detect(*layer_of_torch(trained(layer), *rest))
+    assert not found.told
+    if found.answer:
+        assert {"layer-channels", "rms"} <= keys(found)
+        assert "rounding hides" in reasons(found)[0]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape", "channels_last"),
+    [((1, 3), (5, 4, 1, 3), False), ((1, 4), (1, 8, 1, 4), False), ((4,), (5, 4, 1, 3), True)],
+)
+@pytest.mark.parametrize("change", [trained, lambda layer: layer], ids=["trained", "untrained"])
+def test_what_is_the_same_of_two_layouts_is_told_by_the_layout_alone(sizes, shape, channels_last, change):
+    x, y = layer_of_torch(change(NN.LayerNorm(sizes)), shape, 3, F64, channels_last)
+    true = "layer-channels" if channels_last else "layer-spatial"
+    assert detect(x, y, "NCHW").told
+    assert keys(detect(x, y, "NCHW")) >= {true}
+    found = detect(x, y)
+    assert not found.told
+    assert {fit.layout for fit in found.answer} == {"NCHW", "NHWC"}
+    assert {true, "layer-channels", "layer-spatial"} <= keys(found)
+    assert reasons(found)[0].endswith("The order of the axes would tell.")
+
+
+def test_rms_norm_of_a_single_channel_stands_still_to_rounding():
+    x, y = layer_of_torch(trained(NN.RMSNorm(1, eps=1e-6)), (2, 7, 1), 100, F32)
+    found = detect(x, y)
+    assert np.ptp(y) > 0
+    assert (found.constant, found.told) == (True, False)
 
 
 X = np.ones((2, 3))
