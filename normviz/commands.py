@@ -231,10 +231,10 @@ def design_schemes(arguments: argparse.Namespace) -> int:
     from normviz.design import command
     from normviz.design.search import Demands
 
-    need, without = map(command.keys, (arguments.need, arguments.without))
-    command.check(need + without, arguments.census)
+    needed, without = map(command.keys, (arguments.need, arguments.without))
+    command.check(needed + without, arguments.census)
     weights = command.fronts(arguments.weights)
-    demands = Demands(arguments.layer, need, without, weights)
+    demands = Demands(arguments.layer, needed, without, weights)
     found = command.census_records(arguments.layer, weights) if arguments.census else command.records(demands)
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False, indent=2))

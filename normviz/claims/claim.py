@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from normviz.core.equality import is_rounding
 from normviz.core.text import measured
+from normviz.core.tolerances import RELATIVE
 from normviz.experiments.experiment import WORDS, Verdict, Word, joined
 
 COUNT = 5
@@ -52,7 +52,12 @@ class Trial:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {"what": self.what, "holds": bool(self.holds), "fact": self.fact, "values": [*map(float, self.values)]}
+        return {
+            "what": self.what,
+            "holds": bool(self.holds),
+            "fact": self.fact,
+            "values": [_plain(each) for each in self.values],
+        }
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Evidence:
     @staticmethod
     def of(record: Mapping[str, Any]) -> "Evidence":
         """That of a record."""
-        trials = [Trial(**{**each, "values": tuple(each["values"])}) for each in record["trials"]]
+        trials = [Trial(**{**each, "values": tuple(map(_number, each["values"]))}) for each in record["trials"]]
         return Evidence(trials, record["opinion"])
 
 
@@ -126,6 +131,7 @@ class Claim:
         see: the link to the view of the app that shows it: "/compare?schemes=layer,instance".
         condition: where it holds, or what is right instead; a sentence, empty where there is nothing to add.
         long: whether the check takes more than a second, and so runs as a job of its own.
+        asked: whether the sources ask it as a question; what is said is then this app's answer.
     """
 
     id: str
@@ -137,11 +143,22 @@ class Claim:
     see: str
     condition: str = ""
     long: bool = False
+    asked: bool = False
 
     @property
     def quick(self) -> bool:
         """Whether the check takes less than a second."""
         return not self.long and not isinstance(self.check, Tried)
+
+
+def _plain(value: float) -> float | None:
+    """A number of a record; JSON has none that is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _number(value: float | None) -> float:
+    """What `_plain` made of a number."""
+    return float("nan") if value is None else value
 
 
 def seeds_from(seed: int, count: int = COUNT) -> list[int]:
@@ -155,15 +172,14 @@ def over(seed: int, measure: Callable[[int], float], count: int = COUNT) -> tupl
 
 
 def same(what: str, values: Iterable[float], fact: bool = False) -> Trial:
-    """A trial that holds where all relative differences are rounding, in float64."""
-    found = tuple(values)
-    return Trial(what, all(map(is_rounding, found)), found, fact)
+    """A trial that holds where all relative differences are those of sums in another order, in float64."""
+    return below(what, values, RELATIVE["float64"], fact)
 
 
 def apart(what: str, values: Iterable[float], least: float, fact: bool = False) -> Trial:
     """A trial that holds where every number is at least `least`."""
     found = tuple(values)
-    return Trial(what, all(each >= least for each in found), found, fact)
+    return Trial(what, all(np.isfinite(each) and each >= least for each in found), found, fact)
 
 
 def below(what: str, values: Iterable[float], most: float, fact: bool = False) -> Trial:

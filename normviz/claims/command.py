@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from normviz.claims.claim import SEEDS, Claim, Evidence
-from normviz.claims.jobs import evidence, faults, long_parts, quick_parts
+from normviz.claims.jobs import evidence, long_parts, quick_parts
 from normviz.claims.ledger import CLAIMS, get_claims
 from normviz.claims.sources import SOURCES
 from normviz.core.errors import InvalidInput
@@ -39,8 +39,9 @@ def run(
     long = long_parts(claims, seed)
     run_missing(long, archive, desk, shown)
     results |= archive.of(long)
-    found = evidence(claims, seed, results)
-    return [record(claim, found[claim.id]) for claim in claims if claim.id in found], faults(seed, results)
+    found, failed = evidence(claims, seed, results)
+    failed = {claim.id: "there is no result." for claim in claims if claim.id not in found} | failed
+    return [record(claim, found[claim.id]) for claim in claims if claim.id in found], failed
 
 
 def record(claim: Claim, found: Evidence) -> dict[str, Any]:

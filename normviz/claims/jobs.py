@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,13 +25,17 @@ QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
 """About the time of a check."""
 
 
-@lru_cache(maxsize=1)
-def code() -> str:
-    """What tells this code, and the libraries that do its arithmetic, from any other: a result is of one code."""
+def _code() -> str:
     found = sha256()
     for path in sorted(Path(normviz.__file__).parent.rglob("*.py")):
         found.update(path.read_bytes())
-    return found.hexdigest()[:16] + "".join(f" {name} {version(name)}" for name in ("numpy", "torch"))
+    libraries = (f" {name} {version(name)}" for name in ("numpy", "torch", "scikit-learn"))
+    return f"{found.hexdigest()[:16]} Python {python_version()}{''.join(libraries)}"
+
+
+CODE = _code()
+"""What tells this code, and the libraries that do its arithmetic, from any other: a result is of one code. Read when it
+is imported, as files may change below a server that runs."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def quick_parts(claims: Sequence[Claim], seed: int) -> list[Part]:
     for claim in claims:
         if claim.quick:
             topics.setdefault(topic_of(claim), []).append(claim.id)
-    return [Checks(tuple(ids), seed, code()) for ids in topics.values()]
+    return [Checks(tuple(ids), seed, CODE) for ids in topics.values()]
 
 
 def long_parts(claims: Sequence[Claim], seed: int) -> list[Part]:
@@ -88,7 +93,7 @@ def long_parts(claims: Sequence[Claim], seed: int) -> list[Part]:
         if isinstance(claim.check, Tried):
             found += _tried(claim.check, seed)
         elif claim.long:
-            found.append(Checks((claim.id,), seed, code()))
+            found.append(Checks((claim.id,), seed, CODE))
     return [*dict.fromkeys(found)]
 
 
@@ -110,21 +115,20 @@ def _measured(seed: int, results: Results) -> dict[str, Any]:
     return found
 
 
-def faults(seed: int, results: Results) -> dict[str, str]:
-    """By id what the checks that failed have raised, and where."""
-    return {each: text["fault"] for each, text in _measured(seed, results).items() if "fault" in text}
-
-
-def evidence(claims: Sequence[Claim], seed: int, results: Results) -> dict[str, Evidence]:
-    """By id the evidence that there is among the results."""
+def evidence(claims: Sequence[Claim], seed: int, results: Results) -> tuple[dict[str, Evidence], dict[str, str]]:
+    """By id the evidence that there is among the results, and what failed: what was raised, and where."""
     measured = _measured(seed, results)
     found = {each: Evidence.of(text) for each, text in measured.items() if "fault" not in text}
+    faults = {each: text["fault"] for each, text in measured.items() if "fault" in text}
     for claim in claims:
         if isinstance(claim.check, Tried) and all(
             part in results and done(results[part]) for part in _tried(claim.check, seed)
         ):
-            found[claim.id] = _of_experiments(claim, claim.check, seed, results)
-    return {claim.id: found[claim.id] for claim in claims if claim.id in found}
+            try:
+                found[claim.id] = _of_experiments(claim, claim.check, seed, results)
+            except Exception as error:
+                faults[claim.id] = told(error)
+    return {claim.id: found[claim.id] for claim in claims if claim.id in found}, faults
 
 
 def _of_experiments(claim: Claim, check: Tried, seed: int, results: Results) -> Evidence:

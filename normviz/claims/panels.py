@@ -9,9 +9,9 @@ from normviz.claims import wording
 from normviz.claims.claim import Claim, Evidence
 from normviz.claims.command import record
 from normviz.claims.controls import filters
-from normviz.claims.jobs import evidence, faults, long_parts, quick_parts
+from normviz.claims.jobs import evidence, long_parts, quick_parts
 from normviz.claims.ledger import CLAIMS
-from normviz.claims.state import OPEN, PAGE, PARAMS, PREFIX, shown
+from normviz.claims.state import OPEN, PAGE, PARAMS, PREFIX, Page, shown
 from normviz.claims.verdicts import counts
 from normviz.experiments import work
 from normviz.experiments.experiment import Results
@@ -44,9 +44,9 @@ class Known:
 
 
 def show(view: View) -> None:
-    """All of the page; what is quick is measured by itself, and shown as it comes."""
+    """All of the page; from the first seed what is quick is measured by itself, and shown as it comes."""
     claims, seed = [*CLAIMS.values()], view["seed"]
-    quick = work.start(quick_parts(claims, seed), PAGE, f"{PAGE} quick", wanted=True)
+    quick = work.start(quick_parts(claims, seed), PAGE, f"{PAGE} quick", wanted=seed == Page().seed)
     long = work.start(long_parts(claims, seed), PAGE, f"{PAGE} long")
     working = quick.working, long.working
 
@@ -56,7 +56,7 @@ def show(view: View) -> None:
         found = {**at_once, **later}
         if (quick.working, long.working) != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
             st.rerun()  # the whole page, which sets the clock and writes the link
-        known = Known(evidence(claims, seed, found), faults(seed, found))
+        known = Known(*evidence(claims, seed, found))
         headline(known)
         measuring(quick, at_once, seed)
         trying(long, later)
@@ -86,6 +86,8 @@ def measuring(asked: work.Asked, found: Results, seed: int) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.button("Try again", on_click=asked.run, key="measure again", type="primary")
                 st.error(asked.error)
+        elif asked.missing:  # by a link with a seed of its own nothing begins
+            st.button(f"Measure from seed {seed} on", on_click=asked.run, key="measure", type="primary")
         else:
             st.caption(f"Measured on this server, from seed {seed} on. A claim opens to its evidence.")
 
@@ -155,7 +157,7 @@ def _toggle(claim: str, key: str) -> None:
 
 def detail(claim: Claim, known: Known, seed: int) -> None:
     """Who says so, what was measured and how, where it holds, where it is to be seen, and what measures it."""
-    st.markdown(f"**Source.** {wording.sources(claim)}  \n**Measured.** {wording.plain(claim.how)}")
+    st.markdown(f"{wording.sources(claim)}  \n**Measured.** {wording.plain(claim.how)}")
     if claim.id in known.evidence:
         evidence_of(known.evidence[claim.id])
     elif claim.id in known.faults:

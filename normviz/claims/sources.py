@@ -35,7 +35,11 @@ SOURCES: dict[str, Source] = {
             "https://leimao.github.io/blog/Layer-Normalization/",
         ),
         Source("004", "Slides", f"Slides on {IOFFE.text}, and on {BA.text}", IOFFE.url),
-        Source("normviz", "Found here", "What was measured while this app was built"),
+        Source(
+            "normviz",
+            "Said or assumed elsewhere",
+            "Said or assumed in papers, code and teaching; measured while this app was built",
+        ),
     )
 }
 """By key."""

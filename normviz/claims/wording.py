@@ -37,19 +37,22 @@ def differs(claim: Claim, verdict: str) -> bool:
 
 
 def sources(claim: Claim) -> str:
-    """Who says so, each with where it can be read."""
+    """Who says so, or asks, each with where it can be read."""
     found = [SOURCES[each] for each in claim.sources]
-    return "; ".join(f"[{plain(each.citation)}]({each.url})" if each.url else plain(each.citation) for each in found)
+    named = (f"[{plain(each.citation)}]({each.url})" if each.url else plain(each.citation) for each in found)
+    return f"**{'Asked in' if claim.asked else 'Source'}.** {'; '.join(named)}" + (
+        ". The answer is this app's." if claim.asked else ""
+    )
 
 
 def condition(claim: Claim) -> str:
     """What is to be added to the verdict, empty where nothing is."""
-    return f"**{CONDITIONS.get(claim.expected, 'Besides')}.** {plain(claim.condition)}" if claim.condition else ""
+    return f"**{CONDITIONS.get(claim.expected, 'To be added')}.** {plain(claim.condition)}" if claim.condition else ""
 
 
 def table(evidence: Evidence) -> str:
     """Every trial with its number, the least and the largest over the seeds, and what it says."""
-    head = ("What was measured", "Number (its range over seeds)", "Outcome"), ("---",) * 3
+    head = ("What was measured", "Number (least to largest)", "Outcome"), ("---",) * 3
     trials = (
         (plain(sentence(each.what)), plain(each.number) or "–", _says(each, evidence)) for each in evidence.trials
     )

@@ -87,7 +87,9 @@ def counted(found: list[dict[str, Any]]) -> str:
     )
 
 
-def check(need: Invariances, census_wanted: bool) -> None:
-    """Raise InvalidInput where nothing is asked for."""
-    if not need and not census_wanted:
+def check(demanded: Invariances, census_wanted: bool) -> None:
+    """Raise InvalidInput where nothing is asked for, or two things."""
+    if demanded and census_wanted:
+        raise InvalidInput("--census counts all sets of invariances; it goes without --need and --without.")
+    if not demanded and not census_wanted:
         raise InvalidInput(f"--need names what is to be absorbed: {spoken(TRANSFORMATIONS)}; or --census would do.")

@@ -225,6 +225,9 @@ def reason(demands: Demands) -> str:
     some = conflict(demands)
     if not some:
         return ""
+    alone = replace(demands, weights=("none",))
+    if "none" not in demands.weights and not conflict(replace(alone, need=_of(some, True), without=_of(some, False))):
+        return f"{_in_front(some, demands)} Without a scheme of the weights in front there are some."
     wanted = [TRANSFORMATIONS[key] for key, need in some if need]
     unwanted = [TRANSFORMATIONS[key] for key, need in some if not need]
     if len(wanted) == len(unwanted) == 1:
@@ -235,6 +238,21 @@ def reason(demands: Demands) -> str:
             f"weights that divides absorbs {wanted[0].name}, and it leaves no common shift for {_names(wanted[1:])}."
         )
     return _exclude(wanted, demands)
+
+
+def _of(some: Iterable[tuple[str, bool]], wanted: bool) -> Invariances:
+    return tuple(key for key, each in some if each == wanted)
+
+
+def _in_front(some: Iterable[tuple[str, bool]], demands: Demands) -> str:
+    """Demands that exclude each other behind schemes of the weights alone."""
+    parts = [
+        f"{word} {_names([TRANSFORMATIONS[key] for key in keys])}"
+        for word, keys in (("absorbs", _of(some, True)), ("lets through", _of(some, False)))
+        if keys
+    ]
+    front = spoken([SCHEMES[key].name for key in demands.weights])
+    return f"Behind {front}, no scheme {' and '.join(parts)}."
 
 
 def _comes_with(wanted: Transformation, unwanted: Transformation) -> str:

@@ -36,6 +36,7 @@ def evidence(page, claim):
 def test_verdicts_come_in_place_and_what_is_open_stays_so(page, server):
     open_page(page, server, "?claim=L04&seed=4321")
     expect(row(page, "L04")).to_have_attribute("open", "")
+    page.get_by_role("button", name="Measure from seed 4321").click()
     evidence(page, "L04").wait_for(timeout=MEASURED)
     page.get_by_text("Measured on this server").wait_for(timeout=MEASURED)
     expect(row(page, "L04")).to_have_attribute("open", "")

@@ -5,12 +5,13 @@ import time
 from threading import Event
 from urllib.parse import parse_qsl, urlsplit
 
+import numpy as np
 import pytest
 from lab_page import ROOT, replaced, said, sound, texts
 from streamlit.testing.v1 import AppTest
 
 from normviz.claims import jobs, panels, wording
-from normviz.claims.claim import Evidence, Trial
+from normviz.claims.claim import Evidence, Trial, Tried
 from normviz.claims.ledger import CLAIMS, TOPICS, get_claims
 from normviz.claims.sources import SOURCES
 from normviz.claims.state import KEYS, OPEN, PREFIX
@@ -80,7 +81,10 @@ def settled(at):
 
 
 def measured(**link):
-    return settled(open_page(**link))
+    at = open_page(**link)
+    if "measure" in {button.key for button in at.button}:
+        at = sound(at.button(key="measure").click().run())
+    return settled(at)
 
 
 def rows(at):
@@ -194,6 +198,19 @@ def test_a_verdict_that_is_not_the_one_on_record_is_said(monkeypatch):
     (label,) = (each.label for each in at.expander if f"**{ONE.id}**" in each.label)
     assert label.endswith(f"**On record: {VERDICTS[ONE.expected].name}.**")
     assert "Other than on record" in said(at)
+
+
+def test_a_link_with_a_seed_of_its_own_begins_nothing():
+    at = settled(open_page(seed="7"))
+    assert {*rows(at).values()} == {"unmeasured"}
+    assert at.button(key="measure").label == "Measure from seed 7 on"
+
+
+def test_an_experiment_whose_report_raises_fails_alone():
+    tried = next(claim for claim in CLAIMS.values() if isinstance(claim.check, Tried))
+    parts = jobs.long_parts([tried], 0)
+    found, faults = jobs.evidence([tried], 0, {part: {"share": np.array(1.0)} for part in parts})
+    assert (set(found), set(faults)) == (set(), {tried.id})
 
 
 def test_a_check_that_raises_says_what_and_where_and_the_others_stay(monkeypatch):

@@ -69,7 +69,7 @@ def test_a_claim_has_the_verdict_that_is_on_it_once_all_experiments_are_done(mon
         for id, keys in {"X": ("first",), "Y": ("first",), "Z": ("first", "second")}.items()
     ]
     results = {Part("first"): {"share": np.array(1.0)}, Part("second"): {"share": np.array(0.5)}}
-    found = jobs.evidence(claims, 0, results)
+    found, _ = jobs.evidence(claims, 0, results)
     assert {id: evidence.verdicts for id, evidence in found.items()} == {"X": [own], "Y": [whole]}
 
 

@@ -173,3 +173,21 @@ def test_own_everywhere_is_no_step():
     assert fields("dense").count(None) == fields("conv").count(None) == 1
     assert made(None, None).key == "none"
     assert made(None, None, "weight").key == "weight"
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("front", WEIGHTS)
+def test_there_is_a_reason_exactly_where_there_is_no_scheme(layer, front):
+    kinds = [kind.invariances for kind in census(layer, (front,))]
+    for wanted in product((True, False, None), repeat=6):
+        need, without = (
+            tuple(key for key, each in zip(TRANSFORMATIONS, wanted, strict=True) if each is which)
+            for which in (True, False)
+        )
+        demands = Demands(layer, need, without, (front,))
+        assert bool(reason(demands)) == (not any(map(demands.met, kinds)))
+
+
+def test_a_weight_scheme_that_has_to_be_there_is_the_reason():
+    demands = Demands("dense", ("weight-matrix-recentering",), weights=("weight",))
+    assert reason(demands).startswith("Behind weight normalization, no scheme absorbs weight matrix re-centring.")

@@ -60,9 +60,14 @@ def bias_on_convolutions(seed: int) -> Evidence:
     drawn = over(seed, lambda each: difference(pairs("conv", each).variance, pairs("conv", each).expected).residual)
     return Evidence(
         [
-            same("largest relative error of m/(m−1) · E[σ²] at N = 2, m = N·H·W: on a convolution", conv),
-            same("on a dense layer, where H = W = 1", dense, fact=True),
-            below(f"of E[σ²] from {effects.DRAWN // 2:,} mini-batches of the convolution", drawn, ENOUGH, fact=True),
+            same("largest relative error of m/(m−1) · E[σ²], m = N·H·W, N = 2: on a convolution", conv),
+            same("the same error on a dense layer, where H = W = 1", dense, fact=True),
+            below(
+                f"sampling error of E[σ²] from {effects.DRAWN // 2:,} mini-batches of the convolution",
+                drawn,
+                ENOUGH,
+                fact=True,
+            ),
         ]
     )
 
@@ -84,7 +89,7 @@ def bound_of_a_convolution(seed: int) -> Evidence:
         [
             below("largest ‖f(x) − f(y)‖ / ‖x − y‖ of the convolution", conv, 1 + APART),
             Trial(root, max(conv) <= squares**0.5, fact=True),
-            same("by how much that of a dense layer is not 1", dense, fact=True),
+            same("distance of that of a dense layer from 1", dense, fact=True),
         ]
     )
 
@@ -123,11 +128,25 @@ def one_input_channel(seed: int) -> Evidence:
     return Evidence(
         [
             same("largest relative difference of the outputs: one input channel", recentred(key, seed)),
-            Trial(f"by the rule {'' if one else 'not '}invariant", one),
-            apart("three, each with a τ of its own", recentred(key, seed, channels=3, taus=3), APART, fact=True),
-            Trial(f"by the rule {'' if three else 'not '}invariant", not three, fact=True),
-            same("three, all with the same τ", recentred(key, seed, channels=3), fact=True),
-            apart("one, with zeros around", recentred(key, seed, around="constant"), APART, fact=True),
+            Trial(f"the rule says {'' if one else 'not '}invariant of one input channel", one),
+            apart(
+                "largest relative difference of the outputs: three input channels, each with its own τ",
+                recentred(key, seed, channels=3, taus=3),
+                APART,
+                fact=True,
+            ),
+            Trial(f"the rule says {'' if three else 'not '}invariant of three", not three, fact=True),
+            same(
+                "largest relative difference of the outputs: three input channels, one τ",
+                recentred(key, seed, channels=3),
+                fact=True,
+            ),
+            apart(
+                "largest relative difference of the outputs: one input channel, zeros around",
+                recentred(key, seed, around="constant"),
+                APART,
+                fact=True,
+            ),
         ]
     )
 
@@ -142,8 +161,14 @@ def padding(seed: int) -> Evidence:
     return Evidence(
         [
             same("largest relative difference of x̂: no padding", recentred("batch", seed)),
-            same("the picture mirrored at its border", recentred("batch", seed, around="reflect")),
-            same("zeros", recentred("batch", seed, around="constant")),
+            same(
+                "largest relative difference of x̂: the picture mirrored at its border",
+                recentred("batch", seed, around="reflect"),
+            ),
+            same(
+                "largest relative difference of x̂: zeros around the picture",
+                recentred("batch", seed, around="constant"),
+            ),
         ]
     )
 
@@ -155,9 +180,12 @@ def equal_outputs(seed: int) -> Evidence:
     others = [cell.training_gap for cell in cells if cell not in weights]
     return Evidence(
         [
-            same("largest relative difference of the losses, cell by cell", [c.training_gap_equal_lr for c in weights]),
-            same("with δ² times the learning rate", [cell.training_gap for cell in weights], fact=True),
-            same("where data are changed or weights re-centred instead", others, fact=True),
+            same(
+                "relative differences of the losses at one learning rate, over the cells, one seed",
+                [c.training_gap_equal_lr for c in weights],
+            ),
+            same("the same with δ² times the learning rate", [cell.training_gap for cell in weights], fact=True),
+            same("the same where data are changed or weights re-centred, at one learning rate", others, fact=True),
         ]
     )
 
@@ -178,7 +206,7 @@ def not_white(seed: int) -> Evidence:
     return Evidence(
         [
             same("largest correlation of two channels behind batch norm", correlations(SCHEMES["batch"], seed)),
-            same("behind decorrelated batch norm", whitening, fact=True),
+            same("largest correlation of two channels behind decorrelated batch norm", whitening, fact=True),
         ]
     )
 
@@ -196,8 +224,18 @@ def momentum(seed: int) -> Evidence:
     return Evidence(
         [
             same(what, [difference(ours.mean, same_number.mean).residual]),
-            same(f"{MOMENTUM} and {1 - MOMENTUM}", [difference(ours.mean, other.mean).residual], fact=True),
-            same(f"PyTorch's variance over Keras's is m/(m−1), m = {m}, but for", np.abs(ratio - 1).ravel(), fact=True),
+            below(
+                f"relative difference of the running means: PyTorch's {MOMENTUM} and Keras's {1 - MOMENTUM}",
+                [difference(ours.mean, other.mean).residual],
+                1e-7,
+                fact=True,
+            ),
+            below(
+                f"relative difference of PyTorch's variance over Keras's from m/(m−1), m = {m}",
+                np.abs(ratio - 1).ravel(),
+                1e-7,
+                fact=True,
+            ),
         ]
     )
 
@@ -217,8 +255,17 @@ def only_two(seed: int) -> Evidence:
     return Evidence(
         [
             same("largest distance of x̂ from ±1, two examples", from_signs("batch", (2, 1, 1, 8), seed)),
-            same("layer norm of two units", from_signs("layer", (8, 1, 1, 2), seed), fact=True),
-            apart("three examples", from_signs("batch", (3, 1, 1, 8), seed), APART, fact=True),
+            same(
+                "largest distance of x̂ from ±1, two units of layer norm",
+                from_signs("layer", (8, 1, 1, 2), seed),
+                fact=True,
+            ),
+            apart(
+                "largest distance of x̂ from ±1, three examples",
+                from_signs("batch", (3, 1, 1, 8), seed),
+                APART,
+                fact=True,
+            ),
         ]
     )
 
@@ -254,8 +301,9 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=one_input_channel,
         see="/invariance?schemes=weight,weight-standardization&layer=conv&cell=weight-standardization.dataset-recentering",
-        condition="The weights of a filter sum to 0, and so does what they make of a constant: with several channels "
-        "where τ is the same for all of them, and never where pictures are padded with zeros, which are not shifted.",
+        condition="The weights of a filter sum to 0, so a constant gives 0. With several input channels this is "
+        "so only where τ is the same for all of them. Where pictures are padded with zeros it is never so: the zeros "
+        "are not shifted.",
     ),
     Claim(
         "X04",
@@ -287,7 +335,8 @@ CLAIMS: tuple[Claim, ...] = (
         check=equal_outputs,
         see="/invariance?follow=0&cell=layer.weight-matrix-rescaling",
         condition="Weights δ times as large get 1/δ of the gradient and have to move δ times as far: it does with δ² "
-        "times the learning rate. All else that is absorbed is so in training, too, at the same learning rate.",
+        "times the learning rate. Changes of the data and re-centrings that are absorbed stay so in "
+        "training, at the same learning rate.",
     ),
     Claim(
         "X07",
@@ -307,13 +356,14 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=momentum,
         see=f"/running?framework=keras&share={MOMENTUM}",
-        condition="PyTorch's momentum is the share of the new batch, Keras's that of the old average: 0.1 there is 0.9 "
-        "here. PyTorch also averages the variance times m/(m−1), and Keras 3 without.",
+        condition="PyTorch's momentum is the share of the new batch, Keras's that of the old average: "
+        "PyTorch's 0.1 is Keras's 0.9. PyTorch also averages the variance times m/(m−1), and Keras 3 without.",
     ),
     Claim(
         "X09",
         ("normviz",),
-        says="Of two examples, batch norm behind a dense layer keeps only which of two numbers is the larger.",
+        says="With two examples, batch norm behind a dense layer keeps, of each unit, only which example has the "
+        "larger number.",
         how="x̂ of random tensors at ε = 0: how far it is from +1 and −1.",
         expected="holds",
         check=only_two,

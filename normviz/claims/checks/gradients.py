@@ -139,11 +139,11 @@ def length_sets_the_rate(seed: int) -> Evidence:
     return Evidence(
         [
             power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2),
-            power("behind layer norm", block["layer"], -2),
-            power("without normalization", block["none"], 0, fact=True),
-            below(f"η/‖W‖² after {STEPS} steps of SGD, which lengthen W, over that at first", found["rate"], 1.0),
-            same("how far the scores of a twin that starts from 3W come away: at 3² times η", found["same"]),
-            apart("at the same η", found["other"], 0.01),
+            power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2),
+            power("power of ‖w‖ in the Fisher information of w: without normalization", block["none"], 0, fact=True),
+            below(f"η/‖W‖² after {STEPS} steps of SGD, which lengthen W, over that at first", found["rate"], 0.999),
+            same("how far the scores of a twin that starts from 3W come away, at 3² times η", found["same"]),
+            apart("how far the scores of a twin that starts from 3W come away, at the same η", found["other"], 0.01),
         ]
     )
 
@@ -155,9 +155,12 @@ def gain_by_the_error(seed: int) -> Evidence:
         rows = [powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUTS for key in keys]
         return tuple(max(column, key=abs) for column in zip(*rows, strict=True))
 
-    def over_error(each: int) -> float:
-        parts = [fisher.gain_parts(key, fisher.Model(seed=each)) for key in ("batch", "layer")]
-        return max(abs(part.information / part.error - 1) for part in parts)
+    def off(outputs: str) -> tuple[float, ...]:
+        def furthest(each: int) -> float:
+            parts = [fisher.gain_parts(key, fisher.Model(outputs, seed=each)) for key in ("batch", "layer")]
+            return max(abs(part.information / part.error - 1) for part in parts)
+
+        return over(seed, furthest)
 
     return Evidence(
         [
@@ -166,12 +169,12 @@ def gain_by_the_error(seed: int) -> Evidence:
                 scaled("w", "batch", "layer"),
                 0,
             ),
-            power("of the scale of the data there", scaled("x", "batch", "layer"), 0),
-            power("of ‖w‖ without normalization, normal outputs", powers(seed, "γ", "w")["none"], 2, fact=True),
-            same(
-                "with normal outputs, that information over the squared prediction error, less 1",
-                over(seed, over_error),
+            power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0),
+            power(
+                "power of ‖w‖ in it without normalization, normal outputs", powers(seed, "γ", "w")["none"], 2, fact=True
             ),
+            same("relative difference of it from the squared prediction error, normal outputs", off("normal")),
+            apart("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True),
         ]
     )
 
@@ -194,12 +197,37 @@ def with_weight_norm(seed: int) -> Evidence:
     return Evidence(
         [
             same("how far one vector × 3 changes x̂, dense layer: with weight norm", gap("layer-weight", vector, seed)),
-            apart("without", gap("layer", vector, seed), 0.01, fact=True),
-            apart("how far τ added to all vectors does: with weight norm", gap("layer-weight", matrix, seed), 0.01),
-            same("without", gap("layer", matrix, seed), fact=True),
-            same("one example × 3, as with layer norm alone", gap("layer-weight", example, seed), fact=True),
-            same("one vector × 3, conv layer, with weight norm", gap("layer-weight", vector, seed, layer="conv")),
-            apart("τ, conv layer, without it", gap("layer", matrix, seed, layer="conv"), 0.01, fact=True),
+            apart(
+                "how far one vector × 3 changes x̂, dense layer: layer norm alone",
+                gap("layer", vector, seed),
+                0.01,
+                fact=True,
+            ),
+            apart(
+                "how far τ on all vectors changes x̂, dense layer: with weight norm",
+                gap("layer-weight", matrix, seed),
+                0.01,
+            ),
+            same(
+                "how far τ on all vectors changes x̂, dense layer: layer norm alone",
+                gap("layer", matrix, seed),
+                fact=True,
+            ),
+            same(
+                "how far one example × 3 changes x̂, dense layer: with weight norm",
+                gap("layer-weight", example, seed),
+                fact=True,
+            ),
+            same(
+                "how far one vector × 3 changes x̂, conv layer: with weight norm",
+                gap("layer-weight", vector, seed, layer="conv"),
+            ),
+            apart(
+                "how far τ on all vectors changes x̂, conv layer: layer norm alone",
+                gap("layer", matrix, seed, layer="conv"),
+                0.01,
+                fact=True,
+            ),
         ]
     )
 
@@ -245,11 +273,11 @@ def with_adam(seed: int) -> Evidence:
     found = by_name(seed, measure)
     return Evidence(
         [
-            same("how far the scores of a twin that starts from 3W come away, Adam: at 3 times η", found["adam 1"]),
-            apart("at η", found["adam 0"], 0.01),
-            apart("at 3² times η", found["adam 2"], 0.01),
-            same("SGD: at 3² times η", found["sgd 2"], fact=True),
-            apart("at 3 times η", found["sgd 1"], 0.01, fact=True),
+            same("how far the scores of a twin that starts from 3W come away with Adam at 3 times η", found["adam 1"]),
+            apart("how far they come away with Adam at η", found["adam 0"], 0.01),
+            apart("how far they come away with Adam at 3² times η", found["adam 2"], 0.01),
+            same("how far they come away with SGD at 3² times η", found["sgd 2"], fact=True),
+            apart("how far they come away with SGD at 3 times η", found["sgd 1"], 0.01, fact=True),
         ]
     )
 
@@ -305,7 +333,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=gain_by_the_error,
         see="/geometry?show=fisher&scheme=layer&outputs=bernoulli",
-        condition="It is E[x̂² (y − E[y|x])²], and x̂ does not change with either scale.",
+        condition="Neither scale matters. That nothing but the error does is so where its size is the same for all "
+        "examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].",
     ),
     Claim(
         "F01",
@@ -317,7 +346,9 @@ CLAIMS: tuple[Claim, ...] = (
         check=with_weight_norm,
         see="/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
         condition="On a conv layer it gains the same and has nothing to lose: layer norm over H, W and C does not "
-        "absorb the re-centring there.",
+        "absorb the re-centring there. Whether it then beats batch norm in convolutional networks, which is what the "
+        "notes ask, is not measured here.",
+        asked=True,
     ),
     Claim(
         "F02",
@@ -328,6 +359,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=with_smoothing,
         see="/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
+        asked=True,
     ),
     Claim(
         "F03",
@@ -338,6 +370,7 @@ CLAIMS: tuple[Claim, ...] = (
         check=with_adam,
         see=f"/geometry?show=rate&steps={STEPS}",
         condition="Exactly so where Adam's own ε is nothing beside the gradients.",
+        asked=True,
     ),
 )
 """Its claims."""

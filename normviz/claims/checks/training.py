@@ -5,7 +5,9 @@ from normviz.experiments.catalogue import get_experiment
 from normviz.experiments.experiment import Word
 
 
-def tried(id: str, sources: str, expected: Word, *keys: str, says: str = "", condition: str = "") -> Claim:
+def tried(
+    id: str, sources: str, expected: Word, *keys: str, says: str = "", condition: str = "", asked: bool = False
+) -> Claim:
     """A claim of these sources that experiments decide; it is said as the first of them says it, where nothing else is.
 
     The page of the first one is where it is seen.
@@ -20,6 +22,7 @@ def tried(id: str, sources: str, expected: Word, *keys: str, says: str = "", con
         check=Tried(keys),
         see=f"/experiments?show={keys[0]}",
         condition=condition,
+        asked=asked,
     )
 
 
@@ -59,7 +62,8 @@ CLAIMS: tuple[Claim, ...] = (
         "holds",
         "batch-size",
         says="Batch norm needs a large batch: the statistics of few examples are noisy.",
-        condition="At batches of 2 it is clear; from what size on they are large enough depends on the task.",
+        condition="At batches of 2 it is clear. How large is large enough, the claim does not say; it "
+        "depends on the task.",
     ),
     tried(
         "B15",
@@ -95,8 +99,8 @@ CLAIMS: tuple[Claim, ...] = (
         "001",
         "holds-if",
         "speed",
-        condition="Written out it takes fewer operations; whether it takes less time depends on how they are computed: "
-        "one behind the other, they may take longer than a layer norm that is computed at once.",
+        condition="It takes fewer operations. Run one after the other by the framework, they may still take longer "
+        "than a layer norm that is one fused operation.",
     ),
     tried(
         "D03",
@@ -119,6 +123,7 @@ CLAIMS: tuple[Claim, ...] = (
         "holds-if",
         "start",
         condition="Some first values end clearly worse than γ = 1, β = 0; most do not differ from it clearly.",
+        asked=True,
     ),
 )
 """Its claims."""

@@ -1,7 +1,7 @@
 """Weight, spectral, RMS and divisive norm."""
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -42,10 +42,10 @@ def length_grows(seed: int) -> Evidence:
     turned, less = (_first_turns(seed, start) for start in (1.0, 10.0))
     return Evidence(
         [
-            apart("least growth of ‖v‖ in any of 200 steps of SGD", growth, -ROUNDING),
+            Trial("least growth of ‖v‖ in any of 200 steps of SGD", min(growth) > 0, growth),
             same("largest relative difference of its square from ‖v‖² + η²‖∂l/∂v‖²", law, fact=True),
             apart("degrees that the first step turns w where ‖v‖ = 1", turned, 10.0),
-            below("and where ‖v‖ = 10, of the same w", less, 2.0),
+            below("degrees that it turns the same w where ‖v‖ = 10", less, 2.0),
             same(
                 "largest difference of v/‖v‖ from the general form", of_identity("weight-length", CONV, seed), fact=True
             ),
@@ -63,9 +63,9 @@ def only_direction(seed: int) -> Evidence:
     changes = over(seed, lambda each: abs(abs(trained("weight", each).g[-1]) - 1))
     return Evidence(
         [
-            below("how far |g| comes from 1 in 200 steps of SGD", changes, ROUNDING),
-            below("loss at the end, with g learned", _last_losses("weight", seed), 0.1, fact=True),
-            apart("where only v is updated", _last_losses("direction", seed), 0.2, fact=True),
+            below("change of |g| from its first value, 1, in 200 steps of SGD", changes, ROUNDING),
+            below("loss at the end, g and v updated", _last_losses("weight", seed), 0.1, fact=True),
+            apart("loss at the end, only v updated", _last_losses("direction", seed), 0.2, fact=True),
         ]
     )
 
@@ -89,8 +89,12 @@ def weight_or_layer(seed: int) -> Evidence:
     return Evidence(
         [
             Trial("changes of Table 1 that layer norm absorbs and weight norm does not", True, tuple(more)),
-            Trial("that weight norm absorbs and layer norm does not", False, tuple(others)),
-            Trial("which is the re-scaling of one weight vector", only == {"weight-vector-rescaling"}, fact=True),
+            Trial("changes of Table 1 that weight norm absorbs and layer norm does not", False, tuple(others)),
+            Trial(
+                "what weight norm alone absorbs is the re-scaling of one weight vector",
+                only == {"weight-vector-rescaling"},
+                fact=True,
+            ),
             Trial("layer norm absorbs more of them", min(more) > max(others), fact=True),
             Trial("weight norm acts on the weights alone, whatever the data are", False),
         ],
@@ -122,8 +126,8 @@ def is_lipschitz(seed: int) -> Evidence:
     return Evidence(
         [
             below("largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, behind the division", most, 1 + ROUNDING),
-            apart("which some pair reaches, so that no smaller number would do", most, 1 - ROUNDING, fact=True),
-            apart("without the division", before, 2.0, fact=True),
+            apart("the same, which no smaller number would bound", most, 1 - ROUNDING, fact=True),
+            apart("largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, without the division", before, 2.0, fact=True),
         ]
     )
 
@@ -136,14 +140,29 @@ def bounded_below(seed: int) -> Evidence:
         digits, _ = weights.pairs_of_digits(weights.PAIRS, each)
         return weights.slopes(layer("square", each)[1], digits, each)
 
+    def left(each: int) -> float:
+        """By how much the division changes the smallest singular value over the largest."""
+        ratios = [
+            found[-1] / found[0] for found in map(partial(np.linalg.svd, compute_uv=False), layer("square", each))
+        ]
+        return abs(ratios[1] - ratios[0])
+
     least = over(seed, lambda each: stretched(layer("square", each)[1], each).min())
+    lost = over(seed, lambda each: _on_its_null_space(layer("dense", each)[1]))
     return Evidence(
         [
-            apart("least ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs", least, 0.1),
+            apart("least ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, as many units as inputs", least, 0.1),
+            apart("‖f(x) − f(y)‖ / ‖x − y‖ along what a layer of fewer units maps to 0", lost, 0.1),
+            same("change by the division of the smallest singular value over the largest", over(seed, left), fact=True),
             apart("least ‖∇f‖ of a critic at 2,000 digits", over(seed, lambda each: slopes(each).min()), 0.99),
-            below("and the largest", over(seed, lambda each: slopes(each).max()), 1 + ROUNDING, fact=True),
+            below("largest ‖∇f‖ of that critic", over(seed, lambda each: slopes(each).max()), 1 + ROUNDING, fact=True),
         ]
     )
+
+
+def _on_its_null_space(m: np.ndarray) -> float:
+    """How far a matrix stretches an input of length 1 that it maps to 0."""
+    return float(np.linalg.norm(np.linalg.svd(m)[0][:, -1] @ m))
 
 
 # --- RMS norm -----------------------------------------------------------------------------------------------------
@@ -165,7 +184,12 @@ def is_uncentred(seed: int) -> Evidence:
                 "difference from layer norm over channels, where x is centred first",
                 of_identity("centred-rms", CONV, seed),
             ),
-            apart("and where it is not", of_identity("rms-is-layer", CONV, seed), 0.1, fact=True),
+            apart(
+                "difference from layer norm over channels, where x is not centred",
+                of_identity("rms-is-layer", CONV, seed),
+                0.1,
+                fact=True,
+            ),
             Trial(
                 "of the changes that layer norm absorbs, only the re-centring of the weights is lost", recentring, lost
             ),
@@ -191,9 +215,14 @@ def eps_outside(seed: int) -> Evidence:
             apart(
                 "difference from ε inside the root: at inputs of about 10⁻⁴", over(seed, lambda e: gap(e, 1e-4)), 0.1
             ),
-            same("of about 1", over(seed, lambda e: gap(e, 1.0)), fact=True),
+            below(
+                "difference from ε inside the root: at inputs of about 1",
+                over(seed, lambda e: gap(e, 1.0)),
+                1e-7,
+                fact=True,
+            ),
             same(
-                "of the general form from PyTorch's layer, ε = 0.01",
+                "difference of the general form from PyTorch's layer, ε = 0.01",
                 from_torch(SCHEMES["rms"], DENSE, 0.01, seed),
                 fact=True,
             ),
@@ -206,7 +235,7 @@ def in_keras(_: int) -> Evidence:
     code = SCHEMES["rms"].keras
     return Evidence(
         [
-            Trial("when the tutorial was written, it had to bring a class of its own", True),
+            Trial("the tutorial says so of the Keras of its time", True),
             Trial(f"what this app's code for Keras 3 calls: {str(code).partition('(')[0]}", code is None),
         ]
     )
@@ -232,9 +261,9 @@ def is_general(seed: int) -> Evidence:
                 "largest difference of batch norm's x̂ from the general form's with the ranges of Table 2",
                 gap("batch", "full"),
             ),
-            same("layer norm's", gap("layer", "full")),
-            same("batch norm's from that of windows of radius 5 in their place", gap("batch", "window(5)")),
-            same("layer norm's", gap("layer", "window(5)")),
+            same("largest difference of layer norm's x̂ from it with the ranges of Table 2", gap("layer", "full")),
+            same("largest difference of batch norm's x̂ from it with windows of radius 5", gap("batch", "window(5)")),
+            same("largest difference of layer norm's x̂ from it with windows of radius 5", gap("layer", "window(5)")),
         ]
     )
 
@@ -256,7 +285,11 @@ def saturates(seed: int) -> Evidence:
                 over(seed, lambda e: factors(e)[0].max()),
                 1.01,
             ),
-            apart("and the least at ε = 10⁴", over(seed, lambda e: factors(e)[-1].min()), 1.99),
+            apart(
+                "least factor by which doubling the contrast multiplies x̂, at ε = 10⁴",
+                over(seed, lambda e: factors(e)[-1].min()),
+                1.99,
+            ),
             apart(
                 "least rise of this factor where ε is ten times as large",
                 over(seed, lambda e: np.diff(factors(e), axis=0).min()),
@@ -276,7 +309,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=length_grows,
         see="/weights?show=norm&step=200",
-        condition="Of plain SGD: the gradient is at right angles to v. With momentum or weight decay ‖v‖ may shrink.",
+        condition="Of plain SGD, as its paper has it (Salimans & Kingma 2016, section 2.1): the gradient is at right "
+        "angles to v. With momentum or weight decay ‖v‖ may shrink.",
     ),
     Claim(
         "W02",
@@ -318,8 +352,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=bounded_below,
         see="/weights?show=spectral&layer=square",
-        condition="It is a bound from above alone: directions with a small singular value are all but lost, and slopes "
-        "are 1 or less.",
+        condition="It is a bound from above alone: the smallest stretch is divided too, and stays as small beside the "
+        "largest; with fewer units than inputs it is 0. Slopes are 1 or less.",
     ),
     Claim(
         "R01",
@@ -339,7 +373,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=eps_outside,
         see="/?scheme=rms&eps=1e-08&tab=formula",
-        condition="It matters where the mean square of the inputs is not far above ε; elsewhere it cannot be seen.",
+        condition="It matters where the root mean square of the inputs is not far above √ε; elsewhere it cannot be "
+        "seen. The view that this opens has ε inside.",
     ),
     Claim(
         "R04",
@@ -349,7 +384,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=in_keras,
         see="/?scheme=rms&tab=code&framework=keras",
-        condition="It had none when the tutorial was written; keras.layers.RMSNormalization is there since 2025.",
+        condition="keras.layers.RMSNormalization came in 2025 (keras-team/keras, pull request 20911); before it there "
+        "was LayerNormalization(rms_scaling=True), since 2023. The tutorial's date is not known.",
     ),
     Claim(
         "D01",
