@@ -38,7 +38,7 @@ def read_pair(files: list[tuple[str, bytes]]) -> Arrays:
     else:
         raise InvalidInput("one .npz file with x and y, or two .npy files, are needed.")
     first, second = found
-    if first.rpartition(".")[0].lower() == "y" or first == "y":
+    if "y" in (first.lower(), first.rpartition(".")[0].lower()):
         first, second = second, first
     pair = {"x": found[first], "y": found[second]}
     check_arrays(pair["x"], pair["y"])

@@ -92,7 +92,7 @@ def reasons(found: Detection) -> list[str]:
             "β of their own, or x is so large beside its spread that rounding hides the rest. Three or more examples, "
             "in float64, say more."
         )
-    return said
+    return [*said, f"Behind a γ or a β only these ε are tried: {spoken([typeset(eps) for eps in EPS], 'and')}."]
 
 
 def _details(found: Detection) -> str:

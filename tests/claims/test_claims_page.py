@@ -266,7 +266,8 @@ def test_visitors_share_what_is_measured_and_it_is_kept(server):
 
 def test_another_seed_is_measured_anew(server):
     at = measured()
-    settled(sound(at.number_input(key=PREFIX + "seed").set_value(3).run()))
+    at = sound(at.number_input(key=PREFIX + "seed").set_value(3).run())
+    settled(sound(at.button(key="measure").click().run()))
     assert {seed for _, seed in server.measured} == {0, 3}
 
 

@@ -15,6 +15,7 @@ from normviz.readings.uploads import HOW, Arrays, read_pair
 from normviz.readings.verdict import eps_words, headline, learned_words, name, reasons
 from normviz.ui.link import KEPT, View
 from normviz.ui.saving import save_table
+from normviz.ui.turns import in_turn
 
 HELD = PREFIX + "arrays"
 ERROR = PREFIX + "upload error"
@@ -64,7 +65,7 @@ def _take() -> None:
     if not files:
         return
     try:
-        state[HELD] = read_pair([(file.name, file.getvalue()) for file in files])
+        state[HELD] = read_pair([(file.name, file.getvalue()) for file in files[:3]])  # three are refused as well
     except InvalidInput as error:
         state[ERROR] = str(error)
 
@@ -79,7 +80,8 @@ def _answer(arrays: Arrays, layout: str | None) -> None:
     x, y = arrays["x"], arrays["y"]
     st.caption(f"x and y: {shape_words(x.shape)}, {x.dtype} and {y.dtype}")
     try:
-        found = detected(x, y, layout)
+        with in_turn(x.size * (len(LAYOUTS) if layout is None else 1)):
+            found = detected(x, y, layout)
     except InvalidInput as error:
         st.error(sentence(str(error)))
         return
