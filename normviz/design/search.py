@@ -16,7 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Rule, Shape
 from normviz.core.schemes import SCHEMES, Scheme, same_as
 from normviz.core.text import sentence, spoken
-from normviz.core.theory import degenerate, predict
+from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 
 RULES = (OWN, FULL, Rule("groups", 2))
@@ -166,17 +166,16 @@ def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]
             counts[_of_pattern(a, b, front, layer)] += patterns[a] * patterns[b]
     named: dict[Invariances, list[str]] = {}
     for key, row in SCHEMES.items():
-        if _is_in(row, layer, weights):
+        if _is_in(row, weights):
             named.setdefault(invariances(row, layer), []).append(key)
     order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
     return tuple(Kind(each, counts[each], tuple(named.get(each, ()))) for each in order)
 
 
-def _is_in(row: Scheme, layer: str, weights: tuple[str, ...]) -> bool:
-    """Whether a registered scheme is among the ones that are counted: of the form, and more than zeros and signs."""
+def _is_in(row: Scheme, weights: tuple[str, ...]) -> bool:
+    """Whether a registered scheme is among the ones that are counted; what leaves zeros there has no kind."""
     front = row.key if row.acts_on == "weight" else row.weight or "none"
-    means_something = degenerate(row, SHAPES[layer][0], 0.0) is None
-    return row.key != "custom" and not row.whitens and front in weights and means_something
+    return row.key != "custom" and not row.whitens and front in weights
 
 
 def found(demands: Demands) -> list[tuple[Scheme, Invariances]]:

@@ -154,6 +154,19 @@ def test_the_simplest_comes_first():
     assert first.summation is None
 
 
+def test_one_field_comes_before_two_and_groups_after_whole_axes():
+    schemes = [scheme for scheme, _ in found(Demands("conv", ("case-rescaling",)))]
+    two = [scheme.summation is not None and scheme.suppression != scheme.summation for scheme in schemes]
+    grouped = [sum(rule.kind == "groups" for field in scheme.fields for rule in field.rules) for scheme in schemes]
+    assert list(zip(two, grouped, strict=True)) == sorted(zip(two, grouped, strict=True))
+
+
+def test_of_those_that_give_up_least_the_largest_set_comes_first():
+    found = nearest(Demands("conv", ("weight-matrix-recentering", "dataset-recentering")))
+    assert [kind.schemes for kind, _ in found] == sorted((kind.schemes for kind, _ in found), reverse=True)
+    assert found[0][1] == ("weight-matrix-recentering",)
+
+
 @pytest.mark.parametrize(
     "given",
     [

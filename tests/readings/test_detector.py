@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import OWN
+from normviz.core.fields import OWN, Field
 from normviz.core.layouts import LAYOUTS, from_tensor
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
@@ -343,3 +343,17 @@ def test_any_size_of_numbers(factor):
     x = uneven((5, 3, 4, 6)) * factor
     found = detect(x, normalize(x, SCHEMES["layer"], 1e-5).y, "NHWC")
     assert keys(found) == {"layer"}
+
+
+@pytest.mark.parametrize("groups", [4, 16, 32])
+def test_any_number_of_groups_is_told(groups):
+    x = uneven((5, 3, 4, 64))
+    y = normalize(x, get_scheme("group", groups=groups), 1e-5).y
+    (answer,) = detect(x, y, "NHWC").answer
+    assert [(scheme.key, scheme.parameters) for scheme in answer.schemes] == [("group", {"groups": groups})]
+
+
+def test_the_likelier_layout_is_named_first():
+    x = uneven((4, 6, 5, 5))
+    y = normalize(x, SCHEMES["batch"].with_fields(*[Field.parse("own, full, full, full")] * 2), 1e-5).y
+    assert next(fit.layout for fit in detect(x, y, None).answer) == "NCHW"
