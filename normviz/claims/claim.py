@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +15,6 @@ COUNT = 5
 
 SEEDS = 10_000
 """A seed is 0 to 9999 wherever the app takes one."""
-
-Kind = Literal["trial", "fact"]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from normviz.claims.claim import Claim
+from normviz.claims.claim import SEEDS, Claim
 from normviz.claims.ledger import CLAIMS, TOPICS
 from normviz.claims.sources import SOURCES
 from normviz.claims.verdicts import VERDICTS
@@ -30,7 +30,7 @@ class Page:
     )
     verdict: Sequence[str] = several((), {key: each.name for key, each in VERDICTS.items()}, label="Verdict")
     claim: Sequence[str] = several((), tuple(CLAIMS))
-    seed: int = whole(0, 0, 9999, label="First seed", help="Of those that each measurement is repeated with.")
+    seed: int = whole(0, 0, SEEDS - 1, label="First seed", help="Of those that each measurement is repeated with.")
 
 
 PARAMS = params(Page, PREFIX)

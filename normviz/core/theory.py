@@ -14,7 +14,7 @@ from normviz.core.fields import AXIS, FULL, Field, Shape
 from normviz.core.schemes import Scheme
 from normviz.core.text import typeset
 from normviz.core.tolerances import INVARIANT
-from normviz.core.transformations import LAYERS, Transformation
+from normviz.core.transformations import LAYERS, TRANSFORMATIONS, Transformation
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,12 @@ def predict(
         but = f"ε = {typeset(eps)} under the root is not re-scaled"
         return Verdict(False, f"{transformation.name}: constant inside every field, but {but}.", fades=True)
     return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
+
+
+def absorbed(scheme: Scheme, layer: str, shape: Shape, weight_shape: Shape) -> tuple[str, ...]:
+    """The keys of all that a scheme absorbs of a layer at ε = 0, in the order of Table 1; arguments as of `predict`."""
+    found = (predict(scheme, each, layer, shape, weight_shape) for each in TRANSFORMATIONS.values())
+    return tuple(key for key, verdict in zip(TRANSFORMATIONS, found, strict=True) if verdict.invariant)
 
 
 @lru_cache(maxsize=1024)

@@ -16,7 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Rule, Shape
 from normviz.core.schemes import SCHEMES, Scheme, same_as
 from normviz.core.text import sentence, spoken
-from normviz.core.theory import predict
+from normviz.core.theory import absorbed
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 
 RULES = (OWN, FULL, Rule("groups", 2))
@@ -130,8 +130,7 @@ def invariances(scheme: Scheme, layer: str) -> Invariances:
     """What a scheme absorbs on a layer, by the rule, at ε = 0; nothing without normalization."""
     if scheme.acts_on == "none":
         return ()
-    shapes = SHAPES[layer]
-    return tuple(key for key, each in TRANSFORMATIONS.items() if predict(scheme, each, layer, *shapes).invariant)
+    return absorbed(scheme, layer, *SHAPES[layer])
 
 
 @lru_cache(maxsize=4096)

@@ -10,8 +10,7 @@ from normviz.core.equality import difference, general_form
 from normviz.core.fields import Shape
 from normviz.core.normalize import centre, root_mean_square, spread
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
-from normviz.core.theory import predict
-from normviz.core.transformations import TRANSFORMATIONS
+from normviz.core.theory import absorbed
 from normviz.data.samples import normal, uneven
 from normviz.describe.parameters import parameter_shapes
 
@@ -157,10 +156,9 @@ def shapes_in_keras(seed: int) -> Evidence:
     return Evidence([*trials, Trial(f"over H, W and C layer norm has γ {gain}", gain == str(TWELVE[1:]), fact=True)])
 
 
-def absorbed(scheme: Scheme) -> set[str]:
+def by_rule(scheme: Scheme) -> set[str]:
     """The columns of Table 1 that a scheme absorbs behind a convolution of 3 × 3 filters, by the rule."""
-    filters = (3, 3, 3, CONV[-1])
-    return {key for key, each in TRANSFORMATIONS.items() if predict(scheme, each, "conv", CONV, filters).invariant}
+    return {*absorbed(scheme, "conv", CONV, (3, 3, 3, CONV[-1]))}
 
 
 def between_groups(one: Scheme, other: Scheme, seed: int) -> float:
@@ -187,7 +185,7 @@ def worth_of_groups(seed: int) -> Evidence:
     choice = over(seed, partial(between_groups, two, three))
     scaled, of_layer = (over(seed, partial(after_scaling_a_group, one)) for one in (two, LAYER))
     noise = over(seed, lambda each: noise_of_means(two, each) / noise_of_means(INSTANCE, each))
-    new = [len(absorbed(scheme) - absorbed(LAYER)) for scheme in (two, three)]
+    new = [len(by_rule(scheme) - by_rule(LAYER)) for scheme in (two, three)]
     return Evidence(
         [
             apart(

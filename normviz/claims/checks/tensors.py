@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from normviz.claims.claim import over
+from normviz.claims.claim import over, seeds_from
 from normviz.core.equality import compare, difference, general_form
 from normviz.core.fields import Shape
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme
@@ -51,5 +51,5 @@ def moved(scheme: Scheme, shape: Shape, seed: int) -> tuple[float, float]:
 
 def moved_over(key: str, shape: Shape, seed: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Both shares, each over seeds."""
-    own = over(seed, lambda each: moved(SCHEMES[key], shape, each)[0])
-    return own, over(seed, lambda each: moved(SCHEMES[key], shape, each)[1])
+    own, others = zip(*(moved(SCHEMES[key], shape, each) for each in seeds_from(seed)), strict=True)
+    return own, others
