@@ -21,6 +21,7 @@ from normviz.compare import state as compare
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import Among, Choice, Real, Several, Switch
+from normviz.design import state as design
 from normviz.divisive import state as divisive
 from normviz.experiments import state as experiments
 from normviz.geometry import state as geometry
@@ -48,6 +49,7 @@ STATES: dict[str, ModuleType] = {
     "weights": weights,
     "divisive": divisive,
     "claims": claims,
+    "design": design,
 }
 """What the link of a page holds, by the page's script."""
 

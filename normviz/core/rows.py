@@ -1,4 +1,4 @@
-"""A scheme as plain data, as a job holds it: its key and its fields, from which the rest follows."""
+"""A scheme as plain data, as a job and a link hold it: its key and its fields, from which the rest follows."""
 
 from dataclasses import dataclass
 
@@ -8,21 +8,29 @@ from normviz.core.schemes import SCHEMES, Scheme
 
 @dataclass(frozen=True)
 class Row:
-    """A scheme as plain data: its key and its fields, from which the rest follows."""
+    """A scheme as plain data.
+
+    Attributes:
+        key: of the registered scheme that it is, or "custom".
+        summation, suppression: its fields as text; None where it has none.
+        weight: key of the scheme of weights in front of it, or None.
+    """
 
     key: str
     summation: str | None
     suppression: str | None
+    weight: str | None = None
 
     @classmethod
     def of(cls, scheme: Scheme) -> "Row":
-        """The row of a scheme, whatever its fields are."""
-        fields = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
-        return cls(scheme.key, *fields)
+        """The row of a scheme, whatever its fields are and whatever stands in front of it."""
+        a, b = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
+        return cls(scheme.key, a, b, scheme.weight)
 
     @property
     def scheme(self) -> Scheme:
         """The scheme of this row."""
         named = SCHEMES[self.key]
         texts = (self.summation, self.suppression)
-        return named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
+        made = named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
+        return made if self.weight == made.weight else made.behind(self.weight)

@@ -139,6 +139,21 @@ class Scheme:
         """The scheme with other fields."""
         return replace(self, summation=summation, suppression=suppression)
 
+    def behind(self, weight: str | None) -> "Scheme":
+        """The scheme of activations behind a scheme of weights, by its key, or behind none.
+
+        Raises:
+            InvalidInput: it does not normalize activations, or what is to stand in front does not normalize weights.
+        """
+        if weight is None:
+            return self if self.weight is None else replace(self, weight=None, acts_on="activation")
+        if self.acts_on not in ("activation", "both"):
+            raise InvalidInput(f"{self.name} does not normalize activations; nothing stands in front of it.")
+        if weight not in SCHEMES or SCHEMES[weight].acts_on != "weight":
+            known = [key for key, row in SCHEMES.items() if row.acts_on == "weight"]
+            raise InvalidInput(f"{weight!r} is not a scheme of weights; {', '.join(known)} are.")
+        return replace(self, weight=weight, acts_on="both")
+
     def check(self, shape: Shape, limit: int = MAX_LAID_OUT) -> None:
         """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
         for field in self.fields:

@@ -18,6 +18,7 @@ from normviz.core.schemes import SCHEMES, Scheme, same_as
 from normviz.core.text import sentence, spoken
 from normviz.core.theory import absorbed
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
+from normviz.design.conditions import CONDITIONS
 
 RULES = (OWN, FULL, Rule("groups", 2))
 """What a field may be along an axis; other numbers of groups absorb what two do."""
@@ -43,15 +44,17 @@ class Demands:
         layer: "dense" or "conv".
         need, without: keys of transformations.
         weights: what may stand in front: keys of `WEIGHTS`.
+        conditions: keys of `CONDITIONS`.
 
     Raises:
-        InvalidInput: an unknown layer, transformation or weight scheme, or one transformation both ways.
+        InvalidInput: an unknown layer, transformation, weight scheme or condition, or one transformation both ways.
     """
 
     layer: str
     need: Invariances = ()
     without: Invariances = ()
     weights: tuple[str, ...] = ("none",)
+    conditions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_layer(self.layer)
@@ -61,6 +64,9 @@ class Demands:
         for key in self.weights:
             if key not in WEIGHTS:
                 raise InvalidInput(f"{key!r} is not a scheme of weights; any, {spoken(WEIGHTS)} would do.")
+        for key in self.conditions:
+            if key not in CONDITIONS:
+                raise InvalidInput(f"{key!r} is not a condition; {spoken(CONDITIONS)} would do.")
         if both := set(self.need) & set(self.without):
             raise InvalidInput(f"{spoken(sorted(both), 'and')} cannot be both needed and excluded.")
 
@@ -119,11 +125,7 @@ def made(summation: Field | None, suppression: Field | None, weights: str = "non
     """The scheme with these fields, behind a scheme of the weights."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
-    front = None if weights == "none" else weights
-    acts_on = "both" if front else "activation"
-    return replace(
-        SCHEMES["custom"], summation=summation, suppression=suppression, weight=front, acts_on=acts_on
-    )  # fmt: skip
+    return SCHEMES["custom"].with_fields(summation, suppression).behind(None if weights == "none" else weights)
 
 
 def invariances(scheme: Scheme, layer: str) -> Invariances:

@@ -186,24 +186,30 @@ class Setting:
 
 
 def read_own(given: Any, _: Given) -> str:
-    """The fields of a scheme of one's own, as `own_text` writes them."""
+    """A scheme of one's own, as `own_text` writes it."""
     own_scheme(str(given))
     return str(given)
 
 
 def own_text(scheme: Scheme) -> str:
-    """The fields of a scheme as one text: of what is averaged and of what divides, with a bar between them."""
-    return "|".join("" if field is None else str(field) for field in (scheme.summation, scheme.suppression))
+    """A scheme of one's own as one text: what is averaged, what divides and, where there is one, what stands in front.
+
+    Bars are between them: "own,full,full,full|own,full,full,full|weight".
+    """
+    row = Row.of(scheme)
+    fields = "|".join(field or "" for field in (row.summation, row.suppression))
+    return fields if row.weight is None else f"{fields}|{row.weight}"
 
 
 def own_scheme(text: str) -> Scheme:
-    """The scheme of one's own with these fields, those of the custom one where the text is empty."""
+    """The scheme of one's own that a text says, the custom one where it is empty; raises InvalidInput."""
     if not text:
         return SCHEMES["custom"]
-    summation, bar, suppression = text.partition("|")
+    summation, bar, rest = text.partition("|")
+    suppression, _, weight = rest.partition("|")
     if not bar:
         raise InvalidInput(f"own = {text!r}; two fields with a bar between them would do, as own,full,full,full|…")
-    return Row("custom", summation or None, suppression or None).scheme
+    return Row("custom", summation or None, suppression or None, weight or None).scheme
 
 
 def comparing(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:

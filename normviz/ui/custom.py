@@ -25,7 +25,10 @@ RULES = {
 }
 """Keys of the custom scheme's rules, with their axis and default: a_n … a_c summation, b_n … b_c suppression."""
 
-KEYS = (*RULES, "centre", "divide", "apart")
+FRONTS = {"none": "Nothing"} | {key: row.label for key, row in SCHEMES.items() if row.acts_on == "weight"}
+"""What may stand in front of it: a scheme of the weights."""
+
+KEYS = (*RULES, "centre", "divide", "apart", "front")
 
 
 def params(lengths: Lengths, prefix: str = "") -> tuple[Param, ...]:
@@ -37,6 +40,7 @@ def params(lengths: Lengths, prefix: str = "") -> tuple[Param, ...]:
             Param(f"{prefix}{key}", rule, _rule(size, lengths), label=_label(key[0], size), words=rule_words)
             for key, (size, rule) in RULES.items()
         ),
+        Param(f"{prefix}front", "none", choice(list(FRONTS)), label="In front", words=FRONTS.__getitem__),
     )
 
 
@@ -44,7 +48,25 @@ def scheme_of(view: View) -> Scheme:
     """The scheme that the rules make."""
     a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZES)) for side in "ab")
     divisor = b if view["apart"] and view["centre"] else a
-    return _CUSTOM.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
+    made = _CUSTOM.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
+    return made.behind(None if view["front"] == "none" else view["front"])
+
+
+def link_of(scheme: Scheme) -> dict[str, str]:
+    """What a link says of a custom scheme beside its name: all of its rules, and what stands in front."""
+    a, b = scheme.summation, scheme.suppression
+    switches = {"centre": a is not None, "divide": b is not None, "apart": None not in (a, b) and a != b}
+    rules = {"a": a or b or _CUSTOM.summation, "b": b or a or _CUSTOM.suppression}
+    return {
+        **{key: str(int(on)) for key, on in switches.items()},
+        **{
+            f"{side}_{size}": str(rule)
+            for side, field in rules.items()
+            if field is not None
+            for size, rule in zip(SIZES, field.rules, strict=True)
+        },
+        "front": scheme.weight or "none",
+    }
 
 
 def controls(view: View, lengths: Lengths, prefix: str = "") -> None:
@@ -56,6 +78,9 @@ def controls(view: View, lengths: Lengths, prefix: str = "") -> None:
             _rules(lengths(view), prefix, "a")
         elif st.toggle("… over a field of its own", key=f"{prefix}apart", **KEPT):
             _rules(lengths(view), prefix, "b")
+    st.selectbox(
+        "Scheme of the weights in front", list(FRONTS), key=f"{prefix}front", **KEPT, format_func=FRONTS.__getitem__
+    )
 
 
 def rule_options(n: int) -> list[str]:

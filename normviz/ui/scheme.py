@@ -97,6 +97,14 @@ def _windows(field: Field, radius: int, over: list[str]) -> Field:
     return Field(tuple(r if r.kind != "window" else window if axis in over else OWN for r, axis in rules))
 
 
+def link_of(scheme: Scheme) -> dict[str, str]:
+    """What a link to a page with one scheme says of it: its key, and its rules or what its rules take."""
+    if scheme.key == "custom":
+        return {"scheme": "custom", **custom.link_of(scheme)}
+    names = {"groups": "groups", "window": "radius"}
+    return {"scheme": scheme.key, **{names[kind]: str(value) for kind, value in scheme.parameters.items()}}
+
+
 def eps_of(view: View, scheme: Scheme) -> float:
     """ε as the scheme takes it: 0 where it has none."""
     return view["eps"] if has(scheme, "eps") else 0.0

@@ -1,0 +1,69 @@
+"""The state of the page on design: what its link holds, and what it asks for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from normviz.core.settings import choice, several
+from normviz.core.transformations import LAYERS, TRANSFORMATIONS
+from normviz.design.conditions import CONDITIONS
+from normviz.design.search import WEIGHTS, Demands
+from normviz.ui import link
+from normviz.ui.custom import FRONTS
+from normviz.ui.link import Param, View, params
+
+PAGE = "design"
+PREFIX = f"{PAGE} "
+"""Of all keys in the session: other pages have values of the same names."""
+
+SHOWN = {
+    "find": "Find a scheme",
+    "map": "Map of all schemes",
+    "pointwise": "Without statistics",
+    "conditional": "γ and β from elsewhere",
+}
+"""What the page shows; only that is computed."""
+
+BELONGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("layer", "weights"), ("find", "map")),
+    **dict.fromkeys((*TRANSFORMATIONS, "conditions"), ("find",)),
+}
+"""Where a value means something; one that is not here does everywhere."""
+
+ANY = "any"
+DEMANDS = {"either": "Either", "need": "Absorbed", "without": "Not absorbed"}
+"""What may be asked of a scheme for each transformation."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page's link holds, beside a demand for each transformation."""
+
+    show: str = choice("find", SHOWN)
+    layer: str = choice("dense", {key: key.capitalize() for key in LAYERS}, label="Layer")
+    weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="In front, a scheme of the weights")
+    conditions: Sequence[str] = several((), {key: each.name for key, each in CONDITIONS.items()}, label="It has to")
+
+
+PARAMS = (
+    *params(Page, PREFIX),
+    *(
+        Param(PREFIX + key, "either", link.choice(list(DEMANDS)), label=each.name, words=DEMANDS.__getitem__)
+        for key, each in TRANSFORMATIONS.items()
+    ),
+)
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    return view["show"] in BELONGS.get(name, tuple(SHOWN))
+
+
+def fronts(view: View) -> tuple[str, ...]:
+    """What may stand in front."""
+    return WEIGHTS if view["weights"] == ANY else (view["weights"],)
+
+
+def demands(view: View) -> Demands:
+    """What is asked for."""
+    need, without = (tuple(key for key in TRANSFORMATIONS if view[key] == asked) for asked in ("need", "without"))
+    return Demands(view["layer"], need, without, fronts(view), tuple(view["conditions"]))
