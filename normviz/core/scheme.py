@@ -1,0 +1,229 @@
+"""What a scheme is: the fields of its row of data, what follows from them, and how a row is looked up."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import AXES, FULL, MAX_LAID_OUT, OWN, Field, Rule, Shape
+
+DEFAULT_EPS = 1e-5
+
+EACH_CHANNEL = Field((FULL, FULL, FULL, OWN))
+"""The field of batch norm: all examples and positions of a channel."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where a scheme comes from."""
+
+    text: str
+    arxiv: str | None = None
+
+    @property
+    def url(self) -> str | None:
+        """The paper's page, or None where there is no paper."""
+        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """One normalizer: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
+
+    Two schemes are outside this form: in place of the root, one divides by the largest singular value (`spectral`), and
+    one multiplies by the inverse root of a covariance matrix (`whitens`).
+
+    Attributes:
+        key: name in links, files and on the command line.
+        name: name in sentences.
+        label: short name on buttons.
+        about: what it does, in one sentence.
+        reference: the paper.
+        acts_on: "activation" (N, H, W, C), "weight" (kh, kw, Cin, Cout), "both" or "none".
+        summation: A, the field whose mean is subtracted; None: no centring.
+        suppression: B, the field whose root mean square divides; None: no division.
+        eps: the default ε, or None where the paper has none (it is then 0).
+        gain, bias: the axes along which γ and β vary; None: not learned. An empty tuple: one number.
+        gain_symbol: what its paper calls the gain.
+        keeps: the state that the layer keeps for inference, beside its parameters.
+        per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
+        spectral: divide by the largest singular value of the weights as a matrix, instead.
+        whitens: multiply the channels that share B by the inverse root of their covariance matrix, instead.
+        weight: key of the scheme that normalizes the weights in front of this one.
+        torch, keras: the layer that computes it, with N, H, W, C, the groups G and eps as placeholders; PyTorch's
+            takes channels first (layer norm over channels and RMS: last), Keras' takes channels last. None: the
+            framework has no such layer.
+    """
+
+    key: str
+    name: str
+    label: str
+    about: str
+    reference: Reference
+    acts_on: str = "activation"
+    summation: Field | None = None
+    suppression: Field | None = None
+    eps: float | None = DEFAULT_EPS
+    gain: tuple[str, ...] | None = ("C",)
+    bias: tuple[str, ...] | None = ("C",)
+    gain_symbol: str = "γ"
+    keeps: tuple[str, ...] = ()
+    per_fan_in: bool = False
+    spectral: bool = False
+    whitens: bool = False
+    weight: str | None = None
+    torch: str | None = None
+    keras: str | None = None
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the four axes of the tensor that is normalized."""
+        return AXES["weight" if self.acts_on == "weight" else "activation"]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """A and B, as far as the scheme has them."""
+        return tuple(field for field in (self.summation, self.suppression) if field is not None)
+
+    @property
+    def field(self) -> Field | None:
+        """The field to look at first: B, or A where nothing divides."""
+        return self.suppression or self.summation
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The parameters of its rules and their values, by kind: {"groups": 2}, {"window": 1} or {}."""
+        return {kind: value for field in reversed(self.fields) for kind, value in field.parameters().items()}
+
+    @property
+    def on_weights(self) -> "Scheme | None":
+        """The part that normalizes the weights: the scheme itself, the one in front of it, or None."""
+        if self.acts_on == "weight":
+            return self
+        return None if self.weight is None else SCHEMES[self.weight]
+
+    @property
+    def on_activations(self) -> "Scheme | None":
+        """The part that normalizes the summed inputs: the scheme itself, or None."""
+        return None if self.acts_on == "weight" else self
+
+    @property
+    def in_the_form(self) -> bool:
+        """Whether it is the general form: nothing but a root mean square divides."""
+        return not (self.spectral or self.whitens)
+
+    @property
+    def divides_by_variance(self) -> bool:
+        """Whether E_B[v²] is the variance around the one mean of the box; under a window every element has its own."""
+        a, b = self.summation, self.suppression
+        return a is not None and a == b and a == a.coarse
+
+    def scale(self, shape: Shape) -> float:
+        """The constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
+        return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0
+
+    def matrices(self, shape: Shape) -> int:
+        """How many groups of channels are whitened on this shape, each with a matrix of its own; 0 if none are."""
+        return self.suppression.rules[-1].count(shape[-1]) if self.whitens and self.suppression is not None else 0
+
+    def with_parameters(self, groups: int | None = None, radius: int | None = None) -> "Scheme":
+        """The scheme with another number of groups or another radius, wherever its rules take one."""
+        return self._with_fields(lambda field: field.with_parameters(groups=groups, window=radius))
+
+    def with_fields(self, summation: Field | None, suppression: Field | None) -> "Scheme":
+        """The scheme with other fields."""
+        return replace(self, summation=summation, suppression=suppression)
+
+    def behind(self, weight: str | None) -> "Scheme":
+        """The scheme of activations behind a scheme of weights, by its key, or behind none.
+
+        Raises:
+            InvalidInput: it does not normalize activations, or what is to stand in front does not normalize weights.
+        """
+        if weight is None:
+            return self if self.weight is None else replace(self, weight=None, acts_on="activation")
+        if self.acts_on not in ("activation", "both"):
+            raise InvalidInput(f"{self.name} does not normalize activations; nothing stands in front of it.")
+        if weight not in SCHEMES or SCHEMES[weight].acts_on != "weight":
+            known = [key for key, row in SCHEMES.items() if row.acts_on == "weight"]
+            raise InvalidInput(f"{weight!r} is not a scheme of weights; {', '.join(known)} are.")
+        return replace(self, weight=weight, acts_on="both")
+
+    def check(self, shape: Shape, limit: int = MAX_LAID_OUT) -> None:
+        """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
+        for field in self.fields:
+            field.check(shape, self.axes, limit)
+        if self.whitens and self.suppression is not None:
+            *rest, channels = self.suppression.rules
+            if self.summation != EACH_CHANNEL or rest != [FULL] * 3 or channels.kind == "window":
+                raise InvalidInput(f"{self.name} is over N, H and W and within groups of C; it has no other fields.")
+
+    def fits(self, shape: Shape) -> bool:
+        """Whether every field fits the shape."""
+        try:
+            self.check(shape)
+        except InvalidInput:
+            return False
+        return True
+
+    def canonical(self, shape: Shape) -> tuple[Any, ...]:
+        """What the scheme computes on this shape, as a value that is equal for schemes that compute the same."""
+        a, b = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
+        return self.axes, a, b, self.per_fan_in, self.spectral, self.whitens and a != b, self.weight
+
+    def _with_fields(self, change: Callable[[Field], Field]) -> "Scheme":
+        return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))
+
+
+SCHEMES: dict[str, Scheme] = {}
+"""Every scheme by key, in the order in which the app shows them; `normviz.core.schemes` holds the rows."""
+
+
+def get_scheme(key: str, groups: int | None = None, radius: int | None = None) -> Scheme:
+    """The scheme of that key, with G groups or windows of radius R wherever its rules take such a parameter.
+
+    Raises:
+        InvalidInput: an unknown key, fewer than one group, or a negative radius.
+    """
+    if key not in SCHEMES:
+        raise InvalidInput(f"{key!r} is not a scheme; {', '.join(SCHEMES)} are.")
+    return _with_parameters(key, groups, radius)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _with_parameters(key: str, groups: int | None, radius: int | None) -> Scheme:
+    for kind, value in (("groups", groups), ("window", radius)):
+        if value is not None:
+            Rule(kind, value)  # raises for 0 groups and for a negative radius, also where the scheme has no such rule
+    return SCHEMES[key].with_parameters(groups, radius)
+
+
+def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
+    """The other registered schemes that compute the same x̂ on this shape: with a paper, of the general form first.
+
+    One with groups or windows comes with the G or the smallest R with which it does. The shapes of γ and β are not
+    compared: group norm with one group is layer norm, though PyTorch's gains differ in shape.
+    """
+    return list(_same_as(scheme, tuple(shape)))
+
+
+@lru_cache(maxsize=1024)
+def _same_as(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
+    own = scheme.canonical(shape)
+    others = (_towards(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
+    found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
+    return tuple(sorted(found, key=lambda row: (row.reference.arxiv is None, not row.in_the_form)))
+
+
+def _towards(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
+    """A row with the G and R that its rules need on their axes to be those of a scheme, if any do."""
+    groups, radii = [1], [0]
+    for theirs, ours in zip(row.fields, scheme.fields, strict=False):
+        for rule, other, n in zip(theirs.rules, ours.canonical(shape).rules, shape, strict=True):
+            if rule.kind == "groups":
+                groups.append(n if other.kind == "window" else other.count(n))
+            elif rule.kind == "window":
+                radii.append(n - 1 if other == FULL else other.number if other.kind == "window" else 0)
+    return row.with_parameters(max(groups), max(radii))
