@@ -1,7 +1,10 @@
 """The controls of the page on design."""
 
-from normviz.design.state import PREFIX, SHOWN
+import streamlit as st
+
+from normviz.design.state import PREFIX, SHOWN, Page, has
 from normviz.ui.link import View, segments
+from normviz.ui.settings import Controls
 
 
 def choose() -> None:
@@ -11,3 +14,6 @@ def choose() -> None:
 
 def controls(view: View) -> None:
     """Everything in the sidebar that means something to what is shown."""
+    page = Controls(Page, PREFIX, view, has)
+    with st.sidebar:
+        page.draw("layer", "weights")

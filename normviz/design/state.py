@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, several
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.design.conditions import CONDITIONS
-from normviz.design.search import WEIGHTS, Demands
+from normviz.design.search import WEIGHTS, Demands, invariances
 from normviz.ui import link
 from normviz.ui.custom import FRONTS
 from normviz.ui.link import Param, View, params
@@ -26,6 +27,7 @@ SHOWN = {
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("layer", "weights"), ("find", "map")),
     **dict.fromkeys((*TRANSFORMATIONS, "conditions"), ("find",)),
+    "set": ("map",),
 }
 """Where a value means something; one that is not here does everywhere."""
 
@@ -42,6 +44,9 @@ class Page:
     layer: str = choice("dense", {key: key.capitalize() for key in LAYERS}, label="Layer")
     weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="In front, a scheme of the weights")
     conditions: Sequence[str] = several((), {key: each.name for key, each in CONDITIONS.items()}, label="It has to")
+    set: Sequence[str] = several(
+        invariances(SCHEMES["layer"], "dense"), {key: each.name for key, each in TRANSFORMATIONS.items()}
+    )
 
 
 PARAMS = (
