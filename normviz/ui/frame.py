@@ -30,8 +30,11 @@ def way(address: str, label: str, icon: str = "") -> None:
 
 def menu() -> tuple[Page, Story]:
     """Show the menu; gives the page that is open, to be run inside of `framed`."""
-    pages = [st.Page(script(each.page), title=each.title, default=not k) for k, each in enumerate(STORIES)]
-    page = st.navigation(pages, position="top")
+    sections: dict[str, list[Page]] = {}
+    for each in STORIES:
+        default = each is STORIES[0]
+        sections.setdefault(each.section, []).append(st.Page(script(each.page), title=each.title, default=default))
+    page = st.navigation(sections, position="top")
     return page, next(story for story in STORIES if story.title == page.title)
 
 

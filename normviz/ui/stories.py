@@ -28,6 +28,7 @@ class Story:
     Attributes:
         page: the name of its script in `pages/`.
         title: its name in the menu and in the browser's tab.
+        section: under which word of the menu it stands; "" for one that stands there by itself, before all others.
         question: what it answers, its heading.
         why: why that matters, in a sentence.
         first: what to try first.
@@ -37,6 +38,7 @@ class Story:
 
     page: str
     title: str
+    section: str
     question: str
     why: str
     first: str
@@ -52,6 +54,7 @@ STORIES = (
     Story(
         page="tensor_lab",
         title="Tensor lab",
+        section="",
         question="What does normalization do to a tensor?",
         why="Batch, layer, instance and group norm are one formula: they differ in which elements share a mean and a "
         "variance.",
@@ -66,6 +69,7 @@ STORIES = (
     Story(
         page="compare",
         title="Compare",
+        section="Schemes",
         question="Which elements share a statistic?",
         why="That decides whether an example's result depends on the others of its batch, and whether a batch of one "
         "works.",
@@ -80,6 +84,7 @@ STORIES = (
     Story(
         page="identities",
         title="Identities",
+        section="Schemes",
         question="Which normalizations are the same?",
         why="Many names stand for few computations; where two coincide, choosing between them makes no difference.",
         first="Ask **Why?** of a claim, or use a shape on which another one holds.",
@@ -93,6 +98,7 @@ STORIES = (
     Story(
         page="readings",
         title="Which layer norm?",
+        section="Schemes",
         question="Which layer norm is it?",
         why="Papers, frameworks and blogs call three different computations layer norm; on the output of "
         "a convolution they give different numbers.",
@@ -108,6 +114,7 @@ STORIES = (
     Story(
         page="why",
         title="Why normalize",
+        section="Purpose",
         question="Why normalize at all?",
         why="Inputs of a common scale are easier to learn from, and in a deep network every layer is the input of the "
         "next, and moves while all layers learn.",
@@ -123,6 +130,7 @@ STORIES = (
     Story(
         page="invariance",
         title="Invariances (Table 1)",
+        section="Purpose",
         question="What does normalization not notice?",
         why="Weights or data of an unlucky scale can spoil training, unless normalization absorbs them: "
         f"[Table 1]({BA.url}) of {BA.text}, predicted by one rule, measured on a forward pass, and shown by training "
@@ -139,6 +147,7 @@ STORIES = (
     Story(
         page="design",
         title="Design",
+        section="Purpose",
         question="Which scheme absorbs what I need?",
         why="Whoever designs a layer knows what it should not notice, and looks for the scheme. One rule over fields "
         "answers that for all schemes at once: which there are, and what none of them can.",
@@ -154,6 +163,7 @@ STORIES = (
     Story(
         page="gradients",
         title="Gradients",
+        section="Learning",
         question="What does normalization do to a gradient?",
         why="A normalizer takes directions out of the gradient, that of a shift where it centres, that of a factor "
         "where it divides; whoever writes the backward pass by hand easily forgets one of them.",
@@ -169,6 +179,7 @@ STORIES = (
     Story(
         page="geometry",
         title="Geometry",
+        section="Learning",
         question="How far does a step of learning go?",
         why="Not how far the weights move counts but how much the predictions change; where a layer absorbs the length "
         "of its weights, a step of the same size changes less the longer they are.",
@@ -185,6 +196,7 @@ STORIES = (
     Story(
         page="running",
         title="Training and inference",
+        section="Learning",
         question="Why does batch norm behave differently at test time?",
         why="In training a layer is normalized by the mean and variance of each mini-batch, afterwards by a **running "
         "average** of them: where the two differ, so does the network.",
@@ -199,6 +211,7 @@ STORIES = (
     Story(
         page="experiments",
         title="Experiments",
+        section="Learning",
         question="Does it train better?",
         why="Higher learning rates, small batches, deep and recurrent networks: what the papers promise, tried out on "
         "small real data, over several seeds, with a verdict only where the difference is larger than the noise.",
@@ -212,6 +225,7 @@ STORIES = (
     Story(
         page="weights",
         title="Weights",
+        section="More",
         question="What do weight normalizations do to a weight matrix?",
         why="They change the weights before any data come: the same for every batch, in training and in inference.",
         first="Press **Play**, then choose another normalization above the picture.",
@@ -225,6 +239,7 @@ STORIES = (
     Story(
         page="divisive",
         title="Divisive",
+        section="More",
         question="What does divisive normalization do to contrast?",
         why="Neurons in the brain divide by what their neighbours do; with wide windows that becomes batch or layer "
         f"norm. :small[{_source(SCHEMES['divisive'].reference)}]",
@@ -239,6 +254,7 @@ STORIES = (
     Story(
         page="claims",
         title="The sources, checked",
+        section="More",
         question="Is it true what is said of normalization?",
         why="Papers, tutorials and blogs disagree with each other, and are wrong in places: here every claim stands "
         "beside a measurement that supports, limits or refutes it, made by this app while you look.",

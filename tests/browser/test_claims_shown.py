@@ -4,6 +4,7 @@ import re
 
 import pytest
 from looks import barriers, change_theme, cut_off
+from menus import go
 from patience import settle
 from playwright.sync_api import expect
 
@@ -72,8 +73,7 @@ def test_a_link_brings_its_claim_into_sight_and_goes_on_to_what_shows_it(page, s
         seed.press("Enter")
         page.wait_for_url("**seed=5**")
         settle(page)
-        page.get_by_text(re.compile(r"^\d+ more$")).click()
-        page.get_by_role("menuitem", name="The sources, checked", exact=True).click()
+        go(page, "The sources, checked")
         page.wait_for_url("**/claims?claim=L04")
         settle(page)
 

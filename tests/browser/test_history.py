@@ -1,9 +1,8 @@
 """The browser's history: each step back undoes one thing that was done, on every page, and what was set stays."""
 
-import re
-
 import pytest
 import visitors
+from menus import go
 from patience import settle, soon
 from playwright.sync_api import Page, expect
 
@@ -13,6 +12,7 @@ NAMES = {"" if story is STORIES[0] else story.page: story.title for story in STO
 """What the navigation calls a page, by its address."""
 
 SET = {
+    "design": ("show=map", "Map of all schemes", "Find a scheme"),
     "experiments": ("show=speed", "Speed", "Batch size"),
     "running": ("panel=noise", "Noise", "What goes wrong"),
     "weights": ("show=spectral", "Spectral norm", "Weight norm"),
@@ -27,7 +27,7 @@ SEEDS = {"claims": "First seed"}
 
 
 class Walk:
-    """A walk through the pages, by the links in the navigation."""
+    """A walk through the pages, by the menu."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
@@ -37,11 +37,7 @@ class Walk:
         self.at(address)
 
     def go(self, name: str) -> None:
-        link = self.page.get_by_role("link", name=NAMES[name], exact=True)
-        if not link.count():  # there is no room for all of them
-            self.page.get_by_text(re.compile(r"^\d+ more$")).click()
-            link = self.page.get_by_role("menuitem", name=NAMES[name], exact=True)
-        link.click()
+        go(self.page, NAMES[name])
 
     def back(self) -> None:
         self.page.evaluate("() => history.back()")

@@ -21,6 +21,7 @@ def test_no_page_is_left_out():
         "",
         "claims",
         "compare",
+        "design",
         "experiments",
         "geometry",
         "gradients",

@@ -3,6 +3,7 @@
 import pytest
 from browsing import served
 from looks import barriers, change_theme
+from menus import go
 from patience import settle, soon
 from playwright.sync_api import Page, expect
 
@@ -147,7 +148,7 @@ def test_the_pages_keep_their_values_apart(table):
     table.page.get_by_role("link", name="Tensor lab").click()
     table.page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
     table.soon(lambda: "eps" not in table.page.url)
-    table.page.get_by_role("link", name="Table 1").click()
+    go(table.page, "Invariances (Table 1)")
     table.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
     table.settle()
     table.soon(lambda: "fades with ε" in table.cell("batch.dataset-rescaling"))

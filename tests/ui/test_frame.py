@@ -1,5 +1,7 @@
 """What stands around every page: its question and its takeaway, and ways on that lead somewhere."""
 
+from itertools import groupby
+
 import pytest
 from lab_page import open_lab, texts
 from visitors import PAGES
@@ -16,6 +18,12 @@ def test_every_page_has_a_story_and_the_way_leads_through_all():
         way.append(story)
         story = following(story)
     assert (tuple(way), story) == (STORIES, STORIES[0])
+
+
+def test_the_menu_has_the_pages_in_the_order_of_the_way():
+    sections = [story.section for story in STORIES]
+    assert [section for section, _ in groupby(sections)] == list(dict.fromkeys(sections))
+    assert sections[0] == ""  # what stands by itself comes first in the menu
 
 
 @pytest.mark.parametrize("page", BY_PAGE)
