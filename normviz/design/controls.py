@@ -17,3 +17,4 @@ def controls(view: View) -> None:
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
         page.draw("layer", "weights")
+        page.draw("scheme", "delta", "seed")

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from normviz.core.schemes import SCHEMES
-from normviz.core.settings import choice, several
+from normviz.core.settings import choice, real, several, whole
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
+from normviz.design.conditional import SOURCES
 from normviz.design.conditions import CONDITIONS
 from normviz.design.search import WEIGHTS, Demands, invariances
 from normviz.ui import link
+from normviz.ui.choice import words
 from normviz.ui.custom import FRONTS
 from normviz.ui.link import Param, View, params
 
@@ -28,6 +30,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("layer", "weights"), ("find", "map")),
     **dict.fromkeys((*TRANSFORMATIONS, "conditions"), ("find",)),
     "set": ("map",),
+    **dict.fromkeys(("source", "scheme", "delta", "seed"), ("conditional",)),
 }
 """Where a value means something; one that is not here does everywhere."""
 
@@ -47,6 +50,19 @@ class Page:
     set: Sequence[str] = several(
         invariances(SCHEMES["layer"], "dense"), {key: each.name for key, each in TRANSFORMATIONS.items()}
     )
+    source: str = choice(
+        "style", {key: each.name for key, each in SOURCES.items()}, label="γ and β from", control="segments"
+    )
+    scheme: str = choice("instance", {key: words(key) for key in SCHEMES if key != "custom"}, label="Scheme")
+    delta: float = real(
+        3.0,
+        1e-3,
+        1e3,
+        label="δ (re-scaling factor)",
+        symbol="δ",
+        stops=(1e-3, 0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 10.0, 100.0, 1e3),
+    )
+    seed: int = whole(0, 0, 9999, label="Seed", help="Of the digits' order, the weights, the shifts, and V.")
 
 
 PARAMS = (

@@ -103,7 +103,7 @@ def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
             for out in _output(x, weights[number], scheme, setting):
                 outputs[number] = out
                 yield gaps.copy()
-            gaps[number] = _gap(outputs[number], outputs[BASES[number]], outputs[ORIGINAL])
+            gaps[number] = gap(outputs[number], outputs[BASES[number]], outputs[ORIGINAL])
             if number not in BASES:
                 del outputs[number]
         else:
@@ -111,13 +111,17 @@ def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
         yield gaps.copy()
 
 
+def summed(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
+    """a = Wx, (N, H, W, C), of patches x (N, positions, fan-in), with W normalized where the scheme does that."""
+    w = weights
+    if scheme.on_weights is not None:
+        w = _rounded(normalize(_rounded(w, setting), scheme.on_weights, 0.0).xhat, setting)
+    return (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
+
+
 def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
     """What a layer's normalization gives, (N, H, W, C), for patches (N, positions, fan-in): the last one yielded."""
-    on_weights, on_activations = scheme.on_weights, scheme.on_activations
-    w = weights
-    if on_weights is not None:
-        w = _rounded(normalize(_rounded(w, setting), on_weights, 0.0).xhat, setting)
-    a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
+    a, on_activations = summed(x, weights, scheme, setting), scheme.on_activations
     if on_activations is None:
         yield a
         return
@@ -163,9 +167,10 @@ def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
 
 
 @quiet
-def _gap(out: np.ndarray, base: np.ndarray, original: np.ndarray) -> float:
-    gap = np.abs(out - base).max() / (np.abs(original).max() or 1.0)
-    return float("inf") if np.isnan(gap) else float(gap)
+def gap(out: np.ndarray, base: np.ndarray, original: np.ndarray) -> float:
+    """max|out − base| / max|original|; infinite where a number is not finite."""
+    found = np.abs(out - base).max() / (np.abs(original).max() or 1.0)
+    return float("inf") if np.isnan(found) else float(found)
 
 
 @quiet
