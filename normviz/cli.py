@@ -81,6 +81,7 @@ def build_parser() -> Parser:
     job.add_argument("--layer", default="dense", metavar="L", help=f"{', '.join(LAYERS)}; dense by default")
     job.add_argument("--need", default="", metavar="KEY,KEY", help=", ".join(TRANSFORMATIONS))
     job.add_argument("--without", default="", metavar="KEY,KEY", help="what must not be absorbed")
+    job.add_argument("--condition", default="", metavar="KEY,KEY", help="what else it has to do; unknown: lists them")
     job.add_argument("--weights", default="none", metavar="KEY", help="in front: none, any, or a scheme of weights")
     job.add_argument("--census", action="store_true", help="all sets of invariances, with how many schemes have them")
     job.add_argument("--json", action="store_true")

@@ -229,20 +229,20 @@ def check_claims(arguments: argparse.Namespace) -> int:
 def design_schemes(arguments: argparse.Namespace) -> int:
     """Print the schemes that have the invariances that are needed, or all sets that there are; 1 where none has."""
     from normviz.design import command
-    from normviz.design.search import Demands
+    from normviz.design.search import Demands, found
 
-    needed, without = map(command.keys, (arguments.need, arguments.without))
-    command.check(needed + without, arguments.census)
+    needed, without, conditions = map(command.keys, (arguments.need, arguments.without, arguments.condition))
+    command.check((*needed, *without, *conditions), arguments.census)
     weights = command.fronts(arguments.weights)
-    demands = Demands(arguments.layer, needed, without, weights)
-    found = command.census_records(arguments.layer, weights) if arguments.census else command.records(demands)
-    if arguments.json:
-        print(json.dumps(found, ensure_ascii=False, indent=2))
-    else:
-        print(command.counted(found) if arguments.census else command.listed(found, arguments.layer))
-    if not found:
+    demands = Demands(arguments.layer, needed, without, weights, conditions)
+    if arguments.census:
+        sets = command.census_records(arguments.layer, weights)
+        print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else command.counted(sets))
+        return 0
+    print(json.dumps(command.records(demands), ensure_ascii=False, indent=2) if arguments.json else command.listed(demands))
+    if not (there := bool(found(demands))):
         print(f"normviz: {command.refusal(demands)}", file=sys.stderr)
-    return 0 if found else 1
+    return 0 if there else 1
 
 
 def workers_for(archive: "Archive", parts: int) -> "Desk":

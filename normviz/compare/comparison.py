@@ -54,8 +54,8 @@ def on_batch(scheme: Scheme, shape: Shape) -> str:
     return "yes: statistics span the examples" if spans(scheme, "N", shape) else "no"
 
 
-def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """What is left with a single example."""
+def wrong_alone(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+    """What keeps a single example from being normalized; empty where nothing does."""
     one = (1, *shape[1:])
     try:
         scheme.check(one)
@@ -65,9 +65,14 @@ def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> st
     if hollow:
         return f"no: {_inside(hollow)}"
     signs = only_signs(scheme, one)
-    if signs:
-        return f"hardly: where ε is small beside the squares, {_inside(signs)}"
-    twins = [twin for twin in same_as(scheme, one) if twin.acts_on == "activation"]
+    return f"hardly: where ε is small beside the squares, {_inside(signs)}" if signs else ""
+
+
+def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+    """What is left with a single example."""
+    if wrong := wrong_alone(scheme, shape, eps):
+        return wrong
+    twins = [twin for twin in same_as(scheme, (1, *shape[1:])) if twin.acts_on == "activation"]
     return f"only as {labelled(twins[0])}" if twins and spans(scheme, "N", shape) else "yes"
 
 

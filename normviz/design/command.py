@@ -3,11 +3,14 @@
 from typing import Any
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, OWN, Rule
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.schemes import Scheme
 from normviz.core.text import spoken
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.search import WEIGHTS, Demands, Invariances, axes_of, census, found, name_of, nearest, reason
+from normviz.describe.wording import plural
+from normviz.design.conditions import CONDITIONS
+from normviz.design.reasons import does, reason
+from normviz.design.search import WEIGHTS, Demands, Invariances, census, found, name_of, nearest
+from normviz.design.wording import steps
 
 SHOWN = 12
 """Schemes that are printed for people."""
@@ -52,31 +55,22 @@ def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]
 
 def refusal(demands: Demands) -> str:
     """Why no scheme meets the demands, and what comes nearest."""
-    kind, missed = nearest(demands)[0]
-    names = spoken([TRANSFORMATIONS[key].name for key in missed], "and")
-    return f"{reason(demands)} {kind.schemes:,} schemes meet all demands but that on {names}."
+    near = nearest(demands)[0]
+    missed = [does(each) for each in demands.each if each[0] in near.missed]
+    return f"{reason(demands)} Not asked to {spoken(missed, 'and to')}, {plural(near.schemes, 'scheme')} would do."
 
 
-def printed(one: dict[str, Any], layer: str) -> str:
-    """A record for people: "mean over N; root mean square over N, 2 groups of C"."""
-    words = {"summation": "mean over", "suppression": "root mean square over"}
-    steps = [f"{said} {_over(one[field], layer)}" for field, said in words.items() if one[field]]
-    front = [f"{SCHEMES[one['weights']].name} in front"] if one["weights"] and steps else []
-    what = "; ".join([*front, *steps])
-    return f"{what}  = {one['name']}" if what and one["name"] else what or one["name"]
+def printed(scheme: Scheme, layer: str) -> str:
+    """A scheme for people: "mean over N; root mean square over N, 2 groups of C", and its name if it has one."""
+    what, name = steps(scheme, layer), name_of(scheme, layer)
+    return f"{what}  = {name}" if what and name else what or name or ""
 
 
-def _over(rules: dict[str, str], layer: str) -> str:
-    """The axes of a layer along which a field reaches."""
-    kept = [AXES["activation"][axis] for axis in axes_of(layer)]
-    reached = {axis: Rule.parse(text) for axis, text in rules.items() if axis in kept and text != str(OWN)}
-    return ", ".join(f"{rule.number} groups of {axis}" if rule.number else axis for axis, rule in reached.items())
-
-
-def listed(found: list[dict[str, Any]], layer: str) -> str:
-    """The first of the schemes, and how many more there are."""
-    lines = [printed(one, layer) for one in found[:SHOWN]]
-    return "\n".join([*lines, *([f"and {len(found) - SHOWN:,} more"] if len(found) > SHOWN else [])])
+def listed(demands: Demands) -> str:
+    """The first of the schemes that meet the demands, and how many more there are."""
+    schemes = found(demands)
+    lines = [printed(scheme, demands.layer) for scheme, _ in schemes[:SHOWN]]
+    return "\n".join([*lines, *([f"and {len(schemes) - SHOWN:,} more"] if len(schemes) > SHOWN else [])])
 
 
 def counted(found: list[dict[str, Any]]) -> str:
@@ -90,6 +84,7 @@ def counted(found: list[dict[str, Any]]) -> str:
 def check(demanded: Invariances, census_wanted: bool) -> None:
     """Raise InvalidInput where nothing is asked for, or two things."""
     if demanded and census_wanted:
-        raise InvalidInput("--census counts all sets of invariances; it goes without --need and --without.")
+        raise InvalidInput("--census counts all sets of invariances; it goes without --need, --without and --condition.")
     if not demanded and not census_wanted:
-        raise InvalidInput(f"--need names what is to be absorbed: {spoken(TRANSFORMATIONS)}; or --census would do.")
+        told = f"--need names what is to be absorbed: {spoken(TRANSFORMATIONS)}"
+        raise InvalidInput(f"{told}; --condition what else is to be: {spoken(CONDITIONS)}; or --census would do.")

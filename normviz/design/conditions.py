@@ -1,12 +1,15 @@
-"""Conditions that people have beside invariances, each decided by a scheme's fields."""
+"""Conditions that people have beside invariances, each decided by a scheme's fields, as where schemes are compared."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from normviz.core.errors import InvalidInput
-from normviz.core.fields import OWN, Shape
+from normviz.compare.comparison import spans, wrong_alone
+from normviz.core.fields import AXES, AXIS, Shape
 from normviz.core.schemes import Scheme
-from normviz.core.theory import degenerate
+from normviz.core.text import spoken
+
+ROOM = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
+"""By layer, summed inputs (N, H, W, C) that are asked about: two groups along an axis hold more than a pair each."""
 
 
 @dataclass(frozen=True)
@@ -15,38 +18,55 @@ class Condition:
 
     Attributes:
         key: in links and on the command line.
-        name: what a scheme has to do, as "work with a single example".
-        asks: what that asks of its fields, in a sentence without its capital and its full stop.
+        name: what a scheme has to do, as "work with N = 1".
+        asks: (layer) -> what that asks of its fields, in a sentence without its capital and its full stop.
+        inside: the axes inside one index of which it keeps every field.
         met: (scheme, shape of the summed inputs) -> whether it does.
     """
 
     key: str
     name: str
-    asks: str
+    asks: Callable[[str], str]
     met: Callable[[Scheme, Shape], bool]
+    inside: tuple[str, ...] = ()
 
 
-def _spans(scheme: Scheme, axes: str) -> bool:
-    """Whether a field of the activations reaches along one of these axes, whatever their length."""
-    fields = () if scheme.acts_on == "weight" else scheme.fields
-    return any(field.rules["NHWC".index(axis)] != OWN for field in fields for axis in axes)
+def met(scheme: Scheme, layer: str) -> tuple[str, ...]:
+    """The keys of the conditions that a scheme meets on a layer."""
+    return tuple(key for key, each in CONDITIONS.items() if each.met(scheme, ROOM[layer]))
 
 
-def _keeps(scheme: Scheme) -> bool:
-    weights = scheme.on_weights
-    return _spans(scheme, "N") or bool(weights is not None and weights.keeps)
+def along(axes: tuple[str, ...], layer: str) -> list[str]:
+    """Those of some axes that a layer has: N and C of a dense one, all four of a convolution."""
+    return [axis for axis, n in zip(AXES["activation"], ROOM[layer], strict=True) if axis in axes and n > 1]
 
 
-def _alone(scheme: Scheme, shape: Shape) -> bool:
-    """Whether x̂ of a single example is more than zeros and signs."""
-    one = (1, *shape[1:])
-    try:
-        if scheme.acts_on != "weight":
-            scheme.check(one)
-    except InvalidInput:
-        return False
-    return degenerate(scheme, one, 0.0) is None
+def _apart(scheme: Scheme, axes: tuple[str, ...], shape: Shape) -> bool:
+    """Whether no statistic of the summed inputs is shared along these axes; one of length 1 is none."""
+    lengths = zip(AXES["activation"], shape, strict=True)
+    there = [axis for axis, n in lengths if axis in axes and n > 1]
+    return scheme.on_activations is None or not any(spans(scheme, axis, shape) for axis in there)
 
+
+def _keeps_nothing(scheme: Scheme, shape: Shape) -> bool:
+    """Over the examples of a mini-batch, statistics are kept as running averages; some weights keep a state too."""
+    return _apart(scheme, _EXAMPLES, shape) and not (scheme.on_weights and scheme.on_weights.keeps)
+
+
+def _centres_nothing(scheme: Scheme, shape: Shape) -> bool:
+    return all(part.summation is None for part in (scheme.on_activations, scheme.on_weights) if part is not None)
+
+
+def _not_over(axes: tuple[str, ...]) -> Callable[[str], str]:
+    return lambda layer: f"no field may reach over several {spoken(AXIS[axis].many for axis in along(axes, layer))}"
+
+
+def _within_an_example(layer: str) -> str:
+    return f"every field has to reach over several {spoken(AXIS[axis].many for axis in along(('H', 'W', 'C'), layer))}"
+
+
+_EXAMPLES = ("N",)
+_PLACES = ("N", "H", "W")
 
 CONDITIONS = {
     each.key: each
@@ -54,32 +74,29 @@ CONDITIONS = {
         Condition(
             "single",
             "work with N = 1",
-            "its fields have to hold more than one element of one example, and have no groups of examples",
-            _alone,
+            _within_an_example,
+            lambda scheme, shape: scheme.on_activations is None or not wrong_alone(scheme, shape),
         ),
-        Condition(
-            "nothing-kept",
-            "keep nothing for inference",
-            "no field may reach over the examples, and no scheme of the weights may keep singular vectors",
-            lambda scheme, shape: not _keeps(scheme),
-        ),
+        Condition("nothing-kept", "keep nothing for inference", _not_over(_EXAMPLES), _keeps_nothing, _EXAMPLES),
         Condition(
             "independent",
-            "not depend on other examples",
-            "no field may reach over the examples",
-            lambda scheme, shape: not _spans(scheme, "N"),
+            "be independent of other examples",
+            _not_over(_EXAMPLES),
+            lambda scheme, shape: _apart(scheme, _EXAMPLES, shape),
+            _EXAMPLES,
         ),
         Condition(
             "unequal-lengths",
             "take sequences of unequal lengths",
-            "no field may reach over the examples or the positions",
-            lambda scheme, shape: not _spans(scheme, "NHW"),
+            _not_over(_PLACES),
+            lambda scheme, shape: _apart(scheme, _PLACES, shape),
+            _PLACES,
         ),
         Condition(
             "gain-only",
             "do with γ alone",
-            "nothing may be centred, as only β gives a mean back",
-            lambda scheme, shape: scheme.summation is None,
+            lambda layer: "nothing may be centred, as only β gives a mean back",
+            _centres_nothing,
         ),
     )
 }

@@ -3,22 +3,26 @@
 Searched are all schemes with the rules `RULES` on the axes of a layer, for what is averaged (A) and for what divides
 (B), each freely, alone or with a weight scheme in front. A field that is own on every axis is no such step: an
 element less its own mean is 0, and over its own size a sign. What a scheme absorbs follows from the rule of `theory`,
-which asks of a field only along which axes it reaches; so one of each such pattern is asked.
+which asks of a field only along which axes it reaches, and a condition also whether it has groups of examples; so one
+of each such pattern is asked, and a scheme is made only when it is looked at.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, product
+from typing import NamedTuple, overload
+
+import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Rule, Shape
 from normviz.core.schemes import SCHEMES, Scheme, same_as
-from normviz.core.text import sentence, spoken
+from normviz.core.text import spoken
 from normviz.core.theory import absorbed
-from normviz.core.transformations import TRANSFORMATIONS, Transformation
-from normviz.design.conditions import CONDITIONS
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.design.conditions import CONDITIONS, met
 
 RULES = (OWN, FULL, Rule("groups", 2))
 """What a field may be along an axis; other numbers of groups absorb what two do."""
@@ -34,6 +38,12 @@ WEIGHTS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weig
 
 Invariances = tuple[str, ...]
 """Keys of transformations, in the order of `TRANSFORMATIONS`."""
+
+ASKED = (*TRANSFORMATIONS, *CONDITIONS)
+"""All that may be demanded: transformations to be absorbed or not, and conditions."""
+
+Demand = tuple[str, bool]
+"""A key of `ASKED`, and whether a scheme is to have it."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +81,18 @@ class Demands:
             raise InvalidInput(f"{spoken(sorted(both), 'and')} cannot be both needed and excluded.")
 
     @property
-    def each(self) -> tuple[tuple[str, bool], ...]:
-        """Every demand: the key of a transformation, and whether it is to be absorbed."""
-        return tuple((key, key in self.need) for key in TRANSFORMATIONS if key in (*self.need, *self.without))
+    def each(self) -> tuple[Demand, ...]:
+        """Every demand."""
+        asked = {key: True for key in (*self.need, *self.conditions)} | dict.fromkeys(self.without, False)
+        return tuple((key, asked[key]) for key in ASKED if key in asked)
 
-    def met(self, invariances: Invariances) -> bool:
-        """Whether these meet all demands."""
-        return not self.missed(invariances)
+    def met(self, has: Collection[str]) -> bool:
+        """Whether a scheme that has these of `ASKED` meets all demands."""
+        return not self.missed(has)
 
-    def missed(self, invariances: Invariances) -> tuple[str, ...]:
-        """The demands that these do not meet."""
-        return tuple(key for key, wanted in self.each if (key in invariances) != wanted)
+    def missed(self, has: Collection[str]) -> tuple[str, ...]:
+        """The demands that it does not meet."""
+        return tuple(key for key, wanted in self.each if (key in has) != wanted)
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,21 @@ class Kind:
     """
 
     invariances: Invariances
+    schemes: int
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Near:
+    """The schemes that miss the same few demands.
+
+    Attributes:
+        missed: keys of those.
+        schemes: how many there are.
+        named: keys of the registered ones among them.
+    """
+
+    missed: tuple[str, ...]
     schemes: int
     named: tuple[str, ...]
 
@@ -128,6 +154,16 @@ def made(summation: Field | None, suppression: Field | None, weights: str = "non
     return SCHEMES["custom"].with_fields(summation, suppression).behind(None if weights == "none" else weights)
 
 
+def without_bias(scheme: Scheme) -> Scheme:
+    """The scheme as it is where γ alone is learned."""
+    return replace(scheme, bias=None)
+
+
+def front_of(scheme: Scheme) -> str:
+    """What stands in front of a scheme, or is all of it: a key of `WEIGHTS`."""
+    return "none" if scheme.on_weights is None else scheme.on_weights.key
+
+
 def invariances(scheme: Scheme, layer: str) -> Invariances:
     """What a scheme absorbs on a layer, by the rule, at ε = 0; nothing without normalization."""
     if scheme.acts_on == "none":
@@ -135,158 +171,201 @@ def invariances(scheme: Scheme, layer: str) -> Invariances:
     return absorbed(scheme, layer, *SHAPES[layer])
 
 
-@lru_cache(maxsize=4096)
-def _of_pattern(a: Field | None, b: Field | None, weights: str, layer: str) -> Invariances:
-    return invariances(made(a, b, weights), layer)
+def has(scheme: Scheme, layer: str) -> tuple[str, ...]:
+    """All of `ASKED` that a scheme has on a layer."""
+    return *invariances(scheme, layer), *met(scheme, layer)
 
 
-def _reach(field: Field | None, layer: str) -> Field | None:
-    """The field with `full` along every axis along which it reaches over more than one index."""
+class _Index(NamedTuple):
+    """All schemes of a layer, as numbers: a front, a summation field and a suppression field.
+
+    Attributes:
+        fields: the fields; pattern: the number of each one's pattern, and schemes: how many have a pair of patterns.
+        has: by front and pair of patterns, whether a scheme has each of `ASKED`.
+        order: all schemes, the simplest first, as flat positions in (front, summation, suppression).
+    """
+
+    fields: list[Field | None]
+    pattern: np.ndarray
+    schemes: np.ndarray
+    has: np.ndarray
+    order: np.ndarray
+
+
+@lru_cache(maxsize=len(SHAPES))
+def _index(layer: str) -> _Index:
+    check_layer(layer)
+    every = fields(layer)
+    patterns = list(dict.fromkeys(map(_pattern, every)))
+    number = np.array([patterns.index(_pattern(field)) for field in every])
+    pairs = list(product(WEIGHTS, patterns, patterns))
+    absorbs = {reach: invariances(made(*reach[1:], reach[0]), layer) for reach in map(_reaches, pairs)}
+    rows = [{*absorbs[_reaches(pair)], *met(made(*pair[1:], pair[0]), layer)} for pair in pairs]
+    counts = np.bincount(number)
+    return _Index(
+        every,
+        number,
+        np.outer(counts, counts),
+        np.array([[key in row for key in ASKED] for row in rows]).reshape(len(WEIGHTS), *[len(patterns)] * 2, -1),
+        _simplest(every, layer),
+    )
+
+
+def _pattern(field: Field | None) -> Field | None:
+    """The field with `full` along every axis along which it reaches over more than one index; groups of N stay."""
     if field is None:
         return None
-    return Field(tuple(OWN if rule == OWN else FULL for rule in field.rules))
+    first, *rest = field.rules
+    return Field((first, *(rule if rule == OWN else FULL for rule in rest)))
+
+
+def _reaches(pair: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
+    """A front and two patterns, as far as the rule of `theory` tells them apart."""
+    front, *both = pair
+    a, b = (None if f is None else Field(tuple(rule if rule == OWN else FULL for rule in f.rules)) for f in both)
+    return front, a, b
+
+
+def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
+    """The order of all schemes: by what stands in front, two fields instead of one, groups, and steps in all."""
+    axes = axes_of(layer)
+    rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in every]
+    there = np.array([field is not None for field in every], int)
+    groups, whole = (np.array([sum(each.kind == kind for each in some) for some in rules]) for kind in ("groups", "full"))
+    differ = np.outer(there, there) * (1 - np.eye(len(every), dtype=int))
+    pairs = [differ, *(np.add.outer(each, each) for each in (groups, there, whole))]
+    front = np.array([key != "none" for key in WEIGHTS], int)
+    keys = [np.broadcast_to(front[:, None, None], (len(front), *differ.shape))]
+    keys += [np.broadcast_to(pair, keys[0].shape) for pair in pairs]
+    return np.lexsort([key.ravel() for key in keys[::-1]])
+
+
+def _asked(demands: Demands) -> tuple[list[int], np.ndarray]:
+    """The positions in `WEIGHTS` of what may stand in front; and by front, pair of patterns and demand, whether met."""
+    fronts = [position for position, key in enumerate(WEIGHTS) if key in demands.weights]
+    places = [ASKED.index(key) for key, _ in demands.each]
+    return fronts, _index(demands.layer).has[fronts][..., places] == [wanted for _, wanted in demands.each]
+
+
+class Found(Sequence[tuple[Scheme, Invariances]]):
+    """Schemes that meet demands, with all that they absorb, the simplest first; each is made when it is asked for."""
+
+    def __init__(self, demands: Demands, positions: np.ndarray) -> None:
+        self._demands, self._positions = demands, positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[Scheme, Invariances]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> "Found": ...
+
+    def __getitem__(self, at: int | slice) -> "tuple[Scheme, Invariances] | Found":
+        if isinstance(at, slice):
+            return Found(self._demands, self._positions[at])
+        index = _index(self._demands.layer)
+        count = len(index.fields)
+        front, a, b = np.unravel_index(self._positions[at], (len(WEIGHTS), count, count))
+        row = index.has[front, index.pattern[a], index.pattern[b]]
+        absorbs = tuple(key for key, there in zip(TRANSFORMATIONS, row, strict=False) if there)
+        scheme = made(index.fields[a], index.fields[b], WEIGHTS[front])
+        return without_bias(scheme) if "gain-only" in self._demands.conditions else scheme, absorbs
+
+
+def found(demands: Demands) -> Found:
+    """The schemes that meet the demands, with all that they absorb; the simplest first."""
+    fronts, answers = _asked(demands)
+    index = _index(demands.layer)
+    chosen = np.zeros(index.has.shape[:3], bool)
+    chosen[fronts] = answers.all(-1)
+    each = chosen[:, index.pattern[:, None], index.pattern[None, :]]
+    return Found(demands, index.order[each.ravel()[index.order]])
 
 
 def searched(layer: str, weights: Iterable[str] = ("none",)) -> Iterator[tuple[Scheme, Invariances]]:
-    """All schemes of a layer with what they absorb."""
-    every = fields(layer)
-    for front in weights:
-        for a in every:
-            for b in every:
-                yield made(a, b, front), _of_pattern(_reach(a, layer), _reach(b, layer), front, layer)
+    """All schemes of a layer with what they absorb; the simplest first."""
+    return iter(found(Demands(layer, weights=tuple(weights))))
 
 
 @lru_cache(maxsize=64)
 def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]:
     """The sets of invariances that there are, from the smallest; with how many schemes, and which of the named ones."""
-    check_layer(layer)
+    index = _index(layer)
     counts: Counter[Invariances] = Counter()
-    patterns = Counter(_reach(field, layer) for field in fields(layer))
     for front in weights:
-        for a, b in product(patterns, repeat=2):
-            counts[_of_pattern(a, b, front, layer)] += patterns[a] * patterns[b]
+        rows = index.has[WEIGHTS.index(front), ..., : len(TRANSFORMATIONS)].reshape(-1, len(TRANSFORMATIONS))
+        for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
+            counts[tuple(key for key, there in zip(TRANSFORMATIONS, row, strict=True) if there)] += int(schemes)
     named: dict[Invariances, list[str]] = {}
-    for key, row in SCHEMES.items():
-        if _is_in(row, weights):
-            named.setdefault(invariances(row, layer), []).append(key)
+    for row in registered(layer, weights):
+        named.setdefault(invariances(row, layer), []).append(row.key)
     order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
     return tuple(Kind(each, counts[each], tuple(named.get(each, ()))) for each in order)
 
 
-def _is_in(row: Scheme, weights: tuple[str, ...]) -> bool:
-    """Whether a registered scheme is among the ones that are counted; what leaves zeros there has no kind."""
-    front = row.key if row.acts_on == "weight" else row.weight or "none"
-    return row.key != "custom" and not row.whitens and front in weights
+def registered(layer: str, weights: tuple[str, ...]) -> list[Scheme]:
+    """The registered schemes that have a kind: not the one of one's own, nor what leaves zeros."""
+    return [row for row in SCHEMES.values() if row.key != "custom" and not row.whitens and front_of(row) in weights]
 
 
-def found(demands: Demands) -> list[tuple[Scheme, Invariances]]:
-    """The schemes that meet the demands, with all that they absorb; the simplest first."""
-    matching = [each for each in searched(demands.layer, demands.weights) if demands.met(each[1])]
-    return sorted(matching, key=lambda each: complexity(each[0], demands.layer))
+def named(demands: Demands) -> list[Scheme]:
+    """The registered schemes that meet the demands, also those whose rules are not among `RULES`."""
+    rows = registered(demands.layer, demands.weights)
+    return [row for row in rows if demands.met(has(row, demands.layer))]
 
 
-def complexity(scheme: Scheme, layer: str) -> tuple[int, ...]:
-    """By which schemes are ordered: what stands in front, two fields instead of one, groups, and steps in all."""
-    rules = [field.rules[axis] for field in scheme.fields for axis in axes_of(layer)]
-    differ = scheme.summation is not None and scheme.suppression not in (None, scheme.summation)
-    groups = sum(rule.kind == "groups" for rule in rules)
-    front = scheme.weight is not None or scheme.acts_on == "weight"
-    return front, differ, groups, len(scheme.fields), sum(rule == FULL for rule in rules)
+def names_of(scheme: Scheme, layer: str) -> list[str]:
+    """What a scheme is called on this layer: the names of the registered ones that compute the same; none for most."""
+    own = [] if scheme.key == "custom" else [scheme.name]
+    return list(dict.fromkeys([*own, *(row.name for row in same_as(scheme, SHAPES[layer][0]))]))
 
 
 def name_of(scheme: Scheme, layer: str) -> str | None:
-    """What a scheme is called on this layer: the name of the registered one that computes the same; None for most."""
-    if scheme.key != "custom":
-        return scheme.name
-    same = same_as(scheme, SHAPES[layer][0])
-    return same[0].name if same else None
+    """The first of its names."""
+    return next(iter(names_of(scheme, layer)), None)
 
 
-def nearest(demands: Demands) -> list[tuple[Kind, tuple[str, ...]]]:
-    """The sets of invariances that miss the fewest demands, each with those; the sets with most schemes first."""
-    kinds = census(demands.layer, demands.weights)
-    missed = [(kind, demands.missed(kind.invariances)) for kind in kinds]
-    least = min(len(each) for _, each in missed)
-    return sorted((each for each in missed if len(each[1]) == least), key=lambda each: -each[0].schemes)
+def nearest(demands: Demands) -> list[Near]:
+    """The schemes that miss the fewest demands, by which these are; where there are most schemes first."""
+    fronts, answers = _asked(demands)
+    schemes = np.tile(_index(demands.layer).schemes.ravel(), len(fronts))
+    misses = ~answers.reshape(len(schemes), -1)
+    least = misses.sum(1).min()
+    counts: Counter[tuple[str, ...]] = Counter()
+    for row, count in zip(misses, schemes, strict=True):
+        if row.sum() == least:
+            counts[tuple(key for (key, _), missed in zip(demands.each, row, strict=True) if missed)] += int(count)
+    rows = [(row.key, demands.missed(has(row, demands.layer))) for row in registered(demands.layer, demands.weights)]
+    return [
+        Near(missed, count, tuple(key for key, misses in rows if misses == missed))
+        for missed, count in counts.most_common()
+    ]
 
 
-def conflict(demands: Demands) -> tuple[tuple[str, bool], ...]:
+def conflict(demands: Demands) -> tuple[Demand, ...]:
     """The fewest of the demands that no scheme meets together; empty where some scheme meets all."""
-    have = [set(kind.invariances) for kind in census(demands.layer, demands.weights)]
+    _, answers = _asked(demands)
+    rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
     for count in range(1, len(demands.each) + 1):
-        for some in combinations(demands.each, count):
-            if not any(all((key in each) == wanted for key, wanted in some) for each in have):
-                return some
+        for some in combinations(range(len(demands.each)), count):
+            if not rows[:, some].all(1).any():
+                return tuple(demands.each[position] for position in some)
     return ()
 
 
-def reason(demands: Demands) -> str:
-    """Why no scheme meets the demands, in sentences from the fields; empty where some scheme does."""
-    some = conflict(demands)
-    if not some:
-        return ""
-    alone = replace(demands, weights=("none",))
-    if "none" not in demands.weights and not conflict(replace(alone, need=_of(some, True), without=_of(some, False))):
-        return f"{_in_front(some, demands)} Without a scheme of the weights in front there are some."
-    wanted = [TRANSFORMATIONS[key] for key, need in some if need]
-    unwanted = [TRANSFORMATIONS[key] for key, need in some if not need]
-    if len(wanted) == len(unwanted) == 1:
-        return _comes_with(*wanted, *unwanted)
-    if unwanted:
-        return (
-            f"Without absorbing {_names(unwanted)}, nothing may divide the summed inputs; then only a scheme of the "
-            f"weights that divides absorbs {wanted[0].name}, and it leaves no common shift for {_names(wanted[1:])}."
-        )
-    return _exclude(wanted, demands)
+def behind(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
+    """Behind a scheme of weights, whether each pair of patterns of fields meets a demand; and which patterns of the
+    second divide."""
+    index = _index(layer)
+    key, wanted = demand
+    divides = np.ones(len(index.schemes), bool)
+    divides[index.pattern[index.fields.index(None)]] = False
+    return index.has[WEIGHTS.index(front), ..., ASKED.index(key)] == wanted, divides
 
 
-def _of(some: Iterable[tuple[str, bool]], wanted: bool) -> Invariances:
-    return tuple(key for key, each in some if each == wanted)
-
-
-def _in_front(some: Iterable[tuple[str, bool]], demands: Demands) -> str:
-    """Demands that exclude each other behind schemes of the weights alone."""
-    parts = [
-        f"{word} {_names([TRANSFORMATIONS[key] for key in keys])}"
-        for word, keys in (("absorbs", _of(some, True)), ("lets through", _of(some, False)))
-        if keys
-    ]
-    front = spoken([SCHEMES[key].name for key in demands.weights])
-    return f"Behind {front}, no scheme {' and '.join(parts)}."
-
-
-def _comes_with(wanted: Transformation, unwanted: Transformation) -> str:
-    return (
-        f"Only what divides absorbs {wanted.name}, and what divides absorbs {unwanted.name} too: one factor for all is "
-        "the same inside every field."
-    )
-
-
-def _exclude(wanted: Sequence[Transformation], demands: Demands) -> str:
-    """Two demands that leave a field no axis to reach along."""
-    told = [f"to absorb {each.name}, {_inside(each, demands.layer)}" for each in wanted]
-    centres = any(each.factor is None for each in wanted)
-    left = "average over" if centres else "divide by"
-    said = f"{sentence('; '.join(told))}: on a {_words(demands.layer)} layer nothing is left to {left}."
-    if any(each.weight_factor for each in wanted) and set(demands.weights) - {"none"}:
-        said += (
-            f" A scheme of the weights that absorbs {spoken([w.name for w in wanted if w.weight_factor], 'and')} "
-            "divides each changed vector by its new length, so that no common shift is left."
-        )
-    return said
-
-
-def _inside(each: Transformation, layer: str) -> str:
-    """What a demand asks of fields."""
-    varying = each.factor if each.factor is not None else each.shift[layer]
-    kept = [AXIS[AXES["activation"][axis]].one for axis in axes_of(layer) if AXES["activation"][axis] in varying]
-    what = "every field has to stay inside" if each.factor is not None else "the mean has to be taken inside"
-    return f"{what} one {spoken(kept, 'and one')}".replace(", ", ", one ")
-
-
-def _names(some: Sequence[Transformation]) -> str:
-    return spoken([each.name for each in some], "and")
-
-
-def _words(layer: str) -> str:
-    return {"dense": "dense", "conv": "convolutional"}[layer]
+def probe(layer: str, front: str) -> Scheme:
+    """A scheme behind one of the weights that centres and divides over the channels of each example."""
+    over = fields(layer)[RULES.index(FULL)]
+    return made(over, over, front)

@@ -1,0 +1,25 @@
+"""A scheme's rules in words, as the search lists it."""
+
+from normviz.core.fields import AXES, OWN, Field
+from normviz.core.schemes import SCHEMES, Scheme
+from normviz.design.search import axes_of
+
+
+def steps(scheme: Scheme, layer: str) -> str:
+    """What a scheme does: "mean over N; root mean square over N, 2 groups of C", with what stands in front.
+
+    Nothing where it has no fields on the activations.
+    """
+    if scheme.on_activations is None or not scheme.fields:
+        return ""
+    fields = {"mean over": scheme.summation, "root mean square over": scheme.suppression}
+    front = [] if scheme.weight is None else [f"{SCHEMES[scheme.weight].name} in front"]
+    return "; ".join([*front, *(f"{said} {_over(each, layer)}" for said, each in fields.items() if each is not None)])
+
+
+def _over(field: Field, layer: str) -> str:
+    """The axes of a layer along which a field reaches."""
+    axes = {AXES["activation"][axis]: field.rules[axis] for axis in axes_of(layer)}
+    reached = {axis: rule for axis, rule in axes.items() if rule != OWN}
+    words = {"full": "{axis}", "groups": "{rule.number} groups of {axis}", "window": "windows of {axis}"}
+    return ", ".join(words[rule.kind].format(axis=axis, rule=rule) for axis, rule in reached.items()) or "each element"
