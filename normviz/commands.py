@@ -239,7 +239,11 @@ def design_schemes(arguments: argparse.Namespace) -> int:
         sets = command.census_records(arguments.layer, weights)
         print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else command.counted(sets))
         return 0
-    print(json.dumps(command.records(demands), ensure_ascii=False, indent=2) if arguments.json else command.listed(demands))
+    print(
+        json.dumps(command.records(demands), ensure_ascii=False, indent=2)
+        if arguments.json
+        else command.listed(demands)
+    )
     if not (there := bool(found(demands))):
         print(f"normviz: {command.refusal(demands)}", file=sys.stderr)
     return 0 if there else 1

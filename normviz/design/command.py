@@ -84,7 +84,9 @@ def counted(found: list[dict[str, Any]]) -> str:
 def check(demanded: Invariances, census_wanted: bool) -> None:
     """Raise InvalidInput where nothing is asked for, or two things."""
     if demanded and census_wanted:
-        raise InvalidInput("--census counts all sets of invariances; it goes without --need, --without and --condition.")
+        raise InvalidInput(
+            "--census counts all sets of invariances; it goes without --need, --without and --condition."
+        )
     if not demanded and not census_wanted:
         told = f"--need names what is to be absorbed: {spoken(TRANSFORMATIONS)}"
         raise InvalidInput(f"{told}; --condition what else is to be: {spoken(CONDITIONS)}; or --census would do.")

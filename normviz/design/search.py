@@ -17,7 +17,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Rule, Shape
+from normviz.core.fields import FULL, OWN, Field, Rule, Shape
 from normviz.core.schemes import SCHEMES, Scheme, same_as
 from normviz.core.text import spoken
 from normviz.core.theory import absorbed
@@ -83,7 +83,7 @@ class Demands:
     @property
     def each(self) -> tuple[Demand, ...]:
         """Every demand."""
-        asked = {key: True for key in (*self.need, *self.conditions)} | dict.fromkeys(self.without, False)
+        asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
         return tuple((key, asked[key]) for key in ASKED if key in asked)
 
     def met(self, has: Collection[str]) -> bool:
@@ -231,7 +231,9 @@ def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
     axes = axes_of(layer)
     rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in every]
     there = np.array([field is not None for field in every], int)
-    groups, whole = (np.array([sum(each.kind == kind for each in some) for some in rules]) for kind in ("groups", "full"))
+    groups, whole = (
+        np.array([sum(each.kind == kind for each in some) for some in rules]) for kind in ("groups", "full")
+    )
     differ = np.outer(there, there) * (1 - np.eye(len(every), dtype=int))
     pairs = [differ, *(np.add.outer(each, each) for each in (groups, there, whole))]
     front = np.array([key != "none" for key in WEIGHTS], int)
@@ -299,8 +301,8 @@ def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]
         for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
             counts[tuple(key for key, there in zip(TRANSFORMATIONS, row, strict=True) if there)] += int(schemes)
     named: dict[Invariances, list[str]] = {}
-    for row in registered(layer, weights):
-        named.setdefault(invariances(row, layer), []).append(row.key)
+    for scheme in registered(layer, weights):
+        named.setdefault(invariances(scheme, layer), []).append(scheme.key)
     order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
     return tuple(Kind(each, counts[each], tuple(named.get(each, ()))) for each in order)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from test_design_search import summed
 
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
@@ -59,8 +58,8 @@ def centres(scheme, a, rng):
 
 MEASURED = {
     "single": single_example_is_normalized,
-    "nothing-kept": lambda scheme, a, rng: not (
-        notices_examples(scheme, a, rng) or "spectral" in (scheme.key, scheme.weight)
+    "nothing-kept": lambda scheme, a, rng: (
+        not (notices_examples(scheme, a, rng) or "spectral" in (scheme.key, scheme.weight))
     ),
     "independent": lambda *given: not notices_examples(*given),
     "unequal-lengths": lambda *given: not notices_lengths(*given),
