@@ -47,11 +47,13 @@ def scheme_record(scheme: Scheme) -> dict[str, Any]:
         "eps": scheme.eps,
         "gain": scheme.gain,
         "bias": scheme.bias,
+        "threshold": scheme.threshold,
         "keeps": scheme.keeps,
         "weight": scheme.weight,
         "about": scheme.about,
         "reference": scheme.reference.text,
         "url": scheme.reference.url,
+        "also": [{"reference": each.text, "url": each.url} for each in scheme.also],
     }
 
 
@@ -61,10 +63,11 @@ def list_schemes(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(records, ensure_ascii=False, indent=2))
         return
-    for record in records:
+    for record, scheme in zip(records, SCHEMES.values(), strict=True):
         named = {name: record[name] for name in ("summation", "suppression") if record[name]}
         fields = [f"{name} {','.join(rules.values())}" for name, rules in named.items()]
-        print(f"{record['key']:24}{record['acts_on']:12}{'; '.join(fields) or '–'}\n{'':24}{record['reference']}")
+        print(f"{record['key']:24}{record['acts_on']:12}{'; '.join(fields) or '–'}")
+        print(f"{'':24}{'; also '.join(each.text for each in scheme.references)}")
 
 
 def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:

@@ -39,7 +39,7 @@ with warnings:
     panels.not_finite(scheme, x, result)
 with right:
     panels.headline(scheme)
-    panels.beside(view, scheme, x, result, (eps, gain, bias), theme)
+    panels.beside(view, scheme, x, result, (eps, gain, bias, view["threshold"]), theme)
 
 tab_panels = {
     "statistics": lambda: panels.statistics(scheme, x, result, view, theme),

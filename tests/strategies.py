@@ -1,11 +1,14 @@
 """What hypothesis draws: shapes, rules that fit them, fields, ε and seeded arrays."""
 
+from math import gcd
+
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from uneven import uneven_array as uneven_array
 
 from normviz.core.fields import FULL, OWN, Field, Rule, divisors
+from normviz.core.schemes import SCHEMES
 
 shapes = st.tuples(*[st.integers(1, 5)] * 4)
 eps = st.just(0.0) | st.floats(1e-12, 1)
@@ -25,6 +28,12 @@ def rules(n):
         st.sampled_from(divisors(n)).map(lambda groups: Rule("groups", groups)),
         st.integers(0, n + 1).map(lambda radius: Rule("window", radius)),
     )
+
+
+def fitting(key, shape, drawn):
+    """One of the numbers of groups that the scheme's axes can be cut into, by a number that is drawn."""
+    options = divisors(gcd(*SCHEMES[key].grouped(shape).values()) or 1)
+    return options[drawn % len(options)]
 
 
 def fields(shape):

@@ -21,7 +21,7 @@ from normviz.gradients.answers import make_inputs
 from normviz.gradients.mistakes import MISTAKES
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
-SHAPE = (3, 4, 5, 6)
+SHAPE = (4, 3, 5, 6)
 
 
 @pytest.fixture
@@ -69,6 +69,7 @@ def test_schemes_as_json_are_the_registry(capsys):
             expected = getattr(row, name)
             assert record[name] == (None if expected is None else list(expected))
         assert (record["reference"], record["url"]) == (row.reference.text, row.reference.url)
+        assert record["also"] == [{"reference": each.text, "url": each.url} for each in row.also]
         assert (record["weight"], record["about"]) == (row.weight, row.about)
 
 
@@ -78,7 +79,9 @@ def test_schemes_as_a_table_name_every_scheme_with_its_fields_and_paper(capsys):
     assert [line.split()[0] for line in lines[::2]] == list(SCHEMES)
     for line, row in zip(lines[::2], SCHEMES.values(), strict=True):
         assert all(str(field) in line for field in row.fields)
-    assert [line.strip() for line in lines[1::2]] == [row.reference.text for row in SCHEMES.values()]
+    assert [line.strip() for line in lines[1::2]] == [
+        "; also ".join(each.text for each in row.references) for row in SCHEMES.values()
+    ]
 
 
 # --- normalize --------------------------------------------------------------------------------------------------
@@ -161,7 +164,7 @@ BAD_OPTIONS = {
     "no groups": (["--scheme", "group", "--groups", "0"], "groups(0) is not a rule"),
     "a part of a group": (["--scheme", "group", "--groups", "1.5"], "invalid int value: '1.5'"),
     "a negative radius": (["--scheme", "divisive", "--radius", "-1"], "window(-1) is not a rule"),
-    "an unknown scheme": (["--scheme", "bach"], "'bach' is not a scheme; none, batch, whitening, layer"),
+    "an unknown scheme": (["--scheme", "bach"], "'bach' is not a scheme; none, batch, ghost-batch, mean-only-batch"),
     "a negative epsilon": (["--scheme", "batch", "--eps=-1e-5"], "ε is a number from 0; this one is -1e-05."),
     "a negative whole epsilon": (["--scheme", "batch", "--eps", "-1"], "ε is a number from 0; this one is -1.0."),
     "an epsilon that is no number": (["--scheme", "batch", "--eps", "nan"], "ε is a number from 0; this one is nan."),
@@ -169,7 +172,7 @@ BAD_OPTIONS = {
     "no such rule": (["--scheme", "custom", "--field", "N=most"], "'most' is not a rule"),
     "no such axis": (["--scheme", "custom", "--field", "D=full"], "'D' is not an axis"),
     "a short field": (["--scheme", "custom", "--field", "full"], "a field has a rule for each of N, H, W, C"),
-    "a field that does not fit": (["--scheme", "custom", "--field", "N=groups(2)"], "2 groups do not divide N = 3"),
+    "a field that does not fit": (["--scheme", "custom", "--field", "H=groups(2)"], "2 groups do not divide H = 3"),
     "a field that is not asked for": (["--scheme", "batch", "--field", "N=full"], "--field goes with --scheme custom"),
     "an unknown option": (["--scheme", "batch", "--fast"], "unrecognized arguments: --fast"),
     "no scheme": ([], "the following arguments are required: --scheme"),

@@ -5,7 +5,10 @@ from math import prod
 import numpy as np
 import torch
 
-CHANNELS_LAST = ("layer-channels", "rms")  # the layers that PyTorch gives channels-last input
+
+def channels_last(scheme):
+    """Whether PyTorch gives its layer channels-last input: those that average over nothing else."""
+    return all(str(rule) == "own" for field in scheme.fields for rule in field.rules[:-1])
 
 
 def parameter(axes, shape, rng):
@@ -42,7 +45,7 @@ def by_torch_nn(scheme, x, eps, gain, bias):
         (change,) = layer.parametrizations.weight
         learned = (gain.reshape(-1, 1, 1, 1),) if scheme.gain else ()
         return change(*learned, x.permute(3, 2, 0, 1)).permute(2, 3, 1, 0)
-    there, back = ((0, 1, 2, 3),) * 2 if scheme.key in CHANNELS_LAST else ((0, 3, 1, 2), (0, 2, 3, 1))
+    there, back = ((0, 1, 2, 3),) * 2 if scheme.fields and channels_last(scheme) else ((0, 3, 1, 2), (0, 2, 3, 1))
     shapes = {name: parameter.shape for name, parameter in layer.named_parameters()}
     assert set(shapes) == {name for name, axes in (("weight", scheme.gain), ("bias", scheme.bias)) if axes}
     learned = {"weight": gain, "bias": bias}

@@ -32,6 +32,7 @@ class Reference:
 class Scheme:
     """One normalizer: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
 
+    One has an activation of its own behind it, max(y, τ) with a learned threshold τ, which changes none of these.
     Two schemes are outside this form: in place of the root, one divides by the largest singular value (`spectral`), and
     one multiplies by the inverse root of a covariance matrix (`whitens`).
 
@@ -40,21 +41,22 @@ class Scheme:
         name: name in sentences.
         label: short name on buttons.
         about: what it does, in one sentence.
-        reference: the paper.
+        reference: the paper; also: others that have the same A and B, by another name.
         acts_on: "activation" (N, H, W, C), "weight" (kh, kw, Cin, Cout), "both" or "none".
         summation: A, the field whose mean is subtracted; None: no centring.
         suppression: B, the field whose root mean square divides; None: no division.
         eps: the default ε, or None where the paper has none (it is then 0).
         gain, bias: the axes along which γ and β vary; None: not learned. An empty tuple: one number.
         gain_symbol: what its paper calls the gain.
+        threshold: the axes along which the τ of its activation max(y, τ) varies; None: it has no activation of its own.
         keeps: the state that the layer keeps for inference, beside its parameters.
         per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
         spectral: divide by the largest singular value of the weights as a matrix, instead.
         whitens: multiply the channels that share B by the inverse root of their covariance matrix, instead.
         weight: key of the scheme that normalizes the weights in front of this one.
         torch, keras: the layer that computes it, with N, H, W, C, the groups G and eps as placeholders; PyTorch's
-            takes channels first (layer norm over channels and RMS: last), Keras' takes channels last. None: the
-            framework has no such layer.
+            takes channels first (last where nothing but channels is averaged over), Keras' takes channels last. None:
+            the framework has no such layer.
     """
 
     key: str
@@ -62,6 +64,7 @@ class Scheme:
     label: str
     about: str
     reference: Reference
+    also: tuple[Reference, ...] = ()
     acts_on: str = "activation"
     summation: Field | None = None
     suppression: Field | None = None
@@ -69,6 +72,7 @@ class Scheme:
     gain: tuple[str, ...] | None = ("C",)
     bias: tuple[str, ...] | None = ("C",)
     gain_symbol: str = "γ"
+    threshold: tuple[str, ...] | None = None
     keeps: tuple[str, ...] = ()
     per_fan_in: bool = False
     spectral: bool = False
@@ -81,6 +85,11 @@ class Scheme:
     def axes(self) -> tuple[str, ...]:
         """Names of the four axes of the tensor that is normalized."""
         return AXES["weight" if self.acts_on == "weight" else "activation"]
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Its paper, and those that have the same fields."""
+        return self.reference, *self.also
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -127,6 +136,12 @@ class Scheme:
     def matrices(self, shape: Shape) -> int:
         """How many groups of channels are whitened on this shape, each with a matrix of its own; 0 if none are."""
         return self.suppression.rules[-1].count(shape[-1]) if self.whitens and self.suppression is not None else 0
+
+    def grouped(self, shape: Shape) -> dict[str, int]:
+        """The axes that its rules cut into groups, with their length on this shape."""
+        lengths = zip(self.axes, shape, strict=True)
+        cut = [any(field.rules[axis].kind == "groups" for field in self.fields) for axis in range(4)]
+        return {axis: n for (axis, n), is_cut in zip(lengths, cut, strict=True) if is_cut}
 
     def with_parameters(self, groups: int | None = None, radius: int | None = None) -> "Scheme":
         """The scheme with another number of groups or another radius, wherever its rules take one."""
@@ -201,7 +216,8 @@ def _with_parameters(key: str, groups: int | None, radius: int | None) -> Scheme
 
 
 def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
-    """The other registered schemes that compute the same x̂ on this shape: with a paper, of the general form first.
+    """The other registered schemes that compute the same x̂ on this shape: first those with a paper, of the
+    general form, and without groups or windows.
 
     One with groups or windows comes with the G or the smallest R with which it does. The shapes of γ and β are not
     compared: group norm with one group is layer norm, though PyTorch's gains differ in shape.
@@ -214,7 +230,11 @@ def _same_as(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
     own = scheme.canonical(shape)
     others = (_towards(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
     found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
-    return tuple(sorted(found, key=lambda row: (row.reference.arxiv is None, not row.in_the_form)))
+    return tuple(sorted(found, key=_plainest))
+
+
+def _plainest(row: Scheme) -> tuple[bool, ...]:
+    return row.reference.arxiv is None, not row.in_the_form, bool(row.parameters)
 
 
 def _towards(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:

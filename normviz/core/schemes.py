@@ -21,6 +21,7 @@ __all__ = [
 
 IOFFE = Reference("Ioffe & Szegedy 2015, Batch Normalization", "1502.03167")
 BA = Reference("Ba, Kiros & Hinton 2016, Layer Normalization", "1607.06450")
+SALIMANS = Reference("Salimans & Kingma 2016, Weight Normalization", "1602.07868")
 REN = Reference("Ren et al. 2017, Normalizing the Normalizers", "1611.04520")
 
 _ROWS = (
@@ -48,6 +49,27 @@ _ROWS = (
         keeps=("running mean", "running variance"),
         torch="nn.BatchNorm2d({C}, eps={eps})",
         keras="keras.layers.BatchNormalization(axis=-1, epsilon={eps})",
+    ),
+    Scheme(
+        key="ghost-batch",
+        name="ghost batch normalization",
+        label="Ghost batch",
+        about="The mini-batch is cut into G parts; each channel is centred and scaled over the examples of a part.",
+        reference=Reference("Hoffer, Hubara & Soudry 2017, Train Longer, Generalize Better", "1705.08741"),
+        summation=Field.parse("groups(2), full, full, own"),
+        suppression=Field.parse("groups(2), full, full, own"),
+        keeps=("running mean", "running variance"),
+    ),
+    Scheme(
+        key="mean-only-batch",
+        name="mean-only batch normalization",
+        label="Mean-only batch",
+        about="Each channel is centred over the mini-batch, and nothing divides: its paper has weight norm in front.",
+        reference=SALIMANS,
+        summation=Field.parse("full, full, full, own"),
+        eps=None,
+        gain=None,
+        keeps=("running mean",),
     ),
     Scheme(
         key="whitening",
@@ -79,6 +101,7 @@ _ROWS = (
         label="Layer (channels)",
         about="Each position of each example is centred and scaled over its channels, as transformers do with a token.",
         reference=BA,
+        also=(Reference("Li et al. 2019, Positional Normalization", "1907.04312"),),
         summation=Field.parse("own, own, own, full"),
         suppression=Field.parse("own, own, own, full"),
         torch="nn.LayerNorm({C}, eps={eps})",
@@ -107,6 +130,16 @@ _ROWS = (
         keras="keras.layers.GroupNormalization(groups=-1, axis=-1, epsilon={eps})",
     ),
     Scheme(
+        key="filter-response",
+        name="filter response normalization",
+        label="Filter response",
+        about="Each channel of each example is divided by its root mean square; ReLU's threshold behind it is learned.",
+        reference=Reference("Singh & Krishnan 2020, Filter Response Normalization Layer", "1911.09737"),
+        suppression=Field.parse("own, full, full, own"),
+        eps=1e-6,
+        threshold=("C",),
+    ),
+    Scheme(
         key="group",
         name="group normalization",
         label="Group",
@@ -129,6 +162,38 @@ _ROWS = (
         keras="keras.layers.RMSNormalization(axis=-1, epsilon={eps})",
     ),
     Scheme(
+        key="scale",
+        name="scale normalization",
+        label="Scale",
+        about="RMS norm with one gain for all channels: its paper brings each position to a length g, here γ√C.",
+        reference=Reference("Nguyen & Salazar 2019, Transformers without Tears", "1910.05895"),
+        suppression=Field.parse("own, own, own, full"),
+        gain=(),
+        bias=None,
+    ),
+    Scheme(
+        key="pixel",
+        name="pixel normalization",
+        label="Pixel",
+        about="RMS norm of the channels at each position of an image, in a generator; nothing is learned.",
+        reference=Reference("Karras et al. 2018, Progressive Growing of GANs", "1710.10196"),
+        suppression=Field.parse("own, own, own, full"),
+        eps=1e-8,
+        gain=None,
+        bias=None,
+        torch="nn.RMSNorm({C}, eps={eps}, elementwise_affine=False)",
+    ),
+    Scheme(
+        key="query-key",
+        name="query-key normalization",
+        label="Query-key",
+        about="RMS norm of each head, d channels of a query or key: the paper's g, which scales their cosine, is γ²d.",
+        reference=Reference("Henry et al. 2020, Query-Key Normalization for Transformers", "2010.04245"),
+        suppression=Field.parse("own, own, own, groups(2)"),
+        gain=(),
+        bias=None,
+    ),
+    Scheme(
         key="divisive",
         name="divisive normalization",
         label="Divisive",
@@ -142,7 +207,7 @@ _ROWS = (
         name="weight normalization",
         label="Weight",
         about="Each unit's incoming weight vector is scaled to length g; the data are not touched.",
-        reference=Reference("Salimans & Kingma 2016, Weight Normalization", "1602.07868"),
+        reference=SALIMANS,
         acts_on="weight",
         suppression=Field.parse("full, full, full, own", AXES["weight"]),
         eps=None,

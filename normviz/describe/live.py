@@ -27,7 +27,7 @@ class Line(NamedTuple):
     r"""A line of LaTeX: \num{name} is the place of a number, \num*{name} of one that has brackets where it is negative.
 
     Attributes:
-        name: what it says: element, centred, normalized or output; of a statistic, mean or divides.
+        name: what it says: element, centred, normalized, output or activation; of a statistic, mean or divides.
         forms: how it is written; one for all elements, or one for each of ROOT, PLAIN and LIMIT.
     """
 
@@ -68,6 +68,8 @@ def lines(scheme: Scheme, shape: Shape) -> list[Line]:
         found.append(Line("output", (rf"y = {letters} = {product} = \num{{y}}",)))
     elif not scheme.fields:
         found.append(Line("output", (rf"y = {symbol} = \num{{y}}",)))
+    if scheme.threshold is not None:
+        found.append(Line("activation", (r"z = \max(y, \tau) = \max(\num{y}, \num{threshold}) = \num{z}",)))
     return found
 
 
@@ -88,7 +90,7 @@ def statistics(scheme: Scheme) -> list[Line]:
 
 @quiet
 def numbers(
-    scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float
+    scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float, threshold: float = 0.0
 ) -> dict[str, Numbers]:
     """The numbers of every element, by their names in the formulas, and which `form` a formula takes.
 
@@ -111,6 +113,9 @@ def numbers(
         found["xhat"] = Numbers(result.xhat, x.shape)
     if scheme.gain is not None or scheme.bias is not None or not scheme.fields:
         found["y"] = Numbers(result.y, x.shape)
+    if scheme.threshold is not None:
+        found["threshold"] = Numbers(np.full(one, threshold), one)
+        found["z"] = Numbers(np.maximum(result.y, threshold), x.shape)
     return found
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-GREEK = {r"\mu": "μ", r"\sigma": "σ", r"\Sigma": "Σ", r"\gamma": "γ", r"\beta": "β", r"\varepsilon": "ε"}
+GREEK = {r"\mu": "μ", r"\sigma": "σ", r"\Sigma": "Σ", r"\gamma": "γ", r"\beta": "β", r"\tau": "τ", r"\varepsilon": "ε"}
 SIGNS = GREEK | {r"\max": "max"}
 OPERATORS = {sign: sign for sign in "=+,()/"} | {"-": "−", r"\cdot": "·", r"\cdots": "⋯", r"\to": "→"}
 

@@ -192,7 +192,7 @@ def parts(scheme: Scheme) -> Parts:
 
 
 def formulas(scheme: Scheme) -> list[Formula]:
-    r"""The lines that define a scheme: mean, centred, variance or mean square, normalized, output; what G and R are.
+    r"""The lines that define a scheme: mean, centred, variance or mean square, normalized, output, activation; where.
 
     Only the lines that the scheme has. The statistic of an element stands under its own index, as in
     \mu_{nc} = \frac{1}{HW}\sum_{h,w} x_{nhwc} for fields that are full over H and W. ε is left
@@ -281,7 +281,7 @@ def gain_letter(scheme: Scheme) -> str:
 
 
 def _output(scheme: Scheme) -> Iterator[Formula]:
-    """y = γ x̂ + β, without what the scheme does not learn; where it learns neither, x̂ is the result."""
+    """y = γ x̂ + β, without what the scheme does not learn; where it learns neither, x̂ is the result. Then max(y, τ)."""
     if scheme.fields and scheme.gain is None and scheme.bias is None:
         return
     base = _centred(scheme) + _element(scheme) if scheme.suppression is None else _hat(scheme)
@@ -291,6 +291,9 @@ def _output(scheme: Scheme) -> Iterator[Formula]:
     )
     product = base if gain is None else f"{gain} {base}"
     yield Formula("output", f"y{_element(scheme)} = {product}{'' if bias is None else f' + {bias}'}")
+    if scheme.threshold is not None:
+        threshold = r"\tau" + subscript("".join(AXIS[axis].letter for axis in scheme.threshold))
+        yield Formula("activation", rf"z{_element(scheme)} = \max(y{_element(scheme)}, {threshold})")
 
 
 def _where(scheme: Scheme) -> Iterator[Formula]:

@@ -28,12 +28,15 @@ class ParameterRow(NamedTuple):
 
 
 def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
-    """One row for γ, for β and for each state of the scheme, for a tensor of this shape."""
+    """One row for γ, for β, for the threshold τ and for each state of the scheme, for a tensor of this shape."""
     rows: list[ParameterRow] = []
     if scheme.weight is not None:  # the shape of its kernel is not known here, but it has a unit for each channel
         front = parameter_shapes(SCHEMES[scheme.weight], (1, 1, 1, shape[-1]))
         rows = [row._replace(name=f"{row.name} of the weights") for row in front]
-    for name, what, axes in ((scheme.gain_symbol, "gain", scheme.gain), ("β", "bias", scheme.bias)):
+    learned = (
+        (scheme.gain_symbol, "gain", scheme.gain), ("β", "bias", scheme.bias), ("τ", "threshold", scheme.threshold),
+    )  # fmt: skip
+    for name, what, axes in learned:
         if axes is not None:
             each = " and ".join(", ".join(AXIS[axis].one for axis in axes).rsplit(", ", 1))
             role = f"learned {what} for each {each}" if axes else f"learned {what}"

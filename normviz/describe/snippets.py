@@ -57,6 +57,7 @@ def snippet(
     gain: float = 1.0,
     bias: float = 0.0,
     source: str | None = None,
+    threshold: float = 0.0,
 ) -> str:
     """Code that normalizes an array x as the scheme does and leaves the result, with the same axes, in y.
 
@@ -67,6 +68,7 @@ def snippet(
         eps: ε >= 0.
         gain, bias: γ and β, the same for every element, as far as the scheme has them.
         source: code that makes the NumPy array x in float64; normal noise where None.
+        threshold: τ, the same for every element, where the scheme has one: max(y, τ) is then left in z.
 
     Raises:
         InvalidInput: unknown framework, a field that does not fit the shape, or a negative ε.
@@ -76,6 +78,7 @@ def snippet(
     facts = _facts(scheme, shape, eps, gain, bias, source)
     templates = _FRAMEWORKS[framework]
     layer = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
+    facts["threshold"] = None if scheme.threshold is None else float(threshold)
     return render(templates.operations if layer is None else templates.layer, layer=layer, **facts)
 
 
@@ -116,6 +119,7 @@ def _facts(scheme: Scheme, shape: Shape, eps: float, gain: float, bias: float, s
         "bias": None if scheme.bias is None or bias == 0 else float(bias),
         "centre": _steps(scheme.summation, shape),
         "divide": _steps(scheme.suppression, shape),
+        "threshold": None,
         "matrices": scheme.matrices(sizes),
     }
 

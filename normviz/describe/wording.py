@@ -5,7 +5,7 @@ from math import prod
 from typing import NamedTuple
 
 from normviz.core.fields import AXIS, Axis, Field, Index, Rule, Shape
-from normviz.core.schemes import Scheme
+from normviz.core.schemes import Reference, Scheme
 from normviz.core.text import sentence as sentence
 from normviz.core.text import typeset
 
@@ -178,9 +178,10 @@ def named(scheme: Scheme) -> str:
 
 
 def hint(scheme: Scheme) -> str:
-    """What tells a scheme from those like it, in a word or two: "N·H·W", "C, no mean", "− μ, ÷ σ" of weights.
+    """What tells a scheme from those like it, in a few words: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" of weights.
 
-    The axes that it averages, or what weights are divided by; nothing where it does nothing, or what one likes.
+    The axes that it averages and what it leaves out, or what weights are divided by; nothing where it does nothing, or
+    what one likes.
     """
     if scheme.key == "custom" or not scheme.fields:
         return ""
@@ -192,7 +193,20 @@ def hint(scheme: Scheme) -> str:
     over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
     told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
     told = [told[0], "÷ √Σ"] if scheme.whitens else told
-    return ", ".join(told if scheme.summation else [*told, "no mean"])
+    if scheme.suppression is None:
+        return ", ".join([*told, "mean only"])
+    learned = "" if scheme.gain else "no γ" if scheme.gain is None else "one γ"
+    return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
+
+
+def sources(scheme: Scheme) -> str:
+    """A scheme's paper, and those that have the same fields by another name, as Markdown with links."""
+    return "; also ".join(map(linked, scheme.references))
+
+
+def linked(reference: Reference) -> str:
+    """A paper as Markdown, with a link to it where it has a page."""
+    return f"[{reference.text}]({reference.url})" if reference.url else reference.text
 
 
 def labelled(scheme: Scheme) -> str:

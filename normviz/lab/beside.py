@@ -20,12 +20,12 @@ USUAL = 3.0
 
 
 def beside_data(
-    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, float, float],
+    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, ...],
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Everything that the browser says of any element: words for its boxes, formulas, and the numbers of all.
 
-    `affine`: ε, γ and β; `roles`: which axis is drawn in the place of N, H, W and C.
+    `affine`: ε, γ, β and τ; `roles`: which axis is drawn in the place of N, H, W and C.
     """
     shape, colours = x.shape, THEMES[theme]
     boxes, taken = wording.boxes(scheme, view["focus"], shape), wording.taken(scheme, shape)
@@ -70,8 +70,9 @@ def _all_words(scheme: Scheme, x: np.ndarray) -> str:
 def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """Which schemes of other names do the same here; nothing where none does."""
     same = same_as(scheme, shape) if scheme.fields else []
-    # A matrix of one number is no news of a scheme of the form.
-    twins = [wording.named(other) for other in same if other.in_the_form or not scheme.in_the_form]
+    # A matrix of one number is no news of a scheme of the form, nor is one group of a scheme without groups.
+    news = [other for other in same if other.in_the_form or not scheme.in_the_form]
+    twins = [wording.named(other) for other in news if other.parameters.get("groups") != 1]
     verb = "This is" if scheme.key == "custom" else "On this shape it is the same as"
     return f"{verb} {', '.join(twins)}." if twins else ""
 

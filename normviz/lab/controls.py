@@ -60,8 +60,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
         window_controls(["H", "W", "C"])
     if has(scheme, "eps"):
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
-    if has(scheme, "gain"):
-        columns = st.columns(2)
-        columns[0].number_input(f"{scheme.gain_symbol} (gain)", -10.0, 10.0, step=0.1, key="gain", **KEPT)
-        if has(scheme, "bias"):
-            columns[1].number_input("β (bias)", -10.0, 10.0, step=0.1, key="bias", **KEPT)
+    labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
+    learned = [name for name in labels if has(scheme, name)]
+    for name, column in zip(learned, st.columns(max(len(learned), 2)), strict=False):
+        column.number_input(labels[name], -10.0, 10.0, step=0.1, key=name, **KEPT)

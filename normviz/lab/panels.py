@@ -32,8 +32,7 @@ from normviz.ui.tensor import take_focus
 
 def headline(scheme: Scheme) -> None:
     """The scheme in words."""
-    source = f"[{scheme.reference.text}]({scheme.reference.url})" if scheme.reference.url else scheme.reference.text
-    st.markdown(f"## {wording.sentence(scheme.name)}\n{scheme.about} :small[{source}]")
+    st.markdown(f"## {wording.sentence(scheme.name)}\n{scheme.about} :small[{wording.sources(scheme)}]")
 
 
 def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:
@@ -58,9 +57,9 @@ def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:
 
 
 def beside(
-    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, float, float], theme: str
+    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, ...], theme: str
 ) -> None:
-    """The element that the cube shows: its field, indices and numbers; `affine`: ε, γ and β."""
+    """The element that the cube shows: its field, indices and numbers; `affine`: ε, γ, β and τ."""
     roles = ROLES.get(scheme.acts_on, PLAIN)
     data = beside_data(view, scheme, x, result, affine, roles, theme)
     element(data, "element", lambda: take_focus("element shown"))
@@ -223,7 +222,7 @@ def code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, vi
     st.segmented_control("Framework", list(CODE), key="framework", **KEPT, required=True, format_func=CODE.__getitem__)
     plain = view["data"] == "normal" and view["seed"] == 0  # what the code makes by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    st.code(snippets.snippet(scheme, CODE[view["framework"]], x.shape, eps, gain, bias, source))
+    st.code(snippets.snippet(scheme, CODE[view["framework"]], x.shape, eps, gain, bias, source, view["threshold"]))
     st.download_button("Download tensor.npy", lambda: _npy(x), "tensor.npy", on_click="ignore")
 
 

@@ -41,7 +41,8 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
     block = AXIS[scheme.axes[roles[0]]]
     colour = colour_name(view["colour"], scheme).lower()
     still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
-    played = [] if still else list(stages(scheme, x, result, eps_of(view, scheme), *affine_of(view, scheme)))
+    affine = *affine_of(view, scheme), view["threshold"]
+    played = [] if still else list(stages(scheme, x, result, eps_of(view, scheme), *affine))
     plot(
         cube.cube_figure(x.shape, shown, levels, legend, theme, roles),
         key="cube",

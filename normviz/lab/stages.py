@@ -16,8 +16,10 @@ MOVED_UP_TO = 16_384
 """Elements up to which a browser moves all cells smoothly, or nearly so."""
 
 
-def stages(scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float) -> Iterator[Stage]:
-    """The stages of the general form, x → μ → v → σ → x̂ → y; those that a scheme does not have are left out."""
+def stages(
+    scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float, threshold: float = 0.0
+) -> Iterator[Stage]:
+    """The stages of the general form, x → μ → v → σ → x̂ → y, and max(y, τ); those that a scheme lacks are left out."""
     symbol = SYMBOL.get(scheme.acts_on, "x")
     v, hat = (symbol if scheme.summation is None else "v"), f"{symbol}̂"
     yield Stage(symbol, f"{symbol}, the tensor as it comes: {wording.plural(x.size, 'number')}.", x, "element")
@@ -41,12 +43,18 @@ def stages(scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: 
         by = "times 1 over the root of fan-in, " if scheme.per_fan_in else ""
         yield Stage(hat, f"Every element divided by it, {by}gives {hat}.", result.xhat, "normalized", scale=1)
     if scheme.gain is not None or scheme.bias is not None:
-        base = hat if scheme.suppression is not None else v
-        numbers = [f"{scheme.gain_symbol} = {wording.signed(gain)}"]
+        made, done, numbers = hat if scheme.suppression is not None else v, [], []
+        if scheme.gain is not None:
+            made, done = f"{scheme.gain_symbol} {made}", ["scaled"]
+            numbers = [f"{scheme.gain_symbol} = {wording.signed(gain)}"]
         if scheme.bias is not None:
-            base, numbers = f"{base} + β", [*numbers, f"β = {wording.signed(bias)}"]
-        says = f"Scaled and shifted by what is learned: y = {scheme.gain_symbol} {base}, here {' and '.join(numbers)}."
+            made, done, numbers = f"{made} + β", [*done, "shifted"], [*numbers, f"β = {wording.signed(bias)}"]
+        how = wording.sentence(" and ".join(done))
+        says = f"{how} by what is learned: y = {made}, here {' and '.join(numbers)}."
         yield Stage("y", says, result.y, "output", scale=1)
+    if scheme.threshold is not None:
+        says = f"Nothing stays below a learned threshold: z = max(y, τ), here τ = {wording.signed(threshold)}."
+        yield Stage("z", says, np.maximum(result.y, threshold), "activation", scale=1)
 
 
 def _along(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:

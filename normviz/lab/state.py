@@ -46,6 +46,7 @@ COMPUTED = (
     tensor.colour(lambda view: learns(chosen.scheme_of(view))),
     Param("gain", 1.0, real(-10, 10), decimal, label=_gain),
     Param("bias", 0.0, real(-10, 10), decimal, label="β (bias)"),
+    Param("threshold", 0.0, real(-10, 10), decimal, label="τ (threshold)"),
     *LOOK[1:],
 )
 """The tensor and what becomes of it: what a preset sets, or sets back."""
@@ -61,7 +62,7 @@ PARAMS = (
 
 def has(scheme: Scheme, name: str) -> bool:
     """Whether a value means anything to a scheme: a link and the controls leave out what does not."""
-    learned = {"gain": scheme.gain, "bias": scheme.bias}
+    learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
     return learned[name] is not None if name in learned else chosen.has(scheme, name)
 
 

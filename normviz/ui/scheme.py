@@ -15,10 +15,7 @@ EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
 
 def grouped(view: View) -> dict[str, int]:
     """The axes that the scheme cuts into groups, with their length; C where it cuts none."""
-    scheme = SCHEMES[view["scheme"]]
-    lengths = zip(scheme.axes, shape_of(view), strict=True)
-    cut = (any(field.rules[axis].kind == "groups" for field in scheme.fields) for axis in range(4))
-    return {axis: n for (axis, n), is_cut in zip(lengths, cut, strict=True) if is_cut} or {"C": view["c"]}
+    return SCHEMES[view["scheme"]].grouped(shape_of(view)) or {"C": view["c"]}
 
 
 def group_options(view: View) -> list[int]:

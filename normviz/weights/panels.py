@@ -15,7 +15,7 @@ from normviz.core.tolerances import RELATIVE
 from normviz.data.digits import SIDE
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM
-from normviz.describe.wording import gap_text, signed
+from normviz.describe.wording import gap_text, signed, sources
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import before_after
 from normviz.ui.link import View
@@ -310,7 +310,7 @@ def all_panel(view: View, theme: str) -> None:
     )
     st.caption(f"Logarithmic axes end at {typeset(LEAST)}; of singular values below that the table has the smallest.")
     for scheme in WEIGHT_SCHEMES:
-        st.markdown(f"**{scheme.label}**: {scheme.about} [{scheme.reference.text}]({scheme.reference.url})")
+        st.markdown(f"**{scheme.label}**: {scheme.about} {sources(scheme)}")
         with st.container(horizontal=True, gap="medium"):
             for formula in notation.formulas(scheme):
                 if formula.name not in ("where", "centred"):

@@ -47,8 +47,9 @@ def events() -> list[Event]:
     """All, from the earliest; the schemes of one paper are one."""
     by_paper: dict[Reference, list[Scheme]] = {}
     for scheme in SCHEMES.values():
-        if scheme.reference.arxiv and scheme.key != "custom":
-            by_paper.setdefault(scheme.reference, []).append(scheme)
+        for reference in scheme.references if scheme.key != "custom" else ():
+            if reference.arxiv:
+                by_paper.setdefault(reference, []).append(scheme)
     papers = [
         Event(
             min((s.label for s in schemes), key=len),
@@ -66,7 +67,7 @@ def _share(day: date) -> float:
 
 
 def marks(scheme: Scheme) -> list[str]:
-    """What the scheme does along each of its axes, by the field of what divides."""
+    """What the scheme does along each of its axes, by the field of what divides, or of the mean where nothing does."""
     if scheme.field is None:
         return [""] * 4
     return [_mark(rule) for rule in scheme.field.rules]

@@ -17,7 +17,7 @@ EVERY = pytest.mark.parametrize("key", SCHEMES)
 WITH_A_LAYER = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.torch and not row.spectral])
 HALF = pytest.mark.parametrize("half", [torch.float16, torch.bfloat16], ids=["float16", "bfloat16"])
 
-SHAPE = (3, 4, 5, 6)
+SHAPE = (4, 3, 5, 6)
 WHOLE = np.random.default_rng(0).integers(0, 9, SHAPE)
 FLOATS = uneven_array(SHAPE, 1)
 

@@ -21,11 +21,14 @@ FULL_FULL_FULL_OWN, OWN_FULL_FULL_FULL, OWN_FULL_FULL_OWN = (
     "own,full,full,own",
 )
 WINDOWS, GROUPS = "own,window(1),window(1),window(1)", "own,full,full,groups(2)"
+GHOSTS = "groups(2),full,full,own"
 RUNNING, SINGULAR = ("running mean", "running variance"), ("left singular vector", "right singular vector")
 MATRIX = ("running mean", "running whitening matrix")
 TABLE = {
     "none": ("none", None, None, None, None, None, ()),
     "batch": ("activation", *[FULL_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, RUNNING),
+    "ghost-batch": ("activation", *[GHOSTS] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, RUNNING),
+    "mean-only-batch": ("activation", FULL_FULL_FULL_OWN, None, None, None, BY_CHANNEL, RUNNING[:1]),
     "whitening": (
         "activation",
         FULL_FULL_FULL_OWN,
@@ -39,8 +42,12 @@ TABLE = {
     "layer-channels": ("activation", *["own,own,own,full"] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
     "layer-spatial": ("activation", *[OWN_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
     "instance": ("activation", *[OWN_FULL_FULL_OWN] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
+    "filter-response": ("activation", None, OWN_FULL_FULL_OWN, 1e-6, BY_CHANNEL, BY_CHANNEL, ()),
     "group": ("activation", *[GROUPS] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
     "rms": ("activation", None, "own,own,own,full", DEFAULT_EPS, BY_CHANNEL, None, ()),
+    "scale": ("activation", None, "own,own,own,full", DEFAULT_EPS, (), None, ()),
+    "pixel": ("activation", None, "own,own,own,full", 1e-8, None, None, ()),
+    "query-key": ("activation", None, "own,own,own,groups(2)", DEFAULT_EPS, (), None, ()),
     "divisive": ("activation", *[WINDOWS] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
     "weight": ("weight", None, FULL_FULL_FULL_OWN, None, ("Cout",), None, ()),
     "weight-standardization": ("weight", *[FULL_FULL_FULL_OWN] * 2, DEFAULT_EPS, None, None, ()),
@@ -69,8 +76,9 @@ def test_a_row_is_complete_and_consistent(key):
     assert row.label
     assert row.about.endswith(".")
     assert row.reference.text
-    assert row.reference.url is None or row.reference.url == f"https://arxiv.org/abs/{row.reference.arxiv}"
-    assert set(row.gain or ()) | set(row.bias or ()) <= set(row.axes)
+    for reference in row.references:
+        assert reference.url is None or reference.url == f"https://arxiv.org/abs/{reference.arxiv}"
+    assert {*(row.gain or ()), *(row.bias or ()), *(row.threshold or ())} <= set(row.axes)
     assert (row.eps is None) or (row.suppression is not None and row.eps > 0)
     assert row.weight is None or SCHEMES[row.weight].acts_on == "weight"
 
@@ -85,6 +93,7 @@ def test_only_weight_norm_divides_by_the_fan_in_and_two_schemes_are_outside_the_
     assert [key for key, row in SCHEMES.items() if row.spectral] == ["spectral"]
     assert [key for key, row in SCHEMES.items() if row.whitens] == ["whitening"]
     assert [key for key, row in SCHEMES.items() if not row.in_the_form] == ["whitening", "spectral"]
+    assert {key: row.threshold for key, row in SCHEMES.items() if row.threshold} == {"filter-response": ("C",)}
     assert [(key, row.weight) for key, row in SCHEMES.items() if row.weight] == [("layer-weight", "weight")]
 
 
@@ -105,27 +114,38 @@ def test_the_field_to_look_at_is_the_one_that_divides(key):
 # (key, arguments, shape) and all schemes that compute the same on that shape, with the G or R with which they do.
 SAME = [
     ("group", {"groups": 1}, SHAPE, {"layer": None, "divisive": 5}),
-    ("group", {"groups": 6}, SHAPE, {"layer-spatial": None, "instance": None}),
+    ("group", {"groups": 6}, SHAPE, {"layer-spatial": None, "instance": None, "ghost-batch": 4}),
     ("group", {"groups": 2}, SHAPE, {}),
-    ("layer", {}, (4, 3, 5, 1), {"instance": None, "layer-spatial": None, "group": 1, "divisive": 4}),
-    ("batch", {}, (1, 3, 5, 6), {"whitening": 6, "instance": None, "layer-spatial": None, "group": 6}),
-    ("batch", {}, SHAPE, {"whitening": 6}),
-    ("whitening", {"groups": 6}, SHAPE, {"batch": None}),
-    ("whitening", {}, (4, 3, 5, 2), {"batch": None}),
-    ("whitening", {"groups": 1}, (4, 3, 5, 1), {"batch": None}),
+    ("layer", {}, (4, 3, 5, 1), {"instance": None, "layer-spatial": None, "ghost-batch": 4, "group": 1, "divisive": 4}),
+    (
+        "batch",
+        {},
+        (1, 3, 5, 6),
+        {"ghost-batch": 1, "whitening": 6, "instance": None, "layer-spatial": None, "group": 6},
+    ),
+    ("batch", {}, SHAPE, {"ghost-batch": 1, "whitening": 6}),
+    ("whitening", {"groups": 6}, SHAPE, {"batch": None, "ghost-batch": 1}),
+    ("whitening", {}, (4, 3, 5, 2), {"batch": None, "ghost-batch": 1}),
+    ("whitening", {"groups": 1}, (4, 3, 5, 1), {"batch": None, "ghost-batch": 1}),
     ("whitening", {}, SHAPE, {}),
     ("whitening", {"groups": 1}, (4, 1, 1, 6), {}),
-    ("layer-spatial", {}, SHAPE, {"instance": None, "group": 6}),
+    ("layer-spatial", {}, SHAPE, {"instance": None, "ghost-batch": 4, "group": 6}),
     ("layer", {}, (4, 1, 1, 6), {"layer-channels": None, "group": 1, "divisive": 5}),
     ("layer", {}, SHAPE, {"group": 1, "divisive": 5}),
     ("divisive", {"radius": 5}, SHAPE, {"layer": None, "group": 1}),
     ("divisive", {"radius": 4}, (4, 3, 5, 5), {"layer": None, "group": 1}),
     ("divisive", {"radius": 4}, SHAPE, {}),
-    ("instance", {}, (4, 3, 5, 2), {"layer-spatial": None, "group": 2}),
-    ("instance", {}, (4, 3, 5, 3), {"layer-spatial": None, "group": 3}),
+    ("instance", {}, (4, 3, 5, 2), {"layer-spatial": None, "ghost-batch": 4, "group": 2}),
+    ("instance", {}, (4, 3, 5, 3), {"layer-spatial": None, "ghost-batch": 4, "group": 3}),
     ("divisive", {}, (4, 2, 2, 2), {"layer": None, "group": 1}),
     ("layer-channels", {}, SHAPE, {}),
-    ("rms", {}, SHAPE, {}),
+    ("rms", {}, SHAPE, {"scale": None, "pixel": None, "query-key": 1}),
+    ("query-key", {"groups": 1}, SHAPE, {"rms": None, "scale": None, "pixel": None}),
+    ("query-key", {"groups": 6}, (4, 1, 1, 6), {"filter-response": None}),
+    ("filter-response", {}, SHAPE, {}),
+    ("ghost-batch", {}, SHAPE, {}),
+    ("ghost-batch", {"groups": 4}, SHAPE, {"instance": None, "layer-spatial": None, "group": 6}),
+    ("mean-only-batch", {}, SHAPE, {}),
     ("none", {}, (1, 1, 1, 1), {}),
     ("weight", {}, (1, 1, 1, 6), {}),
     ("layer-weight", {}, (4, 1, 1, 6), {}),
@@ -157,7 +177,8 @@ def test_a_custom_scheme_is_recognised_whatever_its_parameter(key, rule):
 
 @EVERY
 def test_same_as_is_mutual_and_leaves_out_the_scheme_itself_and_custom(key):
-    for shape in (SHAPE, (4, 1, 1, 6), (1, 3, 5, 6), (4, 3, 5, 2), (1, 2, 2, 2)):
+    shapes = (SHAPE, (4, 1, 1, 6), (1, 3, 5, 6), (4, 3, 5, 2), (1, 2, 2, 2))
+    for shape in filter(SCHEMES[key].fits, shapes):
         for other in same_as(SCHEMES[key], shape):
             assert other.key not in (key, "custom")
             assert key == "custom" or SCHEMES[key] in same_as(other, shape)
@@ -166,7 +187,7 @@ def test_same_as_is_mutual_and_leaves_out_the_scheme_itself_and_custom(key):
 def test_a_custom_scheme_is_named_when_it_equals_a_known_one():
     field = Field((FULL, FULL, FULL, Rule("groups", 6)))
     custom = get_scheme("custom").with_fields(field, field)
-    assert [other.key for other in same_as(custom, SHAPE)] == ["batch", "whitening"]
+    assert [other.key for other in same_as(custom, SHAPE)] == ["batch", "ghost-batch", "whitening"]
     assert same_as(custom.with_fields(None, field), SHAPE) == []
 
 

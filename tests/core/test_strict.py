@@ -10,7 +10,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 
-SHAPE = (2, 3, 4, 5, 6)
+SHAPE = (2, 4, 3, 5, 6)
 ELSEWHERE = strict.Device("device1")
 MIXED = SCHEMES["custom"].with_fields(
     Field.parse("full,own,groups(1),window(1)"), Field.parse("window(1),full,own,full")

@@ -91,7 +91,7 @@ def evaluated(latex, number):
         previous = latex
         latex = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", latex)
         latex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", latex)
-    return eval(latex.replace(r"\cdot", "*"), {"sqrt": sqrt})
+    return eval(latex.replace(r"\cdot", "*").replace(r"\max", "max"), {"sqrt": sqrt, "max": max})
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda scheme: scheme.key)
@@ -101,16 +101,18 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
     eps = scheme.eps or 0.0
     gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
     result = normalize(x, scheme, eps, gain, bias)
-    numbers, lines = live.numbers(scheme, x, result, eps, gain, bias), live.lines(scheme, SHAPE)
+    numbers, lines = live.numbers(scheme, x, result, eps, gain, bias, 0.25), live.lines(scheme, SHAPE)
     assert [line.name for line in lines] == [
         "element",
         *(["centred"] if scheme.summation else []),
         *(["normalized"] if scheme.suppression else []),
         *(["output"] if scheme.gain is not None or scheme.bias is not None or not scheme.fields else []),
+        *(["activation"] if scheme.threshold else []),
     ]
     for index in ((0, 0, 0, 0), (1, 2, 3, 5), (0, 1, 2, 3)):
         steps = element(x, result, scheme, index)
         expected = {"element": steps.x, "centred": steps.v, "normalized": steps.xhat, "output": steps.y}
+        expected["activation"] = max(steps.y, 0.25)
         for name, (latex, *_) in lines:
             sides = [side for side in latex.split(" = ")[1:] if r"\num" in side]
             *before, last = (evaluated(side, lambda name, at=index: numbers[name].of(at, SHAPE)) for side in sides)

@@ -84,10 +84,14 @@ def test_parameters_have_the_shapes_of_the_layers(scheme, framework):
     assert not state  # every parameter of the layer has its row
 
 
+def axes_of(scheme):
+    return (scheme.gain_symbol, scheme.gain), ("β", scheme.bias), ("τ", scheme.threshold)
+
+
 @every_scheme
 def test_every_parameter_has_a_row(scheme):
     names = [row.name for row in parameter_shapes(scheme, shape_for(scheme))]
-    learned = [name for name, axes in ((scheme.gain_symbol, scheme.gain), ("β", scheme.bias)) if axes is not None]
+    learned = [name for name, axes in axes_of(scheme) if axes is not None]
     assert [name for name in names if not name.endswith("of the weights")] == [*learned, *scheme.keeps]
 
 

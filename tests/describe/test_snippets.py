@@ -19,11 +19,11 @@ from normviz.core.backward import gradients
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.schemes import SCHEMES, get_scheme, same_as
 from normviz.describe.snippets import BACKWARD, FRAMEWORKS, backward_snippet, snippet
 
 SHAPES = {
-    "activation": [(2, 3, 4, 6), (1, 4, 4, 6), (3, 1, 1, 6), (1, 1, 1, 6)],
+    "activation": [(2, 3, 4, 6), (1, 4, 4, 6), (4, 1, 1, 6), (1, 1, 1, 6)],
     "weight": [(3, 2, 2, 4), (1, 1, 5, 3), (2, 2, 1, 1)],
 }
 SHAPE = SHAPES["activation"][0]
@@ -37,7 +37,7 @@ every_scheme = pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda sc
 
 
 def shapes(scheme):
-    return SHAPES["weight" if scheme.acts_on == "weight" else "activation"]
+    return [*filter(scheme.fits, SHAPES["weight" if scheme.acts_on == "weight" else "activation"])]
 
 
 @cache
@@ -65,6 +65,16 @@ def test_a_snippet_computes_what_the_scheme_does(scheme, framework):
         for gain, bias in ((1.0, 0.0), (2.0, -0.5), (0.0, 0.25)):
             for eps in (0.0, 1e-5, 1e-2):
                 check(scheme, framework, shape, eps, gain, bias)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("threshold", [0.0, -0.5, 0.3])
+@pytest.mark.parametrize("shape", [SHAPE, (4, 1, 1, 1)], ids=["operations", "layer"])
+def test_the_activation_of_a_scheme_is_left_in_z(framework, threshold, shape):
+    names = {}
+    exec(snippet(SCHEMES["filter-response"], framework, shape, 1e-6, 2.0, -0.5, threshold=threshold), names)
+    y, z = (np.asarray(keras.ops.convert_to_numpy(names[name])) for name in "yz")
+    np.testing.assert_array_equal(z, np.maximum(y, threshold))
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -102,7 +112,7 @@ def test_ruff_likes_every_snippet(tmp_path):
     both = CUSTOM.with_fields(Field.parse("N=full,C=groups(2)"), Field.parse("W=window(1)"))
     written = product([*SCHEMES.values(), both], FRAMEWORKS, (0.0, 1e-5), ((1.0, 0.0), (2.0, -0.5)))
     for number, (scheme, framework, eps, (gain, bias)) in enumerate(written):
-        for shape in filter(scheme.fits, shapes(scheme)):
+        for shape in shapes(scheme):
             code = snippet(scheme, framework, shape, eps, gain, bias)
             (tmp_path / f"{number} {shape}.py").write_text(code, encoding="utf-8")
             if framework in BACKWARD:
@@ -120,7 +130,9 @@ def test_ruff_likes_every_snippet(tmp_path):
 @every_scheme
 @pytest.mark.parametrize("framework", ["PyTorch", "Keras"])
 def test_the_layer_of_a_scheme_is_used(scheme, framework):
-    recipe = {"PyTorch": scheme.torch, "Keras": scheme.keras}[framework]
+    attribute = {"PyTorch": "torch", "Keras": "keras"}[framework]
+    alike = [getattr(row, attribute) for row in (scheme, *same_as(scheme, shapes(scheme)[0]))]
+    recipe = next(filter(None, alike), None)
     code = snippet(scheme, framework, shapes(scheme)[0], scheme.eps or 0.0)
     layers = re.findall(r"nn\.(?!Conv)[A-Z]\w+\(|\w+_norm\(|keras\.layers\.(?!Conv)\w+\(", code)
     assert layers == ([] if recipe is None else re.findall(r"(?:nn\.|keras\.layers\.)?\w+\(", recipe)[:1])

@@ -115,9 +115,9 @@ def test_the_warning_counts_what_nan_and_inf_spoil(spoilt, key):
         return
     with np.errstate(invalid="ignore"):
         v, xhat = general_form(x, scheme.summation, scheme.suppression, eps)
-        wrong = ~np.isfinite(over_members(v * v, scheme.suppression, np.mean))
-    statistics = {scheme.suppression.statistic(index, x.shape) for index in zip(*np.nonzero(wrong), strict=True)}
-    count = prod(scheme.suppression.statistics_shape(x.shape))
+        wrong = ~np.isfinite(over_members(v * v, scheme.field, np.mean))
+    statistics = {scheme.field.statistic(index, x.shape) for index in zip(*np.nonzero(wrong), strict=True)}
+    count = prod(scheme.field.statistics_shape(x.shape))
     assert f": {len(statistics):,} of {wording.plural(count, 'statistic')} here" in warning
     assert f"with them {wording.plural((~np.isfinite(xhat)).sum(), 'element')} of the result" in warning
 

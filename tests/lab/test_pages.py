@@ -33,6 +33,7 @@ from normviz.cube.figure import value_levels
 from normviz.cube.layout import VIEWS
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation, wording
+from normviz.describe.parameters import parameter_shapes
 from normviz.lab import state as lab
 from normviz.ui import tensor
 from normviz.ui.link import clean
@@ -55,12 +56,18 @@ OFFERED = {
     "group": {"groups", *AFFINE},
     "whitening": {"groups", *AFFINE},
     "rms": {"eps", "gain"},
+    "ghost-batch": {"groups", *AFFINE},
+    "mean-only-batch": {"bias"},
+    "filter-response": {"threshold", *AFFINE},
+    "scale": {"eps", "gain"},
+    "pixel": {"eps"},
+    "query-key": {"groups", "eps", "gain"},
     "divisive": {"radius", "radius_a", "over", *AFFINE},
     "weight": {"gain"},
     "weight-standardization": {"eps"},
     "spectral": set(),
     "layer-weight": AFFINE,
-    "custom": {"centre", "divide", "apart", "a_n", "a_h", "a_w", "a_c", *AFFINE},
+    "custom": {"centre", "divide", "apart", "front", "a_n", "a_h", "a_w", "a_c", *AFFINE},
 }
 
 
@@ -129,7 +136,7 @@ def test_every_tab(key):
     assert [line.value.strip("$\n") for line in shown["Formula"].latex] == [line.latex for line in lines]
     assert len(shown["Code"].code) == 1
     compile(shown["Code"].code[0].value, "snippet", "exec")
-    assert len(shown["Parameters and state"].table) == bool(scheme.gain or scheme.bias or scheme.keeps or scheme.weight)
+    assert len(shown["Parameters and state"].table) == bool(parameter_shapes(scheme, x.shape))
 
 
 @pytest.mark.parametrize("preset", tensor.PRESETS)
@@ -284,7 +291,8 @@ def test_groups_are_divisors_of_the_channels(channels):
 def test_the_custom_scheme_says_what_it_equals(key):
     scheme = SCHEMES[key]
     rules = {f"a_{size}": str(rule) for size, rule in zip(tensor.SIZES, scheme.field.rules, strict=True)}
-    at = open_lab(scheme="custom", centre=str(int(scheme.summation is not None)), **rules)
+    centre, divide = (str(int(field is not None)) for field in (scheme.summation, scheme.suppression))
+    at = open_lab(scheme="custom", centre=centre, divide=divide, **rules)
     (info,) = texts(at.info)
     assert info.startswith("This is ")
     assert wording.named(scheme) in info.removeprefix("This is ").removesuffix(".").split(", ")

@@ -19,7 +19,7 @@ def played(key, shape=SHAPE, **numbers):
     scheme, x = SCHEMES[key], uneven_array(shape, 0)
     gain, bias, eps = (numbers.get(name, usual) for name, usual in (("gain", 1.0), ("bias", 0.0), ("eps", 1e-5)))
     result = normalize(x, scheme, eps, gain, bias)
-    return scheme, x, result, list(stages(scheme, x, result, eps, gain, bias))
+    return scheme, x, result, list(stages(scheme, x, result, eps, gain, bias, 0.25))
 
 
 @pytest.mark.parametrize("key", SCHEMES)
@@ -36,6 +36,8 @@ def test_the_stages_are_those_of_the_general_form(key):
         expected[f"{symbol}̂"] = result.xhat
     if scheme.gain is not None or scheme.bias is not None:
         expected["y"] = result.y
+    if scheme.threshold is not None:
+        expected["z"] = np.maximum(result.y, 0.25)
     assert list(values) == list(expected)
     for name, array in expected.items():
         np.testing.assert_array_equal(values[name], array)

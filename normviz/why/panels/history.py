@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from normviz.core.schemes import Reference, Scheme
-from normviz.describe.wording import hint
+from normviz.core.schemes import Scheme
+from normviz.describe.wording import hint, linked
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
@@ -28,12 +28,13 @@ def show(view: View, theme: str) -> None:
         "timeline", f"Papers over time. {told}.", f"{1.9 * len(found) + 6:g}rem",
     )  # fmt: skip
     columns = _columns(schemes)
-    st.table(columns | {"Paper": [_linked(event.reference) for event, _ in schemes]}, border="horizontal")
+    st.table(columns | {"Paper": [linked(event.reference) for event, _ in schemes]}, border="horizontal")
     st.caption(
-        f"Along an axis: {MARK_WORDS}; by the field of what divides. A scheme on weights has the axes kh, kw, Cin, "
-        "Cout in their places. Dates are those of the preprints; of what came before, of publication."
+        f"Along an axis: {MARK_WORDS}; by the field of what divides, or of the mean where nothing does. A "
+        "scheme on weights has the axes kh, kw, Cin, Cout in their places. Dates are those of the preprints; of what "
+        "came before, of publication."
     )
-    st.markdown("**Before**: " + "; ".join(_linked(event.reference) for event in found if not event.schemes) + ".")
+    st.markdown("**Before**: " + "; ".join(linked(event.reference) for event in found if not event.schemes) + ".")
     save_table(lambda: columns | {"Paper": [event.reference.text for event, _ in schemes]}, "history")
 
 
@@ -54,7 +55,3 @@ def _date(event: Event) -> str:
     if event.reference.arxiv is None:
         return str(event.year)
     return f"{submitted(event.reference.arxiv):%b %Y}"
-
-
-def _linked(reference: Reference) -> str:
-    return f"[{reference.text}]({reference.url})" if reference.url else reference.text
