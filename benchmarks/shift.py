@@ -123,6 +123,15 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "running": ("running", {"play": play, "noise": pick("Noise"), "unit": pick("2")}),
     "weights": ("weights", {"play": play, "64 pixels": pick("64 pixels")}),
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
+    "design": (
+        "design",
+        {
+            **{f"panel {name}": pick(name) for name in ("Map of all schemes", "Without statistics", "Find a scheme")},
+            "panel γ and β": pick("γ and β from elsewhere"),
+            "source": pick("A gate: x̂"),
+            "seed": enter("Seed", "1"),
+        },
+    ),
     "claims": ("claims?claim=L04", {"verdict": pick("✘ Wrong"), "seed": enter("First seed", "1")}),
 }
 """By name: the address, and what is done there, one after the other."""

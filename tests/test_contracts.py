@@ -16,6 +16,10 @@ CONTRACTS = [
 BREACHES = {
     "From the ground up": ("core/fields.py", "from normviz.ui import link"),
     "Topics never import each other": ("lab/state.py", "from normviz.compare import comparison"),
+    "What asks all topics: the claims and the design do not ask each other": (
+        "design/state.py",
+        "from normviz.claims import claim",
+    ),
     "The core, the words and the data do without torch, plotly and streamlit": ("data/digits.py", "import sklearn"),
     "Networks and jobs know no page": ("jobs/__init__.py", "def later():\n    import plotly"),
     "Figures are arrays in, figures out": ("lab/figures.py", "import torch"),

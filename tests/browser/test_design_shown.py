@@ -1,0 +1,93 @@
+"""The page on design in a real browser: every panel in both themes, on a phone under a finger, and by link and Back."""
+
+import re
+from contextlib import contextmanager
+
+import pytest
+from looks import barriers, change_theme, cut_off
+from patience import settle, soon
+from playwright.sync_api import expect
+
+from normviz.design.state import SHOWN
+from normviz.ui.palette import THEMES
+
+CHOICES = {
+    "conditional": ("source=normalized", lambda page: page.get_by_role("radio", name="A gate: x̂")),
+}
+"""By panel, a choice on it: as the link has it, and what to press."""
+
+
+def open_page(page, url, link):
+    page.goto(f"{url}/design{link}")
+    page.get_by_role("heading", level=1).wait_for()
+    settle(page)
+
+
+@contextmanager
+def phone(page):
+    """A phone with a finger instead of a mouse."""
+    size = {"width": 390, "height": 844}
+    with page.context.browser.new_context(viewport=size, has_touch=True, is_mobile=True) as context:
+        yield context.new_page()
+
+
+def shown(page):
+    """All that the page says."""
+    return page.locator(".stMain").inner_text()
+
+
+def wide(page):
+    """How far the page reaches to the right, pixels."""
+    return page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+
+
+@pytest.mark.parametrize("show", SHOWN)
+def test_both_themes_and_no_barriers(page, server, show):
+    open_page(page, server, f"?show={show}")
+    for theme in THEMES:
+        change_theme(page, theme)
+        assert barriers(page) == []
+
+
+@pytest.mark.parametrize("show", SHOWN)
+def test_on_a_phone_a_finger_comes_to_every_panel_and_nothing_is_cut(page, server, show):
+    with phone(page) as held:
+        open_page(held, server, "?show=pointwise" if show == "find" else "")
+        held.get_by_role("radio", name=SHOWN[show], exact=True).tap()
+        soon(held, lambda: held.url.endswith("/design" if show == "find" else f"?show={show}"))
+        settle(held)
+        assert wide(held) <= 390
+        assert cut_off(held) == []
+
+
+@pytest.mark.parametrize("show", CHOICES)
+def test_a_choice_is_made_by_a_finger(page, server, show):
+    link, choice = CHOICES[show]
+    with phone(page) as held:
+        open_page(held, server, f"?show={show}")
+        choice(held).tap()
+        held.wait_for_url(f"**{link}**")
+
+
+@pytest.mark.parametrize("show", CHOICES)
+def test_back_undoes_a_choice_and_its_link_opens_it(page, server, show):
+    link, choice = CHOICES[show]
+    open_page(page, server, f"?show={show}")
+    before = shown(page)
+    choice(page).click()
+    page.wait_for_url(f"**{link}**")
+    settle(page)
+    chosen, address = shown(page), page.url
+    assert chosen != before
+    page.evaluate("() => history.back()")
+    soon(page, lambda: link not in page.url)
+    soon(page, lambda: shown(page) == before)
+    page.goto(address)
+    soon(page, lambda: shown(page) == chosen)
+
+
+def test_from_γ_and_β_to_photographs(page, server):
+    open_page(page, server, "?show=conditional")
+    page.get_by_role("link", name="on photographs").click()
+    page.wait_for_url(re.compile("/why.show=style$"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Why normalize at all?")
