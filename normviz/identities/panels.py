@@ -106,7 +106,7 @@ def _detail(identity: Identity, x: np.ndarray, eps: float, theme: str) -> None:
             st.markdown(f"## {_name(side, scheme)}")
             for line in notation.formulas(scheme):
                 if line.name in side.lines:
-                    st.latex(line.latex)
+                    st.latex(stacked(line.latex))
             st.markdown(
                 f"x̂ = **{measured(value)}** at {place(scheme, worst.index)}. {shares(scheme, worst.index, x.shape)}"
             )
@@ -115,6 +115,13 @@ def _detail(identity: Identity, x: np.ndarray, eps: float, theme: str) -> None:
         st.caption(parameters)
     if not is_rounding(worst.residual, x.dtype):
         difference_map(left, right, worst.index, schemes[0], "row map", theme)
+
+
+def stacked(latex: str) -> str:
+    """A formula with its parts, which stand side by side, below each other: a column is narrow."""
+    first, *more = latex.split(r"\quad")
+    lines = r" \\ ".join([first, *more])
+    return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
 
 
 def _name(side: Side, scheme: Scheme) -> str:

@@ -15,7 +15,7 @@ from normviz.data.samples import SAMPLES
 from normviz.describe.wording import gap_text, sentence
 from normviz.identities import state
 from normviz.identities.identities import IDENTITIES, both, residual
-from normviz.identities.panels import result_words, use_words
+from normviz.identities.panels import result_words, stacked, use_words
 from normviz.lab import state as lab
 from normviz.ui.custom import SIZES
 
@@ -325,3 +325,12 @@ def test_a_bad_link_is_mended_with_a_note():
         "Show: beleif is not one of the choices; Refuted is used.",
         f"Open row: one-grup is not one of the choices; “{claim}” is used.",
     ]
+
+
+def test_in_a_column_the_parts_of_a_formula_stand_below_each_other():
+    at = open_page(panel="belief", row="groups-are-sizes", c="12")
+    members = next(
+        formula.value for formula in at.latex if "mathcal{G}" in formula.value and "gathered" in formula.value
+    )
+    assert r"-1\}, \\  g = 0,\dots,G-1, \\  G = 2\text{ groups of }" in members
+    assert stacked(r"\mu = 0") == r"\mu = 0"
