@@ -1,44 +1,86 @@
-"""The panel on the sets of invariances that there are."""
+"""The panel on the sets of invariances that there are: how many, their order as a picture, and one of them in words."""
 
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 import streamlit as st
 
-from normviz.core.schemes import SCHEMES
-from normviz.core.text import spoken
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.lattice import Trained
-from normviz.design.search import Invariances, census
-from normviz.design.state import fronts
+from normviz.design import figures, sets
+from normviz.design.lattice import Order, Trained, order, simplest
+from normviz.design.search import Invariances, Kind
+from normviz.design.state import PREFIX, fronts
+from normviz.ui import custom, scheme
+from normviz.ui.components.diagram import diagram
+from normviz.ui.frame import way
 from normviz.ui.link import View
+from normviz.ui.saving import save_table
 
 
 def show(view: View, theme: str) -> None:
     """All of it."""
+    layer, front = view["layer"], fronts(view)
+    every = order(layer, front)
+    st.markdown(sets.headline(every, layer, front))
     picture(view, theme)
+    st.markdown(f"### Why there are no more\n\n{listed(sets.limits(every, layer, front))}")
+    st.caption(f"{sets.shape_of(every)} {sets.count_of(layer)}")
 
 
 def picture(view: View, theme: str, trained: Mapping[Invariances, Trained] | None = None) -> None:
-    """The map, with what training says of the schemes of a set, as far as there is such.
+    """The map, with what training says of the schemes of a set, as far as there is such; the chosen set; and a table.
 
-    Each set has its place in every run, with and without `trained`, so that the map may be drawn again in a fragment.
+    Each element has its place in every run, with and without `trained`, so that it may be drawn again in a fragment.
     """
-    st.table(table(view, trained or {}), border="horizontal")
+    every, trained = order(view["layer"], fronts(view)), trained or {}
+    kind = every.nearest(view["set"])
+    alt = (
+        f"{len(every.kinds)} sets of invariances {sets.where(view['layer'], fronts(view))}, in rows by their number, "
+        "with a line from each to those right above it. The table below has them too."
+    )
+    diagram(figures.picture(every, kind.invariances, trained), "map", alt, choose)
+    chosen(kind, every, view, trained.get(kind.invariances))
+    st.markdown("### All sets, as a table")
+    st.table(sets.columns(every, trained), border="horizontal")
+    save_table(lambda: sets.numbers(every, trained), f"map-{view['layer']}")
 
 
-def table(view: View, trained: Mapping[Invariances, Trained]) -> dict[str, list[str]]:
-    """The map in words, in columns: a row for each set."""
-    kinds = census(view["layer"], fronts(view))
-    columns = {
-        "Absorbed": [absorbed(kind.invariances) for kind in kinds],
-        "Schemes": [f"{kind.schemes:,}" for kind in kinds],
-        "Named": [", ".join(SCHEMES[key].label for key in kind.named) for kind in kinds],
-    }
-    if trained:
-        columns["Trained"] = [trained[kind.invariances].words if kind.invariances in trained else "" for kind in kinds]
-    return columns
+def chosen(kind: Kind, every: Order, view: View, trained: Trained | None) -> None:
+    """The chosen set in words, and the ways on from it."""
+    layer, front = view["layer"], fronts(view)
+    missing = {*kind.invariances} != {*view["set"]}
+    st.markdown(f"### The chosen set: {len(kind.invariances)} of {len(TRANSFORMATIONS)} absorbed")
+    st.markdown(
+        f"No scheme {sets.where(layer, front)} absorbs {sets.absorbed(view['set'])}, and nothing else. This set "
+        "differs least from that:\n\n" * missing + listed(sets.told(kind, every, layer, front, trained))
+    )
+    simple = simplest(layer, front)[kind.invariances]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Find these schemes", icon=":material/search:", on_click=find, args=(kind,), key="find these")
+        way(table_address(kind, every, layer, front), "Measured and trained in", ":material/grid_on:")
+        way(f"/?{urlencode(scheme.link_of(simple))}", "The simplest, in the", ":material/view_in_ar:")
 
 
-def absorbed(invariances: Invariances) -> str:
-    """What a set absorbs, in words."""
-    return spoken([TRANSFORMATIONS[key].name for key in invariances] or ["nothing"], "and")
+def listed(lines: list[str]) -> str:
+    """Lines as a list."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def table_address(kind: Kind, every: Order, layer: str, front: tuple[str, ...]) -> str:
+    """Table 1 with the schemes of a set that have a name, or its simplest."""
+    simple = simplest(layer, front)[kind.invariances]
+    link = {"layer": layer, "schemes": ",".join(kind.named) or "custom"}
+    return f"/invariance?{urlencode(link | ({} if kind.named else custom.link_of(simple)))}"
+
+
+def choose() -> None:
+    """Take the set that was clicked on."""
+    code = st.session_state["map diagram"].chosen
+    st.session_state[f"{PREFIX}set"] = code.split(",") if code else []
+
+
+def find(kind: Kind) -> None:
+    """Go to the search, with just these demands."""
+    asked = {key: "need" if key in kind.invariances else "without" for key in TRANSFORMATIONS}
+    values = asked | {"show": "find", "conditions": []}
+    st.session_state.update({f"{PREFIX}{name}": value for name, value in values.items()})

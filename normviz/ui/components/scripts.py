@@ -22,6 +22,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "element": ("linked", "strip"),
     "grid": ("player",),
     "picture": ("saving",),
+    "diagram": ("saving",),
 }
 """By the name of a component: what stands before its own script, and before its style where a part has one."""
 

@@ -1,0 +1,139 @@
+"""The sets of invariances in words: how many there are, what none of them has, and what one of them is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from normviz.core.fields import AXES
+from normviz.core.schemes import SCHEMES
+from normviz.core.text import spoken, typeset
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.wording import plural
+from normviz.design.command import printed, record
+from normviz.design.lattice import Order, Trained, simplest
+from normviz.design.search import RULES, Demands, Invariances, Kind, axes_of, reason
+
+SIGNS = {
+    key: each.plain.partition(" = ")[2].partition(" for")[0].replace(" ", "") for key, each in TRANSFORMATIONS.items()
+}
+"""Of every transformation, what takes the place of what: δwᵢ for wᵢ′ = δwᵢ."""
+
+LAYERS = {"dense": "a dense layer", "conv": "a convolutional layer"}
+
+
+def absorbed(some: Sequence[str], word: str = "and") -> str:
+    """The transformations of a set."""
+    return spoken([TRANSFORMATIONS[key].name for key in some] or ["nothing"], word)
+
+
+def labels(kind: Kind) -> str:
+    """The registered schemes of a set in short; empty where it has none."""
+    return ", ".join(SCHEMES[key].label for key in kind.named)
+
+
+def where(layer: str, fronts: Sequence[str]) -> str:
+    """Which schemes a map is of."""
+    behind = [SCHEMES[key].name for key in fronts if key != "none"]
+    alone = "alone or " if "none" in fronts and behind else ""
+    return f"on {LAYERS[layer]}{f', {alone}behind {spoken(behind)}' if behind else ''}"
+
+
+def headline(order: Order, layer: str, fronts: Sequence[str]) -> str:
+    """How many sets and schemes there are, and the most that one scheme absorbs."""
+    most, every = len(order.largest[0].invariances), len(TRANSFORMATIONS)
+    end = "" if most == every else f" None absorbs all {every}."
+    best = [labels(kind) for kind in order.largest if kind.named]
+    known = f" ({', '.join(best)})" if best else ""
+    return (
+        f"**{plural(order.schemes, 'scheme')}** {where(layer, fronts)}, and of {2**every} sets of invariances only "
+        f"**{len(order.kinds)}**. The most that a scheme absorbs is **{most}** of {every}{known}.{end}"
+    )
+
+
+def count_of(layer: str) -> str:
+    """What is counted."""
+    axes = spoken([AXES["activation"][axis] for axis in axes_of(layer)], "and")
+    return (
+        f"Counted is every choice of own, all or {RULES[-1].number} groups along {axes}, for what is averaged and, "
+        "apart from it, for what divides; own along all of them is no such step. Schemes with a name stand where the "
+        "rule puts them, those with windows too."
+    )
+
+
+def shape_of(order: Order) -> str:
+    """What the order is, in mathematical terms: what two sets share is always one of them."""
+    above, kind = (
+        ("and any two lie below one", "a lattice")
+        if order.joins
+        else ("but some two lie below none", "a meet-semilattice, and no lattice")
+    )
+    return f"What two of these sets share is again one of them, {above}: in mathematical terms, {kind}."
+
+
+def limits(order: Order, layer: str, fronts: tuple[str, ...]) -> list[str]:
+    """What leaves so few sets: what all have, what comes with what, and what excludes each other, each a sentence."""
+    always = [key for key in TRANSFORMATIONS if all(key in each for each in order.sets)]
+    said = [f"**All** of these schemes absorb {absorbed(always)}."] if always else []
+    for key in TRANSFORMATIONS:
+        sources = [other for other in TRANSFORMATIONS if other != key and order.follows(other, key)]
+        if sources and key not in always:
+            said.append(f"**With it:** what absorbs {absorbed(sources, 'or')} absorbs {absorbed([key])} too.")
+    for some in order.exclusive():
+        word = "Never together" if len(some) > 1 else "Never"
+        said.append(f"**{word}:** {absorbed(some)}. {reason(Demands(layer, some, weights=fronts))}")
+    return said
+
+
+def told(kind: Kind, order: Order, layer: str, fronts: tuple[str, ...], trained: Trained | None = None) -> list[str]:
+    """One set: what it absorbs and what not, its schemes, the simplest of them, and what one more would cost."""
+    left = [key for key in TRANSFORMATIONS if key not in kind.invariances]
+    share = f"{typeset(100 * kind.schemes / order.schemes, 2)}%"
+    named = spoken([SCHEMES[key].name for key in kind.named] or ["no scheme of these has a name"], "and")
+    simple = record(simplest(layer, fronts)[kind.invariances], kind.invariances, layer)
+    return [
+        f"**Absorbed:** {absorbed(kind.invariances)}.",
+        f"**Not absorbed:** {absorbed(left)}.",
+        f"**{plural(kind.schemes, 'scheme')}** of {order.schemes:,}, {share}: {named}.",
+        f"**The simplest:** {printed(simple, layer)}.",
+        *([f"**Trained:** {trained.words}."] if trained else []),
+        *(f"**One more,** {more(kind.invariances, key, order)}" for key in left),
+    ]
+
+
+def more(some: Invariances, key: str, order: Order) -> str:
+    """How many schemes absorb one more, and what they all absorb with it; or what of the set excludes it."""
+    need = {*some, key}
+    having = [kind for kind in order.kinds if need <= {*kind.invariances}]
+    if having:
+        extra = [each for each in TRANSFORMATIONS if all(each in kind.invariances for kind in having)]
+        also = (
+            f", which all absorb {absorbed([each for each in extra if each not in need])} too"
+            if {*extra} > need
+            else ""
+        )
+        return f"{absorbed([key])}: {plural(sum(kind.schemes for kind in having), 'scheme')}{also}."
+    excluding = next(each for each in order.exclusive() if {*each} <= need)
+    others = [each for each in excluding if each != key]
+    why = f"; it excludes {absorbed(others)}" if others else " of these absorbs that"
+    return f"{absorbed([key])}: no scheme{why}."
+
+
+def columns(order: Order, trained: Mapping[Invariances, Trained]) -> dict[str, list[str]]:
+    """The map in words, in columns: a row for each set, those with the most invariances first."""
+    kinds = order.kinds[::-1]
+    found = {SIGNS[key]: ["✓" if key in kind.invariances else "–" for kind in kinds] for key in TRANSFORMATIONS} | {
+        "Schemes": [f"{kind.schemes:,}" for kind in kinds],
+        "With a name": [labels(kind) for kind in kinds],
+    }
+    if trained:
+        found["Trained"] = [trained[each.invariances].words if each.invariances in trained else "" for each in kinds]
+    return found
+
+
+def numbers(order: Order, trained: Mapping[Invariances, Trained]) -> dict[str, list[Any]]:
+    """The same as a file has it, with the keys that links and the command line take."""
+    found: dict[str, list[Any]] = {key: [int(key in each) for each in order.sets] for key in TRANSFORMATIONS}
+    found["schemes"] = [kind.schemes for kind in order.kinds]
+    found["named"] = [" ".join(kind.named) for kind in order.kinds]
+    for name in Trained._fields if trained else ():
+        found[name] = [getattr(trained.get(each), name, None) for each in order.sets]
+    return found
