@@ -4,16 +4,15 @@ The order is a lattice in the mathematical sense only where any two sets have a 
 below both (`Order.joins` and `Order.meets` ask that).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
 from typing import NamedTuple
 
-from normviz.core.fields import FULL, OWN
 from normviz.core.scheme import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.search import Invariances, Kind, census, complexity, fields, invariances, made
+from normviz.design.search import Demands, Invariances, Kind, census, found
 
 
 class Trained(NamedTuple):
@@ -98,12 +97,12 @@ class Order:
 
     def exclusive(self) -> tuple[Invariances, ...]:
         """Invariances that no scheme has together, while any fewer of them are had: each such few."""
-        found: list[Invariances] = []
+        never: list[Invariances] = []
         for count in range(1, len(TRANSFORMATIONS) + 1):
             for some in combinations(TRANSFORMATIONS, count):
-                if not any({*some} <= {*each} for each in self.sets) and not any({*few} <= {*some} for few in found):
-                    found.append(some)
-        return tuple(found)
+                if not any({*some} <= {*each} for each in self.sets) and not any({*few} <= {*some} for few in never):
+                    never.append(some)
+        return tuple(never)
 
 
 @lru_cache(maxsize=64)
@@ -116,18 +115,14 @@ def order(layer: str, fronts: tuple[str, ...] = ("none",)) -> Order:
     return Order(kinds, tuple(pair for pair in inside if pair not in between))
 
 
-@lru_cache(maxsize=64)
-def simplest(layer: str, fronts: tuple[str, ...] = ("none",)) -> dict[Invariances, Scheme]:
-    """The simplest scheme of each set, as `search.found` orders them.
+def exactly(some: Sequence[str], layer: str, fronts: tuple[str, ...] = ("none",)) -> Demands:
+    """To absorb these and nothing else."""
+    return Demands(layer, tuple(some), tuple(key for key in TRANSFORMATIONS if key not in some), fronts)
 
-    None has groups: a field that reaches over all instead absorbs as much, and is simpler.
-    """
-    found: dict[Invariances, Scheme] = {}
-    whole = fields(layer, (OWN, FULL))
-    schemes = [made(a, b, front) for front in fronts for a, b in product(whole, repeat=2)]
-    for scheme in sorted(schemes, key=lambda each: complexity(each, layer)):
-        found.setdefault(invariances(scheme, layer), scheme)
-    return found
+
+def simplest(kind: Kind, layer: str, fronts: tuple[str, ...] = ("none",)) -> Scheme:
+    """The first scheme of a set, as the search orders them."""
+    return found(exactly(kind.invariances, layer, fronts))[0][0]
 
 
 def _kept(a: Invariances, b: Invariances) -> Invariances:

@@ -8,16 +8,15 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.text import spoken, typeset
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
-from normviz.design.command import printed, record
+from normviz.design.command import printed
 from normviz.design.lattice import Order, Trained, simplest
-from normviz.design.search import RULES, Demands, Invariances, Kind, axes_of, reason
+from normviz.design.reasons import LAYER_WORDS, reason
+from normviz.design.search import RULES, Demands, Invariances, Kind, axes_of
 
 SIGNS = {
     key: each.plain.partition(" = ")[2].partition(" for")[0].replace(" ", "") for key, each in TRANSFORMATIONS.items()
 }
 """Of every transformation, what takes the place of what: δwᵢ for wᵢ′ = δwᵢ."""
-
-LAYERS = {"dense": "a dense layer", "conv": "a convolutional layer"}
 
 
 def absorbed(some: Sequence[str], word: str = "and") -> str:
@@ -34,7 +33,7 @@ def where(layer: str, fronts: Sequence[str]) -> str:
     """Which schemes a map is of."""
     behind = [SCHEMES[key].name for key in fronts if key != "none"]
     alone = "alone or " if "none" in fronts and behind else ""
-    return f"on {LAYERS[layer]}{f', {alone}behind {spoken(behind)}' if behind else ''}"
+    return f"on a {LAYER_WORDS[layer]} layer{f', {alone}behind {spoken(behind)}' if behind else ''}"
 
 
 def headline(order: Order, layer: str, fronts: Sequence[str]) -> str:
@@ -88,12 +87,11 @@ def told(kind: Kind, order: Order, layer: str, fronts: tuple[str, ...], trained:
     left = [key for key in TRANSFORMATIONS if key not in kind.invariances]
     share = f"{typeset(100 * kind.schemes / order.schemes, 2)}%"
     named = spoken([SCHEMES[key].name for key in kind.named] or ["no scheme of these has a name"], "and")
-    simple = record(simplest(layer, fronts)[kind.invariances], kind.invariances, layer)
     return [
         f"**Absorbed:** {absorbed(kind.invariances)}.",
         f"**Not absorbed:** {absorbed(left)}.",
         f"**{plural(kind.schemes, 'scheme')}** of {order.schemes:,}, {share}: {named}.",
-        f"**The simplest:** {printed(simple, layer)}.",
+        f"**The simplest:** {printed(simplest(kind, layer, fronts), layer)}.",
         *([f"**Trained:** {trained.words}."] if trained else []),
         *(f"**One more,** {more(kind.invariances, key, order)}" for key in left),
     ]

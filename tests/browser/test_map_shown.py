@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from normviz.ui.palette import THEMES
 
-ROOT = ""
+NOTHING = ""
 PLAIN = "weight-matrix-rescaling,dataset-rescaling"
 BATCH = "weight-matrix-rescaling,weight-vector-rescaling,dataset-rescaling,dataset-recentering"
 
@@ -55,20 +55,21 @@ def test_a_click_chooses_a_set_and_the_link_has_it(page, server):
 def test_the_arrow_keys_go_along_the_lines_and_enter_chooses(page, server):
     opened(page, server, f"&set={PLAIN}")
     card(page, PLAIN).focus()
-    page.keyboard.press("ArrowDown")
-    assert focused(page) == ROOT
     page.keyboard.press("ArrowUp")
+    above = focused(page)
     page.keyboard.press("ArrowRight")
-    here = focused(page)
-    assert here not in ("", PLAIN)
+    assert focused(page) not in (above, PLAIN)
     page.keyboard.press("ArrowLeft")
+    assert focused(page) == above
     page.keyboard.press("ArrowDown")
-    assert focused(page) == ROOT
+    assert focused(page) == PLAIN
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == NOTHING
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="The chosen set: 0 of 6 absorbed")).to_be_visible()
     settle(page)
-    assert focused(page) == ROOT  # the focus stays where it was while the page changes
-    expect(card(page, ROOT)).to_have_attribute("aria-pressed", "true")
+    assert focused(page) == NOTHING  # the focus stays where it was while the page changes
+    expect(card(page, NOTHING)).to_have_attribute("aria-pressed", "true")
 
 
 def test_on_a_phone_the_map_scrolls_in_its_box_and_a_tap_chooses(page, server):

@@ -7,7 +7,7 @@ import pytest
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.design import sets
 from normviz.design.lattice import Order, Trained, order, simplest
-from normviz.design.search import WEIGHTS, Demands, Kind, found
+from normviz.design.search import WEIGHTS, Kind, invariances
 
 FRONTS = (*((key,) for key in WEIGHTS), WEIGHTS)
 MAPS = list(product(LAYERS, FRONTS))
@@ -61,14 +61,12 @@ def test_what_excludes_each_other_and_what_follows(layer, fronts):
         assert every.follows(one, other) == (having != [] and all(other in each for each in having))
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("fronts", [("none",), ("weight",), WEIGHTS])
-def test_the_simplest_is_the_first_that_is_found(layer, fronts):
-    simple = simplest(layer, fronts)
-    assert simple.keys() == {*order(layer, fronts).sets}
-    for some, scheme in simple.items():
-        without = tuple(key for key in TRANSFORMATIONS if key not in some)
-        assert found(Demands(layer, some, without, fronts))[0][0] == scheme
+@pytest.mark.parametrize(("layer", "fronts"), MAPS)
+def test_the_simplest_scheme_of_a_set_is_of_that_set(layer, fronts):
+    for kind in order(layer, fronts).kinds:
+        scheme = simplest(kind, layer, fronts)
+        assert invariances(scheme, layer) == kind.invariances
+        assert not any(rule.kind == "groups" for field in scheme.fields for rule in field.rules)
 
 
 @pytest.mark.parametrize(("layer", "fronts"), MAPS)

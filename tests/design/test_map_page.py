@@ -48,7 +48,7 @@ def test_the_set_of_a_link_is_chosen_and_one_that_there_is_not_is_said():
     assert "differs least" not in words(at)
     at = open_map(set=",".join(TRANSFORMATIONS))
     assert "differs least" in words(at)
-    assert at.query_params["set"] == [",".join(TRANSFORMATIONS)]
+    assert at.query_params["set"] == ",".join(TRANSFORMATIONS)
 
 
 def test_the_way_to_the_search_asks_for_just_this_set():
@@ -57,7 +57,7 @@ def test_the_way_to_the_search_asks_for_just_this_set():
     asked = {key: at.session_state[f"design {key}"] for key in TRANSFORMATIONS}
     assert asked == {key: "need" if key == "dataset-recentering" else "without" for key in TRANSFORMATIONS}
     assert at.session_state["design show"] == "find"
-    assert at.query_params["dataset-recentering"] == ["need"]
+    assert at.query_params["dataset-recentering"] == "need"
 
 
 def test_the_ways_on_are_to_the_named_schemes_or_to_the_simplest():

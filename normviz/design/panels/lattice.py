@@ -5,16 +5,18 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from normviz.core.schemes import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design import figures, sets
 from normviz.design.lattice import Order, Trained, order, simplest
 from normviz.design.search import Invariances, Kind
 from normviz.design.state import PREFIX, fronts
-from normviz.ui import custom, scheme
+from normviz.ui import custom
 from normviz.ui.components.diagram import diagram
 from normviz.ui.frame import way
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
+from normviz.ui.scheme import link_of
 
 
 def show(view: View, theme: str) -> None:
@@ -54,11 +56,11 @@ def chosen(kind: Kind, every: Order, view: View, trained: Trained | None) -> Non
         f"No scheme {sets.where(layer, front)} absorbs {sets.absorbed(view['set'])}, and nothing else. This set "
         "differs least from that:\n\n" * missing + listed(sets.told(kind, every, layer, front, trained))
     )
-    simple = simplest(layer, front)[kind.invariances]
+    simple = simplest(kind, layer, front)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Find these schemes", icon=":material/search:", on_click=find, args=(kind,), key="find these")
-        way(table_address(kind, every, layer, front), "Measured and trained in", ":material/grid_on:")
-        way(f"/?{urlencode(scheme.link_of(simple))}", "The simplest, in the", ":material/view_in_ar:")
+        way(table_address(kind, layer, simple), "Measured and trained in", ":material/grid_on:")
+        way(f"/?{urlencode(link_of(simple))}", "The simplest, in the", ":material/view_in_ar:")
 
 
 def listed(lines: list[str]) -> str:
@@ -66,9 +68,8 @@ def listed(lines: list[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def table_address(kind: Kind, every: Order, layer: str, front: tuple[str, ...]) -> str:
-    """Table 1 with the schemes of a set that have a name, or its simplest."""
-    simple = simplest(layer, front)[kind.invariances]
+def table_address(kind: Kind, layer: str, simple: Scheme) -> str:
+    """Table 1 with the schemes of a set that have a name, or else with its simplest."""
     link = {"layer": layer, "schemes": ",".join(kind.named) or "custom"}
     return f"/invariance?{urlencode(link | ({} if kind.named else custom.link_of(simple)))}"
 
