@@ -7,9 +7,10 @@ from lab_page import ROOT, plots, sound
 from streamlit.testing.v1 import AppTest
 
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.lattice import order
+from normviz.design.lattice import order, simplest
 from normviz.design.search import WEIGHTS
 from normviz.design.sets import numbers
+from normviz.ui import custom
 from normviz.ui.saving import csv_text
 
 
@@ -61,11 +62,13 @@ def test_the_way_to_the_search_asks_for_just_this_set():
 
 
 def test_the_ways_on_are_to_the_named_schemes_or_to_the_simplest():
+    unnamed = next(kind for kind in order("dense").kinds if not kind.named)
     named, simple = (
         [link.proto.query_string for link in open_map(**link).get("page_link") if "scheme" in link.proto.query_string]
-        for link in ({}, {"set": "dataset-recentering"})
+        for link in ({}, {"set": ",".join(unnamed.invariances)})
     )
     assert "layer-channels" in named[0]
+    rules = custom.link_of(simplest(unnamed, "dense"))
     assert "schemes=custom" in simple[0]
-    assert "a_n=full" in simple[0]
     assert "scheme=custom" in simple[1]
+    assert all(f"{key}={value}" in way for way in simple for key, value in rules.items())
