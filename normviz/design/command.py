@@ -81,8 +81,8 @@ def counted(found: list[dict[str, Any]]) -> str:
     )
 
 
-def check(demanded: Invariances, census_wanted: bool) -> None:
-    """Raise InvalidInput where nothing is asked for, or two things."""
+def check(demanded: Invariances, census_wanted: bool, trained: bool = False, sample: str | None = None) -> None:
+    """Raise InvalidInput where nothing is asked for, or two things, or something of what is not asked for."""
     if demanded and census_wanted:
         raise InvalidInput(
             "--census counts all sets of invariances; it goes without --need, --without and --condition."
@@ -90,3 +90,7 @@ def check(demanded: Invariances, census_wanted: bool) -> None:
     if not demanded and not census_wanted:
         told = f"--need names what is to be absorbed: {spoken(TRANSFORMATIONS)}"
         raise InvalidInput(f"{told}; --condition what else is to be: {spoken(CONDITIONS)}; or --census would do.")
+    if trained and not census_wanted:
+        raise InvalidInput("--trained trains the schemes that --census counts, and goes with it.")
+    if sample is not None and not trained:
+        raise InvalidInput("--sample says how many schemes of every set are trained, and goes with --trained.")

@@ -9,6 +9,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.design.conditional import SOURCES
 from normviz.design.conditions import CONDITIONS
 from normviz.design.search import WEIGHTS, Demands, invariances
+from normviz.design.training import FEW, SAMPLE, sampled, total
 from normviz.ui import link
 from normviz.ui.choice import words
 from normviz.ui.custom import FRONTS
@@ -29,7 +30,7 @@ SHOWN = {
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("layer", "weights"), ("find", "map")),
     **dict.fromkeys((*TRANSFORMATIONS, "conditions"), ("find",)),
-    "set": ("map",),
+    **dict.fromkeys(("set", "train"), ("map",)),
     **dict.fromkeys(("source", "scheme", "delta", "seed"), ("conditional",)),
 }
 """Where a value means something; one that is not here does everywhere."""
@@ -37,6 +38,13 @@ BELONGS: dict[str, tuple[str, ...]] = {
 ANY = "any"
 DEMANDS = {"either": "Either", "need": "Absorbed", "without": "Not absorbed"}
 """What may be asked of a scheme for each transformation."""
+
+
+MOST = 10_000
+"""Schemes up to which a page trains all; more are for the command line."""
+
+TRAIN = {"sample": f"{SAMPLE} schemes of every set", "all": "All schemes"}
+"""Which schemes are trained, where all take minutes without a GPU."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,7 @@ class Page:
     set: Sequence[str] = several(
         invariances(SCHEMES["layer"], "dense"), {key: each.name for key, each in TRANSFORMATIONS.items()}
     )
+    train: str = choice("sample", TRAIN)
     source: str = choice(
         "style", {key: each.name for key, each in SOURCES.items()}, label="γ and β from", control="segments"
     )
@@ -76,12 +85,20 @@ PARAMS = (
 
 def has(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
-    return view["show"] in BELONGS.get(name, tuple(SHOWN))
+    if view["show"] not in BELONGS.get(name, tuple(SHOWN)):
+        return False
+    return name != "train" or FEW < total(view["layer"], fronts(view)) <= MOST
 
 
 def fronts(view: View) -> tuple[str, ...]:
     """What may stand in front."""
     return WEIGHTS if view["weights"] == ANY else (view["weights"],)
+
+
+def each(view: View) -> int | None:
+    """How many schemes of every set are trained; None for all."""
+    wanted = view["train"] == "all" and has(view, "train")
+    return None if wanted else sampled(view["layer"], fronts(view))
 
 
 def demands(view: View) -> Demands:

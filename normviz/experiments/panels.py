@@ -45,8 +45,11 @@ def follow(asked: work.Asked, experiment: Experiment, setting: object, theme: st
     look()
 
 
-def status(asked: work.Asked, found: Results) -> None:
-    """How far the run is, with what there is to do about it."""
+RUN = ("Run", "Run the rest")
+
+
+def status(asked: work.Asked, found: Results, labels: tuple[str, str] = RUN) -> None:
+    """How far the run is, with what there is to do about it; `labels`: of the button that starts all, or the rest."""
     ready, whole = sum(map(done, found.values())), len(asked.parts)
     with st.container(horizontal=True, vertical_alignment="center", key="run"):
         if asked.working:
@@ -58,7 +61,7 @@ def status(asked: work.Asked, found: Results) -> None:
                 st.button("Pause", on_click=asked.pause, key="pause run")
             st.progress(asked.share(found), _progress_words(asked, ready), width="stretch")
         elif ready < whole:
-            label = "Run" if not ready else "Run the rest"
+            label = labels[ready > 0]
             st.button(f"{label} · about {duration(asked.seconds)}", on_click=asked.run, key="start run", type="primary")
             told = f"{ready} of {whole} parts are done." if found else "Not run yet with this setting."
             st.markdown(told, width="content")

@@ -85,6 +85,12 @@ def fits_as_one(setting: Setting, schemes: int, networks: int) -> bool:
     return memory(setting, schemes, networks, schemes * networks) <= BUDGET
 
 
+def together(setting: Setting, networks: int) -> int:
+    """The most schemes whose networks' tensors may all be there at once, at least one."""
+    most = BUDGET // (8 * sizes(setting).parameters) + 1
+    return max(bisect_right(range(1, most), False, key=lambda count: not fits_as_one(setting, count, networks)), 1)
+
+
 def memory(setting: Setting, schemes: int, networks: int, together: int = 0) -> int:
     """Bytes that a training of so many schemes, and networks of each, holds at its largest.
 

@@ -92,15 +92,14 @@ def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
     Yields after every network, and within one wherever it may be left, all gaps, (networks,), NaN where there is none
     yet.
     """
-    problem = make_problem(replace(setting, steps=1))
-    examples, weights = problem.inputs[problem.order[0]], problem.weights[0].astype(setting.storage)
+    start = _start(first_layer(setting))
     outputs: dict[int, np.ndarray] = {}
     gaps = np.full(len(NETWORKS), np.nan)
     for number, network in enumerate(NETWORKS):
         same = NETWORKS.index(network._replace(follows=True))  # the learning rate matters in training alone
         if same == number:
-            x = (examples * problem.factor[number] + problem.shift[number]).astype(setting.storage)
-            for out in _output(x, weights[number], scheme, setting):
+            x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
+            for out in _output(x, start.weights[number], scheme, setting):
                 outputs[number] = out
                 yield gaps.copy()
             gaps[number] = gap(outputs[number], outputs[BASES[number]], outputs[ORIGINAL])
@@ -109,6 +108,22 @@ def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
         else:
             gaps[number] = gaps[same]
         yield gaps.copy()
+
+
+class _Start(NamedTuple):
+    """What all schemes of a setting are measured on; the attributes are those of `Problem`, of the first layer."""
+
+    examples: np.ndarray
+    factor: np.ndarray
+    shift: np.ndarray
+    weights: np.ndarray
+
+
+@lru_cache(maxsize=4)  # one scheme after the other is measured on the same
+def _start(setting: Setting) -> _Start:
+    problem = make_problem(setting)
+    weights = problem.weights[0].astype(setting.storage)
+    return _Start(problem.inputs[problem.order[0]], problem.factor, problem.shift, weights)
 
 
 def summed(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:

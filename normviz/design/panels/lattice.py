@@ -9,6 +9,7 @@ from normviz.core.schemes import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design import figures, sets
 from normviz.design.lattice import Order, Trained, order, simplest
+from normviz.design.panels import training
 from normviz.design.search import Invariances, Kind
 from normviz.design.state import PREFIX, fronts
 from normviz.ui import custom
@@ -24,7 +25,7 @@ def show(view: View, theme: str) -> None:
     layer, front = view["layer"], fronts(view)
     every = order(layer, front)
     st.markdown(sets.headline(every, layer, front))
-    picture(view, theme)
+    training.show(view, lambda trained: picture(view, theme, trained))
     st.markdown(f"### Why there are no more\n\n{listed(sets.limits(every, layer, front))}")
     st.caption(f"{sets.shape_of(every)} {sets.count_of(layer)}")
 

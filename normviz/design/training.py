@@ -1,0 +1,177 @@
+"""Schemes of the map trained with their six twins: which ones, as which jobs, and what comes out of them.
+
+Every scheme is a row of Table 1, at ε = 0 and in float64, predicted, measured forward and trained as that table does
+it; the learning rate of re-scaled weights follows them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import pairwise, zip_longest
+from typing import ClassVar
+
+import numpy as np
+
+from normviz.core.rows import Row
+from normviz.core.schemes import Scheme
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.design.search import Invariances, complexity, searched
+from normviz.experiments.experiment import Arrays
+from normviz.jobs.spec import Step, finish
+from normviz.networks import cost
+from normviz.networks.problem import NETWORKS
+from normviz.networks.setting import Setting
+from normviz.table1.forward import Forward
+from normviz.table1.results import Results
+from normviz.table1.table import Cell, table
+from normviz.table1.training import Training
+
+STEPS = 20
+"""Of every training: answers come out as in a hundred."""
+
+BATCH = {"dense": 32, "conv": 16}
+"""Examples of a mini-batch, by layer: two groups of them hold several, and so do two of every other axis."""
+
+SAMPLE = 8
+"""Schemes of every set of invariances that are trained where not all are."""
+
+FEW = 400
+"""Schemes up to which all are trained by default: seconds, also without a GPU."""
+
+TOGETHER = 64
+"""Schemes of a job: on a GPU one stack, which fits into the budget of a training on both layers."""
+
+SECONDS = {"dense": 0.025, "conv": 0.05}
+"""About what a scheme takes on one core, by layer."""
+
+SPECTRAL = {"dense": 4.0, "conv": 2.0}
+"""How many times longer where spectral normalization stands in front."""
+
+FORWARD = 0.1
+"""The share of a job's time that forward passes take."""
+
+ANSWERS = {True: 1, False: 0, None: -1}
+"""Together, apart, and no answer, in arrays."""
+
+
+@lru_cache(maxsize=16)
+def order(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[tuple[Row, Invariances], ...], ...]:
+    """All schemes in rounds, each of which has one of every set of invariances that has any left: the simplest first,
+    then in an order drawn by the seed."""
+    sets: dict[Invariances, list[Scheme]] = {}
+    for scheme, absorbed in searched(layer, weights):
+        sets.setdefault(absorbed, []).append(scheme)
+    rng = np.random.default_rng(seed)
+    columns = []
+    for absorbed, schemes in sorted(sets.items()):
+        simplest = min(range(len(schemes)), key=lambda k: complexity(schemes[k], layer))
+        drawn = [k for k in rng.permutation(len(schemes)) if k != simplest]
+        columns.append([(Row.of(schemes[k]), absorbed) for k in (simplest, *drawn)])
+    return tuple(tuple(each for each in one if each is not None) for one in zip_longest(*columns))
+
+
+def setting_of(layer: str, seed: int) -> Setting:
+    """What the schemes of a layer are trained on; ε is 0 and the type float64."""
+    return Setting(layer=layer, steps=STEPS, batch=BATCH[layer], seed=seed)
+
+
+def total(layer: str, weights: tuple[str, ...]) -> int:
+    """How many schemes there are."""
+    return sum(map(len, order(layer, weights, 0)))
+
+
+def sampled(layer: str, weights: tuple[str, ...]) -> int | None:
+    """How many schemes of every set are trained where nothing is said; None for all."""
+    return None if total(layer, weights) <= FEW else SAMPLE
+
+
+@lru_cache(maxsize=64)
+def plan(layer: str, weights: tuple[str, ...], each: int | None, seed: int = 0) -> "tuple[Twins, ...]":
+    """What has to be run; `each`: so many schemes of every set, as far as it has them; None for all.
+
+    The first job has one scheme of every set, so that something is known of all of them soon. What a sample has run is
+    not run again for all.
+    """
+    setting, rounds = setting_of(layer, seed), order(layer, weights, seed)
+    last = len(rounds) if each is None else min(each, len(rounds))
+    ends = sorted({0, 1, min(SAMPLE, last), last})
+    jobs = []
+    for start, end in pairwise(ends):
+        chosen = [each for one in rounds[start:end] for each in one]
+        for k in range(0, len(chosen), TOGETHER):
+            rows, absorbed = zip(*chosen[k : k + TOGETHER], strict=True)
+            jobs.append(Twins(rows, absorbed, setting))
+    return tuple(jobs)
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Train schemes with their twins: their rows, what each absorbs as the map has it, and on what."""
+
+    kind: ClassVar[str] = "design/twins"
+    version: ClassVar[int] = 1
+
+    rows: tuple[Row, ...]
+    absorbed: tuple[Invariances, ...]
+    setting: Setting
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes."""
+        spectral = sum(row.weight == "spectral" or row.key == "spectral" for row in self.rows)
+        return SECONDS[self.setting.layer] * (len(self.rows) + (SPECTRAL[self.setting.layer] - 1) * spectral)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Stack by stack, of as many schemes as suit the device; the result has those that are done."""
+        from normviz.networks.twins import resolve_device  # imports torch
+
+        setting, count, results = self.setting, len(NETWORKS), Results()
+        on_cpu = resolve_device(setting.device, setting.storage) == "cpu"
+        most = cost.rows(setting, count) if on_cpu else cost.together(setting, count)
+        cells: list[Cell] = []
+        for start in range(0, len(self.rows), most):
+            schemes = [row.scheme for row in self.rows[start : start + most]]
+            so_far = partial(self._arrays, tuple(cells), results)
+            for share in _filled(results, schemes, setting):
+                done = (start + share * len(schemes)) / len(self.rows)
+                yield Step(done, partial(so_far, done))
+            cells += table(schemes, setting, results)
+        yield Step(1.0, partial(self._arrays, tuple(cells), results, 1.0))
+
+    def _arrays(self, cells: Sequence[Cell], results: Results, share: float) -> Arrays:
+        """By scheme and transformation what came out; of as many schemes as there are cells for."""
+        absorbed = [key in each for each in self.absorbed for key in TRANSFORMATIONS][: len(cells)]
+        why = [cell.degenerate or cell.untold for cell in cells]
+        reasons = [*dict.fromkeys(filter(None, why))]
+        columns = {
+            "forward": np.array([ANSWERS[cell.forward] for cell in cells], np.int8),
+            "trained": np.array([ANSWERS[cell.trained] for cell in cells], np.int8),
+            "forward_gap": np.array([cell.forward_gap for cell in cells], float),
+            "training_gap": np.array([cell.training_gap for cell in cells], float),
+            "agrees": np.array([_as_said(cell, said) for cell, said in zip(cells, absorbed, strict=True)], bool),
+            "why": np.array([reasons.index(each) if each else -1 for each in why], np.int16),
+        }
+        return {
+            **{name: column.reshape(-1, len(TRANSFORMATIONS)) for name, column in columns.items()},
+            "reasons": np.array(reasons, str),
+            "share": np.array(share),
+            "device": np.array(results.device),
+        }
+
+
+def _filled(results: Results, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
+    """Measure schemes forward and train them, as one stack where it can be; gives the share that is done, below 1."""
+    for number, scheme in enumerate(schemes, 1):
+        forward = Forward.of(scheme, setting)
+        results.keep_forward(forward, finish(forward))
+        yield FORWARD * number / len(schemes)
+    training = Training.of(schemes, setting, range(len(NETWORKS)))
+    for step in training.steps():
+        if step.share < 1:
+            yield FORWARD + (1 - FORWARD) * step.share
+    results.keep(training, step.result())
+
+
+def _as_said(cell: Cell, absorbed: bool) -> bool:
+    """Whether a cell's answers, as far as there are any, are what the map says."""
+    return cell.degenerate is not None or (cell.agrees and cell.predicted == absorbed)

@@ -1,0 +1,190 @@
+"""Schemes of the map trained with their twins: which ones, in which jobs, and what they say; a false rule shows."""
+
+import pickle
+from collections import Counter
+from threading import Event
+
+import numpy as np
+import pytest
+import torch
+from emulation import emulate_graphs
+
+from normviz.core.errors import InvalidInput
+from normviz.core.rows import Row
+from normviz.core.theory import Verdict
+from normviz.core.transformations import LAYERS, TRANSFORMATIONS
+from normviz.design import training
+from normviz.design.search import WEIGHTS, census, complexity, searched
+from normviz.design.trained import answers, by_set, columns, named, tally, told
+from normviz.design.training import FEW, SAMPLE, TOGETHER, Twins, plan, sampled, setting_of, total
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
+from normviz.jobs.spec import digest, finish
+from normviz.networks import cost, twins
+from normviz.networks.problem import NETWORKS
+from normviz.table1 import table
+
+FRONTS = {"none": ("none",), "any": WEIGHTS}
+NO_ANSWER = Row("custom", "own,groups(2),own,own", "own,groups(2),own,own")
+"""Its fields lie in parts of pictures without ink, whose re-centred sums are rounding alone."""
+
+
+def drawn(layer, count, seed):
+    """Some schemes with anything in front, as one job."""
+    every, rng = [*searched(layer, WEIGHTS)], np.random.default_rng(seed)
+    chosen = [every[k] for k in rng.choice(len(every), count, replace=False)]
+    rows, absorbed = zip(*((Row.of(scheme), each) for scheme, each in chosen), strict=True)
+    return Twins(rows, absorbed, setting_of(layer, seed))
+
+
+def absorbed(scheme, layer):
+    """What the map says of a scheme."""
+    return next(each for other, each in searched(layer) if Row.of(other) == scheme)
+
+
+@pytest.mark.parametrize(("layer", "count"), [("dense", 24), ("conv", 9)])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_random_sample_does_as_the_rule_says(layer, count, seed):
+    part = drawn(layer, count, seed)
+    found = {part: finish(part)}
+    assert not [told(each, layer) for each in answers(found) if not each.agrees]
+    verdicts = tally([part], found)
+    assert (verdicts.done, verdicts.of) == (6 * count, 6 * count)
+    assert verdicts.unanswered <= verdicts.of / 50
+    for each in answers(found):
+        if not each.why:
+            assert each.forward == each.trained == each.absorbed
+            assert (each.training_gap < 1e-6) == each.absorbed
+
+
+@pytest.mark.parametrize("key", TRANSFORMATIONS)
+def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
+    part = plan("dense", ("none",), None)[0]
+    wrong, real = part.rows[3], table.predict
+
+    def predict(scheme, change, *rest):
+        verdict = real(scheme, change, *rest)
+        lies = (Row.of(scheme), change.key) == (wrong, key)
+        return Verdict(not verdict.invariant, "by a false rule") if lies else verdict
+
+    monkeypatch.setattr(table, "predict", predict)
+    found = {part: finish(part)}
+    (shown,) = answers(found, troubled=True)
+    assert (shown.row, shown.transformation, shown.agrees) == (wrong, key, False)
+    assert told(shown, "dense").startswith(f"{named(wrong, 'dense')}; {TRANSFORMATIONS[key].name}: ")
+    disagree = {each: verdict.disagree for each, verdict in by_set([part], found).items()}
+    assert disagree == {each: int(each == part.absorbed[3]) for each in part.absorbed}
+
+
+def test_a_scheme_in_a_set_that_is_not_its_own_shows():
+    part = plan("dense", ("none",), None)[0]
+    false = Twins(part.rows[:2], part.absorbed[1::-1], part.setting)
+    assert by_set([false], {false: finish(false)})[part.absorbed[0]].disagree == 1
+
+
+def test_where_rounding_leaves_no_answer_it_says_so():
+    part = Twins((NO_ANSWER,), (absorbed(NO_ANSWER, "conv"),), setting_of("conv", 0))
+    found = {part: finish(part)}
+    (shown,) = answers(found, troubled=True)
+    assert (shown.transformation, shown.agrees, shown.trained) == ("dataset-recentering", True, None)
+    assert "rounding" in shown.why
+    assert "no answer" in told(shown, "conv")
+    assert by_set([part], found)[part.absorbed[0]] == (0, 0, 1, 1, 1)
+    assert tally([part], found) == (5, 0, 1, 6, 6)
+    assert columns(found)["as predicted"].count(False) == 1
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_sample_has_some_of_every_set_and_all_has_each_scheme_once(layer, front):
+    weights = FRONTS[front]
+    kinds = {kind.invariances: kind.schemes for kind in census(layer, weights)}
+    sample, everything = plan(layer, weights, SAMPLE), plan(layer, weights, None)
+    assert Counter(each for part in sample for each in part.absorbed) == {
+        each: min(count, SAMPLE) for each, count in kinds.items()
+    }
+    assert Counter(each for part in everything for each in part.absorbed) == kinds
+    rows = [row for part in everything for row in part.rows]
+    assert len({*rows}) == len(rows) == total(layer, weights) == sum(kinds.values())
+    assert max(len(part.rows) for part in everything) <= TOGETHER
+    assert {*sample} <= {*everything}  # what a sample has run is not run again
+    assert sampled(layer, weights) == (None if len(rows) <= FEW else SAMPLE)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_first_job_has_the_simplest_of_every_set(layer):
+    first = plan(layer, ("none",), SAMPLE)[0]
+    simplest = {}
+    for scheme, each in searched(layer):
+        simplest[each] = min(simplest.get(each, (9,)), complexity(scheme, layer))
+    assert [complexity(row.scheme, layer) for row in first.rows] == [simplest[each] for each in first.absorbed]
+    assert len(first.rows) == len(census(layer))
+
+
+def test_a_seed_draws_the_same_again_and_another_draws_others():
+    one = plan("conv", ("none",), SAMPLE, 1)
+    training.order.cache_clear()
+    plan.cache_clear()
+    assert [*map(digest, plan("conv", ("none",), SAMPLE, 1))] == [*map(digest, one)]
+    assert {*one}.isdisjoint(plan("conv", ("none",), SAMPLE, 2))
+    assert all(pickle.loads(pickle.dumps(part)) == part for part in one)
+    with pytest.raises(InvalidInput, match="would do"):
+        plan("conv", ("none",), SAMPLE, -1)
+
+
+def test_the_numbers_of_the_jobs_sum_up():
+    part = plan("dense", ("none",), None)[0]
+    halves = [Twins(part.rows[k::2], part.absorbed[k::2], part.setting) for k in (0, 1)]
+    found = {half: finish(half) for half in halves}
+    assert by_set(halves, found) == by_set([part], {part: finish(part)})
+    begun = by_set(halves, {halves[0]: found[halves[0]]})
+    assert sum(each.done for each in begun.values()) == len(halves[0].rows)
+    assert {each.of for each in begun.values()} == {1}
+    assert tally(halves, {}) == (0, 0, 0, 0, 60)
+
+
+def test_results_come_stack_by_stack_in_small_steps(monkeypatch):
+    part = plan("dense", ("none",), None)[0]
+    whole = finish(part)
+    monkeypatch.setattr(cost, "rows", lambda setting, networks: 4)
+    steps = [(step.share, step.result()) for step in part.steps()]
+    shares, done = [share for share, _ in steps], [len(arrays["agrees"]) for _, arrays in steps]
+    assert shares == sorted(shares)
+    assert (shares[-1], shares.count(1)) == (1, 1)
+    assert sorted({*done}) == [0, 4, 8, 10]
+    assert len(steps) > 3 * part.setting.steps
+    last = steps[-1][1]
+    assert all((last[name] == whole[name]).all() for name in ("forward", "trained", "agrees", "why"))
+    assert str(last["device"]) == "CPU"
+
+
+def test_nobody_who_wants_it_ends_it():
+    with threads(1) as pool:
+        told, begun = [], Event()
+        part = plan("conv", ("none",), None)[3]
+        ticket = Desk(pool, lease=60).submit([part], lambda job, arrays: (told.append(arrays), begun.set()))
+        assert begun.wait(60)
+        ticket.cancel()
+        assert ticket.wait(60)
+    assert float(told[-1]["share"]) < 1
+
+
+def test_the_way_of_a_gpu_gives_the_same_answers(monkeypatch):
+    part = plan("conv", ("none",), 1)[0]
+    before = finish(part)
+    emulate_graphs(monkeypatch)
+    stacks, real = [], twins.training
+    monkeypatch.setattr(twins, "resolve_device", lambda device, storage: "cuda")
+    monkeypatch.setattr(twins, "_device", lambda setting: torch.device("cpu"))
+    monkeypatch.setattr(twins, "training", lambda schemes, *rest: stacks.append(len(schemes)) or real(schemes, *rest))
+    after = finish(part)
+    assert stacks == [len(part.rows)]
+    assert all((after[name] == before[name]).all() for name in ("forward", "trained", "agrees", "why"))
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_job_is_one_stack_on_a_gpu(layer):
+    most = cost.together(setting_of(layer, 0), len(NETWORKS))
+    assert most >= TOGETHER
+    assert cost.fits_as_one(setting_of(layer, 0), most, len(NETWORKS))
+    assert not cost.fits_as_one(setting_of(layer, 0), most + 1, len(NETWORKS))
