@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.rows import Row
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.command import printed, record
+from normviz.design.command import printed
 from normviz.design.lattice import Trained
 from normviz.design.search import Invariances
 from normviz.design.training import ANSWERS, Twins
@@ -27,10 +27,10 @@ class Answer(NamedTuple):
 
     Attributes:
         row, transformation: the scheme, and the key of what is changed.
-        absorbed: whether the map says that the scheme absorbs it.
+        absorbed: whether the scheme absorbs it on the layer that is trained, as the rule says.
         forward, trained: whether outputs and losses stay together; None for no answer.
         forward_gap, training_gap: relative distances from the original.
-        agrees: whether the answers, as far as there are any, are what the map says.
+        agrees: whether the answers, as far as there are any, are what the rule says.
         why: why there is none, in sentences; empty where there are both.
     """
 
@@ -62,7 +62,7 @@ def _answer(part: Twins, arrays: Arrays, row: int, column: int) -> Answer:
     return Answer(
         part.rows[row],
         key,
-        key in part.absorbed[row],
+        at("predicted"),
         SAID[at("forward")],
         SAID[at("trained")],
         at("forward_gap"),
@@ -73,7 +73,7 @@ def _answer(part: Twins, arrays: Arrays, row: int, column: int) -> Answer:
 
 
 def _troubles(arrays: Arrays) -> tuple[np.ndarray, np.ndarray]:
-    """By scheme and transformation, what is not as the map says, and what else cannot be told."""
+    """By scheme and transformation, what is not as the rule says, and what else cannot be told."""
     wrong = ~arrays["agrees"]
     return wrong, (arrays["why"] >= 0) & ~wrong
 
@@ -88,9 +88,9 @@ def tally(parts: Sequence[Twins], results: Results) -> Trained:
 
 
 def by_set(parts: Sequence[Twins], results: Results) -> dict[Invariances, Trained]:
-    """In numbers of schemes, by what they absorb as the map says.
+    """In numbers of schemes, by the set of the map that they are in.
 
-    A scheme disagrees where one of its six answers is not what the map says, and is without an answer where none is so
+    A scheme disagrees where one of its six answers is not what the rule says, and is without an answer where none is so
     but one cannot be told.
     """
     counts: dict[Invariances, np.ndarray] = defaultdict(lambda: np.zeros(len(Trained._fields), int))
@@ -117,7 +117,7 @@ def told(answer: Answer, layer: str) -> str:
 
 def named(row: Row, layer: str) -> str:
     """A scheme in words: "mean over N; root mean square over C"."""
-    return printed(record(row.scheme, (), layer), layer)
+    return printed(row.scheme, layer)
 
 
 def columns(results: Results) -> dict[str, list[Any]]:

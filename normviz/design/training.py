@@ -15,7 +15,7 @@ import numpy as np
 from normviz.core.rows import Row
 from normviz.core.schemes import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.search import Invariances, complexity, searched
+from normviz.design.search import Invariances, searched
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step, finish
 from normviz.networks import cost
@@ -59,14 +59,13 @@ def order(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[tuple[
     """All schemes in rounds, each of which has one of every set of invariances that has any left: the simplest first,
     then in an order drawn by the seed."""
     sets: dict[Invariances, list[Scheme]] = {}
-    for scheme, absorbed in searched(layer, weights):
+    for scheme, absorbed in searched(layer, weights):  # the simplest come first
         sets.setdefault(absorbed, []).append(scheme)
     rng = np.random.default_rng(seed)
     columns = []
     for absorbed, schemes in sorted(sets.items()):
-        simplest = min(range(len(schemes)), key=lambda k: complexity(schemes[k], layer))
-        drawn = [k for k in rng.permutation(len(schemes)) if k != simplest]
-        columns.append([(Row.of(schemes[k]), absorbed) for k in (simplest, *drawn)])
+        others = 1 + rng.permutation(len(schemes) - 1)
+        columns.append([(Row.of(schemes[k]), absorbed) for k in (0, *others)])
     return tuple(tuple(each for each in one if each is not None) for one in zip_longest(*columns))
 
 
@@ -106,7 +105,7 @@ def plan(layer: str, weights: tuple[str, ...], each: int | None, seed: int = 0) 
 
 @dataclass(frozen=True)
 class Twins:
-    """Train schemes with their twins: their rows, what each absorbs as the map has it, and on what."""
+    """Train schemes with their twins: their rows, the set of the map that each is in, and on what."""
 
     kind: ClassVar[str] = "design/twins"
     version: ClassVar[int] = 1
@@ -140,7 +139,6 @@ class Twins:
 
     def _arrays(self, cells: Sequence[Cell], results: Results, share: float) -> Arrays:
         """By scheme and transformation what came out; of as many schemes as there are cells for."""
-        absorbed = [key in each for each in self.absorbed for key in TRANSFORMATIONS][: len(cells)]
         why = [cell.degenerate or cell.untold for cell in cells]
         reasons = [*dict.fromkeys(filter(None, why))]
         columns = {
@@ -148,7 +146,8 @@ class Twins:
             "trained": np.array([ANSWERS[cell.trained] for cell in cells], np.int8),
             "forward_gap": np.array([cell.forward_gap for cell in cells], float),
             "training_gap": np.array([cell.training_gap for cell in cells], float),
-            "agrees": np.array([_as_said(cell, said) for cell, said in zip(cells, absorbed, strict=True)], bool),
+            "predicted": np.array([cell.predicted for cell in cells], bool),
+            "agrees": np.array([cell.agrees for cell in cells], bool),
             "why": np.array([reasons.index(each) if each else -1 for each in why], np.int16),
         }
         return {
@@ -170,8 +169,3 @@ def _filled(results: Results, schemes: Sequence[Scheme], setting: Setting) -> It
         if step.share < 1:
             yield FORWARD + (1 - FORWARD) * step.share
     results.keep(training, step.result())
-
-
-def _as_said(cell: Cell, absorbed: bool) -> bool:
-    """Whether a cell's answers, as far as there are any, are what the map says."""
-    return cell.degenerate is not None or (cell.agrees and cell.predicted == absorbed)

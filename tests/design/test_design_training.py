@@ -9,12 +9,13 @@ import pytest
 import torch
 from emulation import emulate_graphs
 
+from normviz.core import theory
 from normviz.core.errors import InvalidInput
 from normviz.core.rows import Row
 from normviz.core.theory import Verdict
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.design import training
-from normviz.design.search import WEIGHTS, census, complexity, searched
+from normviz.design.search import WEIGHTS, census, searched
 from normviz.design.trained import answers, by_set, columns, named, tally, told
 from normviz.design.training import FEW, SAMPLE, TOGETHER, Twins, plan, sampled, setting_of, total
 from normviz.jobs.desk import Desk
@@ -76,10 +77,16 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
     assert disagree == {each: int(each == part.absorbed[3]) for each in part.absorbed}
 
 
-def test_a_scheme_in_a_set_that_is_not_its_own_shows():
-    part = plan("dense", ("none",), None)[0]
-    false = Twins(part.rows[:2], part.absorbed[1::-1], part.setting)
-    assert by_set([false], {false: finish(false)})[part.absorbed[0]].disagree == 1
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("front", WEIGHTS)
+def test_the_layer_that_is_trained_absorbs_what_the_map_says(layer, front):
+    setting = setting_of(layer, 0)
+    more = ("dataset-recentering",) if (layer, front) == ("conv", "weight-standardization") else ()
+    for scheme, each in searched(layer, (front,)):
+        if scheme.acts_on != "none":
+            found = theory.absorbed(scheme, layer, setting.shapes[0], setting.weight_shapes[0])
+            assert {*found} == {*each, *more}, scheme
+            assert theory.degenerate(scheme, setting.shapes[0], 0.0) is None
 
 
 def test_where_rounding_leaves_no_answer_it_says_so():
@@ -116,8 +123,8 @@ def test_the_first_job_has_the_simplest_of_every_set(layer):
     first = plan(layer, ("none",), SAMPLE)[0]
     simplest = {}
     for scheme, each in searched(layer):
-        simplest[each] = min(simplest.get(each, (9,)), complexity(scheme, layer))
-    assert [complexity(row.scheme, layer) for row in first.rows] == [simplest[each] for each in first.absorbed]
+        simplest.setdefault(each, Row.of(scheme))
+    assert dict(zip(first.absorbed, first.rows, strict=True)) == simplest
     assert len(first.rows) == len(census(layer))
 
 

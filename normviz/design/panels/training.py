@@ -25,6 +25,13 @@ from normviz.ui.work import POLL
 SHOWN = 6
 """Twins that stand out and are shown; the file has all."""
 
+ONE_CHANNEL = (
+    "Of one thing the map, which is of layers with several input channels, says less: digits have one, and a filter "
+    "that weight standardization has centred sums to nothing on what is added to all of it, so that behind it every "
+    "scheme absorbs dataset re-centring here."
+)
+"""Where the layer that is trained differs from those of the map."""
+
 Draw = Callable[[Mapping[Invariances, Trained]], None]
 
 
@@ -50,7 +57,7 @@ def show(view: View, draw: Draw) -> None:
         draw(by_set(parts, found) if found else {})
         with st.container(key="troubled"):
             troubled(found, layer)
-        st.caption(about())
+        st.caption(about(layer, weights))
 
     look()
 
@@ -89,12 +96,13 @@ def address(answer: Answer, layer: str) -> str:
     return f"/invariance?{urlencode(named | cell | (custom.link_of(scheme) if scheme.key == 'custom' else {}))}"
 
 
-def about() -> str:
+def about(layer: str, weights: Sequence[str]) -> str:
     """What is trained, and what counts as an answer."""
-    return (
+    said = (
         f"A twin is a copy of a network to whose first weights or data one of the six transformations is done. Both "
         f"train for {STEPS} steps on the same digits, at ε = 0 and in float64; where weights are re-scaled, their "
         "learning rate follows. A twin does as the rule says where its outputs and its losses stay the original's, to "
         "rounding, or part from them, as the map has it. What rounding does is known from copies that are disturbed "
         f"by it: with them, {len(NETWORKS)} networks are trained of a scheme."
     )
+    return f"{said} {ONE_CHANNEL}" if layer == "conv" and "weight-standardization" in weights else said
