@@ -55,9 +55,9 @@ def show(view: View, draw: Draw) -> None:
         with st.container(key="tally"):  # style.css: room for what comes
             st.markdown(tallied(parts, found, total(layer, weights)))
         draw(by_set(parts, found) if found else {})
+        st.markdown(f"### Trained, not only derived\n\n{about(layer, weights)}")
         with st.container(key="troubled"):
             troubled(found, layer)
-        st.caption(about(layer, weights))
 
     look()
 
