@@ -74,7 +74,7 @@ def test_the_activation_of_a_scheme_is_left_in_z(framework, threshold, shape):
     names = {}
     exec(snippet(SCHEMES["filter-response"], framework, shape, 1e-6, 2.0, -0.5, threshold=threshold), names)
     y, z = (np.asarray(keras.ops.convert_to_numpy(names[name])) for name in "yz")
-    np.testing.assert_array_equal(z, np.maximum(y, threshold))
+    np.testing.assert_allclose(z, np.maximum(y, threshold), rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
