@@ -100,6 +100,7 @@ def add_scheme(job: Parser) -> None:
     job.add_argument("--scheme", required=True, metavar="KEY", help=", ".join(SCHEMES))
     job.add_argument("--groups", type=int, metavar="G", help="number of groups")
     job.add_argument("--radius", type=int, metavar="R", help="radius of the windows")
+    job.add_argument("--alpha", type=float, metavar="A", help="α of a pointwise scheme, above 0; its own by default")
     job.add_argument("--eps", type=float, metavar="E", help="ε, from 0; the scheme's own by default")
     job.add_argument(
         "--field",

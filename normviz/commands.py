@@ -44,6 +44,7 @@ def scheme_record(scheme: Scheme) -> dict[str, Any]:
         "name": scheme.name,
         "acts_on": scheme.acts_on,
         **named,
+        "pointwise": scheme.pointwise,
         "eps": scheme.eps,
         "gain": scheme.gain,
         "bias": scheme.bias,
@@ -66,13 +67,14 @@ def list_schemes(arguments: argparse.Namespace) -> None:
     for record, scheme in zip(records, SCHEMES.values(), strict=True):
         named = {name: record[name] for name in ("summation", "suppression") if record[name]}
         fields = [f"{name} {','.join(rules.values())}" for name, rules in named.items()]
+        fields += [f"pointwise {record['pointwise']}"] if record["pointwise"] else []
         print(f"{record['key']:24}{record['acts_on']:12}{'; '.join(fields) or '–'}")
         print(f"{'':24}{'; also '.join(each.text for each in scheme.references)}")
 
 
 def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
     """The scheme of that key with the parameters, and for the custom one the rules, that were given."""
-    scheme = get_scheme(key, arguments.groups, arguments.radius)
+    scheme = get_scheme(key, arguments.groups, arguments.radius, getattr(arguments, "alpha", None))
     if arguments.field is None or scheme.key != "custom":
         return scheme
     field = Field.parse(arguments.field, scheme.axes)

@@ -13,7 +13,8 @@ same for loops that train, in torch, in few operations, and without this numeric
   that 1e20 and 1e-20 neither overflow nor vanish in float32;
 - where x̂ is 0/0, a constant field at ε = 0, its derivative is 0, as x̂ itself is.
 
-Spectral norm and whitening have a ∂l/∂v of their own, by the singular vectors and by the eigenvectors.
+Spectral norm and whitening have a ∂l/∂v of their own, by the singular vectors and by the eigenvectors. A pointwise
+scheme, x̂ = f(αx + s), has ∂l/∂x = g α f'(αx + s): nothing comes back from others.
 """
 
 from math import prod
@@ -92,7 +93,9 @@ def gradients(
     dxhat = dy * gain
     inward = dxhat * scheme.scale(tuple(x.shape[-4:]))
     deps = None
-    if scheme.suppression is None:
+    if scheme.function is not None:
+        dv = inward * _slope(x, scheme)
+    elif scheme.suppression is None:
         dv = inward
     elif scheme.spectral:
         dv = _spectral(x, inward)
@@ -144,7 +147,9 @@ def diagonal_only(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None
     result = normalize(x, scheme, eps)
     summation, suppression = scheme.summation, scheme.suppression
     kept = xp.ones_like(x) if summation is None else 1 - 1 / _sizes(summation, shape, x)
-    if suppression is None:
+    if scheme.function is not None:
+        diagonal = _slope(x, scheme)
+    elif suppression is None:
         diagonal = kept
     elif scheme.whitens:
         diagonal = whitened_diagonal(result.v, scheme.matrices(shape), _eps(scheme, eps))
@@ -161,6 +166,12 @@ def diagonal_only(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None
         diagonal = (kept - unit * through / _sizes(suppression, shape, x)) * inverse
     dx = dy * diagonal * scheme.scale(shape)
     return xp.astype(dx, given) if given != x.dtype else dx
+
+
+def _slope(x: Array, scheme: Scheme) -> Array:
+    """∂x̂/∂x = α f'(αx + s) of a pointwise scheme, element by element."""
+    assert scheme.function is not None
+    return scheme.alpha * scheme.function.slope(scheme.inside(x))
 
 
 def _eps(scheme: Scheme, eps: float | None) -> float:

@@ -14,6 +14,8 @@ networks is one array. Numerical care, all of it exact in exact arithmetic:
 - both hold for each window alone: windows overlap, so before neighbours' statistics are averaged over a window,
   they are converted to the smallest element, or the largest magnitude, of that window;
 - 0/0, a constant field at ε = 0, is 0: the limit of ε towards 0.
+
+Where a scheme is pointwise there are no fields: x̂ = f(αx + s), element by element.
 """
 
 from typing import Any, NamedTuple
@@ -81,7 +83,9 @@ def normalize(
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
     v, mean = (x, None) if scheme.summation is None else centre(x, scheme.summation)
     deviation, xhat = None, v
-    if scheme.suppression is not None and scheme.whitens:
+    if scheme.function is not None:
+        xhat = scheme.function.value(scheme.inside(x))
+    elif scheme.suppression is not None and scheme.whitens:
         xhat = whiten(v, scheme.matrices(shape), eps)
     elif scheme.suppression is not None:
         deviation = largest_singular_value(x) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)

@@ -14,18 +14,20 @@ class Row:
         key: of the registered scheme that it is, or "custom".
         summation, suppression: its fields as text; None where it has none.
         weight: key of the scheme of weights in front of it, or None.
+        alpha: α of a pointwise scheme, or None.
     """
 
     key: str
     summation: str | None
     suppression: str | None
     weight: str | None = None
+    alpha: float | None = None
 
     @classmethod
     def of(cls, scheme: Scheme) -> "Row":
         """The row of a scheme, whatever its fields are and whatever stands in front of it."""
         a, b = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
-        return cls(scheme.key, a, b, scheme.weight)
+        return cls(scheme.key, a, b, scheme.weight, scheme.parameters.get("alpha"))
 
     @property
     def scheme(self) -> Scheme:
@@ -33,4 +35,5 @@ class Row:
         named = SCHEMES[self.key]
         texts = (self.summation, self.suppression)
         made = named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
+        made = made.with_parameters(alpha=self.alpha)
         return made if self.weight == made.weight else made.behind(self.weight)

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, FULL, MAX_LAID_OUT, OWN, Field, Rule, Shape
+from normviz.core.pointwise import FUNCTIONS, Function
 
 DEFAULT_EPS = 1e-5
 
@@ -33,8 +34,8 @@ class Scheme:
     """One normalizer: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
 
     One has an activation of its own behind it, max(y, τ) with a learned threshold τ, which changes none of these.
-    Two schemes are outside this form: in place of the root, one divides by the largest singular value (`spectral`), and
-    one multiplies by the inverse root of a covariance matrix (`whitens`).
+    Outside this form are two schemes that take something else than the root, the largest singular value (`spectral`) or
+    the inverse root of a covariance matrix (`whitens`), and those without statistics: x̂ = f(αx + s) (`pointwise`).
 
     Attributes:
         key: name in links, files and on the command line.
@@ -53,6 +54,8 @@ class Scheme:
         per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
         spectral: divide by the largest singular value of the weights as a matrix, instead.
         whitens: multiply the channels that share B by the inverse root of their covariance matrix, instead.
+        pointwise: the key of f in `FUNCTIONS`, which takes the place of all statistics; such a scheme has no fields.
+        alpha, shift: α and s, its learned numbers, at their first values; s is None where it has none.
         weight: key of the scheme that normalizes the weights in front of this one.
         torch, keras: the layer that computes it, with N, H, W, C, the groups G and eps as placeholders; PyTorch's
             takes channels first (last where nothing but channels is averaged over), Keras' takes channels last. None:
@@ -77,6 +80,9 @@ class Scheme:
     per_fan_in: bool = False
     spectral: bool = False
     whitens: bool = False
+    pointwise: str | None = None
+    alpha: float = 1.0
+    shift: float | None = None
     weight: str | None = None
     torch: str | None = None
     keras: str | None = None
@@ -102,8 +108,29 @@ class Scheme:
         return self.suppression or self.summation
 
     @property
-    def parameters(self) -> dict[str, int]:
-        """The parameters of its rules and their values, by kind: {"groups": 2}, {"window": 1} or {}."""
+    def function(self) -> Function | None:
+        """The function that every element passes by itself; None where the scheme is not pointwise."""
+        return None if self.pointwise is None else FUNCTIONS[self.pointwise]
+
+    @property
+    def acts(self) -> bool:
+        """Whether x̂ is another tensor than x: there is a field, or a function."""
+        return bool(self.fields) or self.pointwise is not None
+
+    @property
+    def has_xhat(self) -> bool:
+        """Whether x̂ is another tensor than v: something divides, or a function takes its place."""
+        return self.suppression is not None or self.pointwise is not None
+
+    def inside(self, x: Any) -> Any:
+        """αx + s, what the function of a pointwise scheme is taken of."""
+        return self.alpha * x + (self.shift or 0.0)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of its rules and their values, by kind: {"groups": 2}, {"window": 1} or {}; {"alpha": 0.5}."""
+        if self.pointwise is not None:
+            return {"alpha": self.alpha}
         return {kind: value for field in reversed(self.fields) for kind, value in field.parameters().items()}
 
     @property
@@ -121,7 +148,7 @@ class Scheme:
     @property
     def in_the_form(self) -> bool:
         """Whether it is the general form: nothing but a root mean square divides."""
-        return not (self.spectral or self.whitens)
+        return not (self.spectral or self.whitens or self.pointwise)
 
     @property
     def divides_by_variance(self) -> bool:
@@ -143,8 +170,12 @@ class Scheme:
         cut = [any(field.rules[axis].kind == "groups" for field in self.fields) for axis in range(4)]
         return {axis: n for (axis, n), is_cut in zip(lengths, cut, strict=True) if is_cut}
 
-    def with_parameters(self, groups: int | None = None, radius: int | None = None) -> "Scheme":
-        """The scheme with another number of groups or another radius, wherever its rules take one."""
+    def with_parameters(
+        self, groups: int | None = None, radius: int | None = None, alpha: float | None = None
+    ) -> "Scheme":
+        """The scheme with another number of groups, another radius or another α, wherever it takes one."""
+        if self.pointwise is not None:
+            return self if alpha is None else replace(self, alpha=alpha)
         return self._with_fields(lambda field: field.with_parameters(groups=groups, window=radius))
 
     def with_fields(self, summation: Field | None, suppression: Field | None) -> "Scheme":
@@ -168,6 +199,8 @@ class Scheme:
 
     def check(self, shape: Shape, limit: int = MAX_LAID_OUT) -> None:
         """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
+        if self.pointwise is not None and self.fields:
+            raise InvalidInput(f"{self.name} is element by element; it has no fields.")
         for field in self.fields:
             field.check(shape, self.axes, limit)
         if self.whitens and self.suppression is not None:
@@ -186,7 +219,8 @@ class Scheme:
     def canonical(self, shape: Shape) -> tuple[Any, ...]:
         """What the scheme computes on this shape, as a value that is equal for schemes that compute the same."""
         a, b = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
-        return self.axes, a, b, self.per_fan_in, self.spectral, self.whitens and a != b, self.weight
+        passed = None if self.pointwise is None else (self.pointwise, self.alpha, self.shift)
+        return self.axes, a, b, self.per_fan_in, self.spectral, self.whitens and a != b, passed, self.weight
 
     def _with_fields(self, change: Callable[[Field], Field]) -> "Scheme":
         return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))
@@ -196,23 +230,25 @@ SCHEMES: dict[str, Scheme] = {}
 """Every scheme by key, in the order in which the app shows them; `normviz.core.schemes` holds the rows."""
 
 
-def get_scheme(key: str, groups: int | None = None, radius: int | None = None) -> Scheme:
-    """The scheme of that key, with G groups or windows of radius R wherever its rules take such a parameter.
+def get_scheme(key: str, groups: int | None = None, radius: int | None = None, alpha: float | None = None) -> Scheme:
+    """The scheme of that key, with G groups, windows of radius R or another α, wherever it takes such a parameter.
 
     Raises:
-        InvalidInput: an unknown key, fewer than one group, or a negative radius.
+        InvalidInput: an unknown key, fewer than one group, a negative radius, or an α that is not above 0.
     """
     if key not in SCHEMES:
         raise InvalidInput(f"{key!r} is not a scheme; {', '.join(SCHEMES)} are.")
-    return _with_parameters(key, groups, radius)
+    if alpha is not None and not (isfinite(alpha) and alpha > 0):
+        raise InvalidInput(f"α is a number above 0; this one is {alpha}.")
+    return _with_parameters(key, groups, radius, alpha)
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _with_parameters(key: str, groups: int | None, radius: int | None) -> Scheme:
+def _with_parameters(key: str, groups: int | None, radius: int | None, alpha: float | None) -> Scheme:
     for kind, value in (("groups", groups), ("window", radius)):
         if value is not None:
             Rule(kind, value)  # raises for 0 groups and for a negative radius, also where the scheme has no such rule
-    return SCHEMES[key].with_parameters(groups, radius)
+    return SCHEMES[key].with_parameters(groups, radius, alpha)
 
 
 def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:

@@ -1,6 +1,7 @@
 """The schemes, one row of data each; everything the app says or does about a scheme derives from its row.
 
-A new activation scheme of the general form is a new row here and nothing else.
+A new activation scheme of the general form is a new row here and nothing else; so is a pointwise one, whose function is
+a row of `normviz.core.pointwise`.
 """
 
 from normviz.core.fields import AXES, FULL, Field
@@ -201,6 +202,27 @@ _ROWS = (
         reference=REN,
         summation=Field.parse("own, window(1), window(1), window(1)"),
         suppression=Field.parse("own, window(1), window(1), window(1)"),
+    ),
+    Scheme(
+        key="dynamic-tanh",
+        name="dynamic tanh",
+        label="Dynamic tanh",
+        about="No statistics: each element passes through tanh(αx) by itself, which bounds it.",
+        reference=Reference("Zhu et al. 2025, Transformers without Normalization", "2503.10622"),
+        eps=None,
+        pointwise="tanh",
+        alpha=0.5,
+    ),
+    Scheme(
+        key="dynamic-erf",
+        name="dynamic erf",
+        label="Dynamic erf",
+        about="No statistics: each element passes through erf(αx + s) by itself, which bounds it.",
+        reference=Reference("Chen et al. 2025, Stronger Normalization-Free Transformers", "2512.10938"),
+        eps=None,
+        pointwise="erf",
+        alpha=0.5,
+        shift=0.0,
     ),
     Scheme(
         key="weight",

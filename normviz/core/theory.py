@@ -143,6 +143,10 @@ def _absorbs(
     varies: str,
 ) -> Verdict:
     """The rule, on one tensor."""
+    if scheme.pointwise is not None:
+        stays = "a shift is not taken off" if factor is None else "a factor is not divided out"
+        alone = f"nothing is shared: each element passes through {scheme.pointwise} by itself"
+        return Verdict(False, f"{alone}, so {stays}.")
     if factor is not None:
         if scheme.suppression is None:
             return Verdict(False, "nothing divides, so a factor stays.")

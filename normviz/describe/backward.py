@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from normviz.core.fields import AXIS
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.describe.notation import Formula, Parts, formulas, gain_letter, parts, subscript
+from normviz.describe.notation import Formula, Parts, formulas, gain_letter, inside, parts, subscript
 
 ALGORITHM_1 = {
     "normalized": r"\frac{\partial\ell}{\partial\hat x_i} = \frac{\partial\ell}{\partial y_i}\cdot\gamma",
@@ -89,6 +89,9 @@ def _input(scheme: Scheme, of: Parts) -> Iterator[Formula]:
         return
     yield Formula("incoming", f"{d} = {_incoming(scheme, of)}")
     before = d
+    if scheme.function is not None:
+        yield Formula("input", rf"{dx} = {d}\,\alpha\,{_slope(scheme, of)}")
+        return
     if scheme.whitens:
         yield from WHITENED
         before = _by(of.centred + of.element)
@@ -138,15 +141,21 @@ def _along_hat(scheme: Scheme, of: Parts) -> str:
 
 
 def _parameters(scheme: Scheme, of: Parts) -> Iterator[Formula]:
-    """∂l/∂γ, ∂l/∂β and ∂l/∂ε."""
+    """∂l/∂γ, ∂l/∂β and ∂l/∂ε; of a pointwise scheme ∂l/∂α and ∂l/∂s."""
     dy = _by("y" + of.element)
     if scheme.gain is not None:
         gain = gain_letter(scheme) + _along(scheme.gain)
-        base = of.hat if scheme.suppression is not None else of.centred + of.element
+        base = of.hat if scheme.has_xhat else of.centred + of.element
         yield Formula("gain", rf"{_by(gain)} = {_sum(scheme, scheme.gain)}{dy}\,{base}")
     if scheme.bias is not None:
         bias = r"\beta" + _along(scheme.bias)
         yield Formula("bias", f"{_by(bias)} = {_sum(scheme, scheme.bias)}{dy}")
+    if scheme.function is not None:
+        alpha = r"\alpha"
+        moved = rf"{_sum(scheme, ())}d{of.element}\,{_slope(scheme, of)}"
+        yield Formula("inside", rf"{_by(alpha)} = {moved}\,{of.tensor}{of.element}")
+        if scheme.shift is not None:
+            yield Formula("inside", f"{_by('s')} = {moved}")
     if scheme.suppression is not None and scheme.eps is not None and not scheme.spectral:
         if scheme.whitens:
             total = r"\sum_{n,h,w} d_{nhw}^\top\,(\Sigma+\varepsilon I)^{-3/2}\,v_{nhw}"
@@ -159,10 +168,16 @@ def _parameters(scheme: Scheme, of: Parts) -> Iterator[Formula]:
 
 def _incoming(scheme: Scheme, of: Parts) -> str:
     """∂l/∂x̂, or ∂l/∂v where nothing divides: what comes from y, times the gain."""
-    if scheme.fields and scheme.gain is None and scheme.bias is None:
+    if scheme.acts and scheme.gain is None and scheme.bias is None:
         return _by(of.hat)
     gain = "" if scheme.gain is None else rf"{gain_letter(scheme)}{_along(scheme.gain)}\,"
     return gain + _by("y" + of.element)
+
+
+def _slope(scheme: Scheme, of: Parts) -> str:
+    """f'(αx + s) of a pointwise scheme."""
+    assert scheme.function is not None
+    return scheme.function.slope_latex.format(u=inside(scheme, of.tensor + of.element))
 
 
 def _below(scheme: Scheme, of: Parts) -> str:

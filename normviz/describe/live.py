@@ -12,7 +12,7 @@ from normviz.core.fields import Shape
 from normviz.core.normalize import Normalized, quiet
 from normviz.core.schemes import Scheme
 from normviz.core.whitening import inverse_root
-from normviz.describe.notation import SYMBOL, gain_letter
+from normviz.describe.notation import SYMBOL, gain_letter, inside, passed
 
 ROOT, PLAIN, LIMIT = range(3)
 """How what divides is written: as sqrt(σ² + ε); as it is, where its square is out of a float's range; and where 0/0 is
@@ -56,7 +56,7 @@ def lines(scheme: Scheme, shape: Shape) -> list[Line]:
         mean = r"\part{mean}{\num*{mean}}"
         found.append(Line("centred", (rf"v = {x} - {_MEAN} = \num{{x}} - {mean} = \num{{v}}",)))
         symbol, base = "v", "v"
-    if scheme.suppression is not None:
+    if scheme.has_xhat:
         found.append(Line("normalized", _normalized(scheme, shape, symbol, base)))
         symbol, base = rf"\hat{{{x}}}", "xhat"
     if scheme.gain is not None or scheme.bias is not None:
@@ -66,7 +66,7 @@ def lines(scheme: Scheme, shape: Shape) -> list[Line]:
         if scheme.bias is not None:
             letters, product = rf"{letters} + \beta", rf"{product} + \num*{{bias}}"
         found.append(Line("output", (rf"y = {letters} = {product} = \num{{y}}",)))
-    elif not scheme.fields:
+    elif not scheme.acts:
         found.append(Line("output", (rf"y = {symbol} = \num{{y}}",)))
     if scheme.threshold is not None:
         found.append(Line("activation", (r"z = \max(y, \tau) = \max(\num{y}, \num{threshold}) = \num{z}",)))
@@ -111,7 +111,11 @@ def numbers(
         below, form = _below(result.deviation, eps, scheme.spectral)
         found |= {"divides": Numbers(below, below.shape), "form": Numbers(form, below.shape)}
         found["xhat"] = Numbers(result.xhat, x.shape)
-    if scheme.gain is not None or scheme.bias is not None or not scheme.fields:
+    elif scheme.pointwise is not None:
+        inside = {"alpha": scheme.alpha, "s": scheme.shift or 0.0}
+        found |= {name: Numbers(np.full(one, value), one) for name, value in inside.items()}
+        found["xhat"] = Numbers(result.xhat, x.shape)
+    if scheme.gain is not None or scheme.bias is not None or not scheme.acts:
         found["y"] = Numbers(result.y, x.shape)
     if scheme.threshold is not None:
         found["threshold"] = Numbers(np.full(one, threshold), one)
@@ -124,6 +128,10 @@ _MEAN = r"\part{mean}{\mu}"
 
 def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
     x = SYMBOL.get(scheme.acts_on, "x")
+    if scheme.pointwise is not None:
+        numbers = inside(scheme, r"\cdot \num*{x}", r"\num{alpha}", r"\num*{s}")
+        value = rf"\operatorname{{{scheme.pointwise}}}({numbers})"
+        return (rf"\hat{{{x}}} = {passed(scheme, x)} = {value} = \num{{xhat}}",)
     if scheme.whitens:
         return (_product(shape[-1] // scheme.matrices(shape)),)
     eps = "" if scheme.eps is None else r" + \varepsilon"

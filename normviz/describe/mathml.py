@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-GREEK = {r"\mu": "μ", r"\sigma": "σ", r"\Sigma": "Σ", r"\gamma": "γ", r"\beta": "β", r"\tau": "τ", r"\varepsilon": "ε"}
+GREEK = {r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\mu": "μ", r"\sigma": "σ", r"\Sigma": "Σ"}
+GREEK |= {r"\tau": "τ", r"\varepsilon": "ε"}
 SIGNS = GREEK | {r"\max": "max"}
 OPERATORS = {sign: sign for sign in "=+,()/"} | {"-": "−", r"\cdot": "·", r"\cdots": "⋯", r"\to": "→"}
 
@@ -11,7 +12,7 @@ _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\d+|\S")
 
 
 def mathml(latex: str) -> str:
-    r"""The content of a `math` element for LaTeX of fractions, roots, accents, indices, powers and Greek letters.
+    r"""The content of a `math` element for LaTeX of fractions, roots, accents, indices, powers, letters and names.
 
     Besides, \num{name} is the place of a number: an empty `mn` with the attribute data-number, and data-bracketed for
     \num*{name}, whose number has brackets where it is negative; \part{name}{…} is a row with the attribute data-part.
@@ -53,6 +54,8 @@ def _term(tokens: list[str]) -> str:
         return f"<msqrt>{_term(tokens)}</msqrt>"
     if token == r"\hat":
         return f'<mi style="font-style: italic">{_name(tokens)}\u0302</mi>'  # a hat of its own would float far above
+    if token == r"\operatorname":
+        return f"<mi>{_name(tokens)}</mi>"
     if token == r"\overline":
         return f'<mover accent="true">{_term(tokens)}<mo>¯</mo></mover>'
     if token in OPERATORS:

@@ -258,6 +258,9 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _normalized(scheme: Scheme) -> Iterator[Formula]:
+    if scheme.pointwise is not None:
+        yield Formula("normalized", f"{_hat(scheme)} = {passed(scheme, _symbol(scheme) + _element(scheme))}")
+        return
     if scheme.suppression is None:
         return
     if scheme.spectral:
@@ -275,6 +278,16 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
     yield Formula("normalized", f"{_hat(scheme)} = {scale}{quotient}")
 
 
+def inside(scheme: Scheme, x: str, alpha: str = r"\alpha", shift: str = "s") -> str:
+    """αx + s of a pointwise scheme, in LaTeX."""
+    return f"{alpha} {x}" + ("" if scheme.shift is None else f" + {shift}")
+
+
+def passed(scheme: Scheme, x: str) -> str:
+    """What comes of x in a pointwise scheme: f(αx + s)."""
+    return rf"\operatorname{{{scheme.pointwise}}}({inside(scheme, x)})"
+
+
 def gain_letter(scheme: Scheme) -> str:
     """What the gain is called, in LaTeX."""
     return {"γ": r"\gamma"}.get(scheme.gain_symbol, scheme.gain_symbol)
@@ -282,9 +295,9 @@ def gain_letter(scheme: Scheme) -> str:
 
 def _output(scheme: Scheme) -> Iterator[Formula]:
     """y = γ x̂ + β, without what the scheme does not learn; where it learns neither, x̂ is the result. Then max(y, τ)."""
-    if scheme.fields and scheme.gain is None and scheme.bias is None:
+    if scheme.acts and scheme.gain is None and scheme.bias is None:
         return
-    base = _centred(scheme) + _element(scheme) if scheme.suppression is None else _hat(scheme)
+    base = _hat(scheme) if scheme.has_xhat else _centred(scheme) + _element(scheme)
     gain, bias = (
         None if axes is None else symbol + subscript("".join(AXIS[axis].letter for axis in axes))
         for symbol, axes in ((gain_letter(scheme), scheme.gain), (r"\beta", scheme.bias))

@@ -28,11 +28,18 @@ class ParameterRow(NamedTuple):
 
 
 def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
-    """One row for γ, for β, for the threshold τ and for each state of the scheme, for a tensor of this shape."""
+    """One row for γ, for β, for the threshold τ, for α and s inside a function, and for each state of the scheme, for a
+    tensor of this shape."""
     rows: list[ParameterRow] = []
     if scheme.weight is not None:  # the shape of its kernel is not known here, but it has a unit for each channel
         front = parameter_shapes(SCHEMES[scheme.weight], (1, 1, 1, shape[-1]))
         rows = [row._replace(name=f"{row.name} of the weights") for row in front]
+    if scheme.pointwise is not None:
+        inside = {"α": "learned factor"} | ({} if scheme.shift is None else {"s": "learned shift"})
+        rows += [
+            ParameterRow(name, f"{role} inside {scheme.pointwise}, one for all", *_shapes_along(scheme, (), shape))
+            for name, role in inside.items()
+        ]
     learned = (
         (scheme.gain_symbol, "gain", scheme.gain), ("β", "bias", scheme.bias), ("τ", "threshold", scheme.threshold),
     )  # fmt: skip

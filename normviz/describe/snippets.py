@@ -15,18 +15,21 @@ from normviz.describe.code import Step, render, steps
 
 
 class Framework(NamedTuple):
-    """The templates of a framework: for plain operations, and for layers where it has some; `recipe`: the attribute of
-    a scheme with the code that makes its layer."""
+    """The templates of a framework: for plain operations, and for layers where it has some.
+
+    `function`: the attribute of a `Function` with its code; `recipe`: that of a scheme with the code of its layer.
+    """
 
     operations: str
+    function: str
     layer: str = ""
     recipe: str = ""
 
 
 _FRAMEWORKS = {
-    "NumPy": Framework("numpy.py.jinja"),
-    "PyTorch": Framework("torch.py.jinja", "torch_layer.py.jinja", "torch"),
-    "Keras": Framework("keras.py.jinja", "keras_layer.py.jinja", "keras"),
+    "NumPy": Framework("numpy.py.jinja", "numpy"),
+    "PyTorch": Framework("torch.py.jinja", "torch", "torch_layer.py.jinja", "torch"),
+    "Keras": Framework("keras.py.jinja", "keras", "keras_layer.py.jinja", "keras"),
 }
 FRAMEWORKS = tuple(_FRAMEWORKS)
 """What `snippet` writes code for."""
@@ -75,8 +78,8 @@ def snippet(
     """
     if framework not in _FRAMEWORKS:
         raise InvalidInput(f"{framework!r} is not a framework with snippets; {', '.join(FRAMEWORKS)} are.")
-    facts = _facts(scheme, shape, eps, gain, bias, source)
     templates = _FRAMEWORKS[framework]
+    facts = _facts(scheme, templates.function, shape, eps, gain, bias, source)
     layer = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
     facts["threshold"] = None if scheme.threshold is None else float(threshold)
     return render(templates.operations if layer is None else templates.layer, layer=layer, **facts)
@@ -99,10 +102,13 @@ def backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -
         for name, kept, summand in parameters
         if kept is not None
     ]
-    return render(_BACKWARD[framework], layer=None, learned=learned, **_facts(scheme, shape, eps, 1.0, 0.0, None))
+    facts = _facts(scheme, _FRAMEWORKS[framework].function, shape, eps, 1.0, 0.0, None)
+    return render(_BACKWARD[framework], layer=None, learned=learned, **facts)
 
 
-def _facts(scheme: Scheme, shape: Shape, eps: float, gain: float, bias: float, source: str | None) -> dict[str, Any]:
+def _facts(
+    scheme: Scheme, function: str, shape: Shape, eps: float, gain: float, bias: float, source: str | None
+) -> dict[str, Any]:
     """What the templates are filled in with; raises InvalidInput as `snippet` does."""
     scheme.check(shape)
     if not 0 <= eps < inf:
@@ -121,6 +127,8 @@ def _facts(scheme: Scheme, shape: Shape, eps: float, gain: float, bias: float, s
         "divide": _steps(scheme.suppression, shape),
         "threshold": None,
         "matrices": scheme.matrices(sizes),
+        "passed": "" if scheme.function is None else getattr(scheme.function, function),
+        "inside": f"{float(scheme.alpha)} * x" + (f" + {scheme.shift}" if scheme.shift else ""),
     }
 
 

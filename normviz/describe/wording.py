@@ -9,8 +9,8 @@ from normviz.core.schemes import Reference, Scheme
 from normviz.core.text import sentence as sentence
 from normviz.core.text import typeset
 
-PARAMETERS = {"groups": "G", "window": "R"}
-"""What the parameter of a kind of rule is called."""
+PARAMETERS = {"groups": "G", "window": "R", "alpha": "α"}
+"""What the parameter of a kind of rule, or of a function, is called."""
 
 POSITIONAL = ("H", "W", "kh", "kw")
 """The axes that a dense layer does not have: where one has length 1, nothing is said of it."""
@@ -168,8 +168,13 @@ def _count(noun: str, field: Field, shape: Shape) -> str:
 
 
 def parameter_words(scheme: Scheme) -> list[str]:
-    """The parameters of a scheme's rules: ["G = 3"]."""
-    return [f"{PARAMETERS[kind]} = {value}" for kind, value in scheme.parameters.items()]
+    """The parameters of a scheme: ["G = 3"], ["α = 0.5"]."""
+    return [f"{PARAMETERS[kind]} = {typeset(value)}" for kind, value in scheme.parameters.items()]
+
+
+def passed_words(scheme: Scheme) -> str:
+    """The function of a pointwise scheme: "tanh(αx)", "erf(αx + s)"."""
+    return f"{scheme.pointwise}(αx{'' if scheme.shift is None else ' + s'})"
 
 
 def named(scheme: Scheme) -> str:
@@ -180,9 +185,11 @@ def named(scheme: Scheme) -> str:
 def hint(scheme: Scheme) -> str:
     """What tells a scheme from those like it, in a few words: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" of weights.
 
-    The axes that it averages and what it leaves out, or what weights are divided by; nothing where it does nothing, or
-    what one likes.
+    The axes that it averages and what it leaves out, what weights are divided by, or a function; nothing where it does
+    nothing, or what one likes.
     """
+    if scheme.pointwise is not None:
+        return passed_words(scheme)
     if scheme.key == "custom" or not scheme.fields:
         return ""
     if scheme.acts_on == "weight":
@@ -250,7 +257,7 @@ def alt_words(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str
     text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "
     parts = boxes(scheme, focus, shape)
     if not parts:
-        return text + "No normalization: no elements share a statistic."
+        return text + f"{sentence(scheme.name)}: no elements share a statistic."
     *dashed, lit = parts
     of = f" of its {' and '.join(lit.names)}" if dashed else ""
     text += f"{sentence(scheme.name)}: lit is the field{of or ' of the chosen element'}, {lit.where}"

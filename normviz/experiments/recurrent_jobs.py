@@ -23,7 +23,10 @@ SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 BACK = 24
 """Steps over which the gradient goes back before training."""
 
-LAYOUTS = (Row("batch", "full,full,full,own", "full,full,full,own"), Row("custom", *["full,own,full,full"] * 2))
+LAYOUTS = (
+    Row("batch", "full,full,full,own", "full,full,full,own"),
+    Row("custom", "full,own,full,full", "full,own,full,full"),
+)
 """BatchNorm1d of all steps at once: as (B, C, T), which keeps the channels, and as (B, T, C), which keeps the steps."""
 
 SETTLED = 512

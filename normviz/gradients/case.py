@@ -115,7 +115,7 @@ class Case:
         task, scheme, xhat = self.task, self.scheme, np.abs(self.normalized.xhat)
         beside = np.ones((1, 1, 1, 1))
         longest = 1
-        r = np.ones_like(xhat)
+        r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.pointwise else 1.0)
         if scheme.suppression is not None:
             r = np.broadcast_to(spread(self._inverse(), scheme.suppression, xhat.shape), xhat.shape)
         for field in scheme.fields:

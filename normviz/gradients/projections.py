@@ -67,11 +67,13 @@ class Directions(NamedTuple):
 
 
 def directions(x: np.ndarray, scheme: Scheme, eps: float) -> Directions:
-    """J·1, J·x and x̂ ε/(σ² + ε) at x (N, H, W, C), or ε (Σ + εI)⁻¹ x̂; without division J·x is v."""
+    """J·1, J·x and x̂ ε/(σ² + ε) at x (N, H, W, C), or ε (Σ + εI)⁻¹ x̂; without division v, or x times its slope."""
     matrix = jacobian(x, scheme, eps)
     result = normalize(x, scheme, eps)
     expected = result.v
-    if scheme.whitens:
+    if scheme.function is not None:
+        expected = x * scheme.alpha * scheme.function.slope(scheme.inside(x))
+    elif scheme.whitens:
         expected = eps * by_power(result.xhat, result.v, scheme.matrices(x.shape), eps, 2)
     elif scheme.suppression is not None:
         root = np.broadcast_to(spread(result.deviation, scheme.suppression, x.shape), x.shape)

@@ -44,7 +44,8 @@ class Ways(NamedTuple):
     Attributes:
         formula: of x, γ, β and ε.
         differences: arrays by name: dx, dgain, dbias and, where the scheme has ε, deps.
-        frozen: the largest ∂l/∂x there would be were μ and σ constants; what differences of ∂l/∂x are relative to.
+        frozen: the largest ∂l/∂x there would be were μ and σ constants, or nothing saturated; what differences of ∂l/∂x
+            are relative to.
     """
 
     formula: Gradients
@@ -57,7 +58,7 @@ def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
     """Both ways; ∂l/∂x is differentiated element by element, all at once as a stack of tensors."""
     x, dy, gain, bias = at
     result = normalize(x, scheme, eps)
-    inverse = np.ones(x.shape)
+    inverse = np.full(x.shape, scheme.alpha if scheme.pointwise else 1.0)
     if scheme.whitens and scheme.suppression is not None:
         least = steepest(result.v, scheme.matrices(x.shape), eps)
         inverse = np.broadcast_to(spread(least, scheme.suppression, x.shape), x.shape)

@@ -62,6 +62,8 @@ def beside_data(
 
 
 def _all_words(scheme: Scheme, x: np.ndarray) -> str:
+    if scheme.pointwise is not None:
+        return f"<b>Nothing is shared:</b> every element passes through {wording.passed_words(scheme)} by itself."
     if scheme.field is None:
         return "<b>Nothing is shared:</b> every element stays as it is."
     return f"In all: {wording.count_words(scheme, x.shape)}."
@@ -69,7 +71,7 @@ def _all_words(scheme: Scheme, x: np.ndarray) -> str:
 
 def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """Which schemes of other names do the same here; nothing where none does."""
-    same = same_as(scheme, shape) if scheme.fields else []
+    same = same_as(scheme, shape) if scheme.acts else []
     # A matrix of one number is no news of a scheme of the form, nor is one group of a scheme without groups.
     news = [other for other in same if other.in_the_form or not scheme.in_the_form]
     twins = [wording.named(other) for other in news if other.parameters.get("groups") != 1]
@@ -107,8 +109,9 @@ def _pictures(scheme: Scheme, x: np.ndarray, result: Normalized) -> list[dict]:
     symbol = SYMBOL.get(scheme.acts_on, "x")
     largest = _largest(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
-    if scheme.suppression is not None:
-        after = _largest(result.xhat) if scheme.spectral else USUAL * scheme.scale(x.shape)
+    if scheme.has_xhat:
+        usual = 1.0 if scheme.pointwise else USUAL * scheme.scale(x.shape)  # a function's values are bounded by 1
+        after = _largest(result.xhat) if scheme.spectral else usual
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:
         pictures.append({"name": "v", "title": "v", "largest": largest})

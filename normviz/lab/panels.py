@@ -25,7 +25,7 @@ from normviz.ui.components.picture import shades
 from normviz.ui.components.plot import plot
 from normviz.ui.figures import extremes, pictures, statistics_map
 from normviz.ui.link import KEPT, View
-from normviz.ui.panels import response_chart
+from normviz.ui.panels import passed_chart, response_chart
 from normviz.ui.saving import save_table
 from normviz.ui.tensor import take_focus
 
@@ -71,7 +71,8 @@ def beside(
 def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, view: View, theme: str) -> None:
     """One row per statistic, and a heat map of their shape."""
     if not scheme.fields:
-        st.write("No statistics: the tensor passes unchanged.")
+        each = f"each element passes through {wording.passed_words(scheme)} by itself" if scheme.pointwise else ""
+        st.write(f"No statistics: {each or 'the tensor passes unchanged'}.")
         return
     table = statistics_table(x, scheme, result)
     kinds: dict[str, Map] = {}
@@ -145,7 +146,14 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
 
 
 def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
-    """x̂ of the locked element over the contrast of the whole tensor, for several ε: linear, then saturated."""
+    """x̂ of the locked element over the contrast of the whole tensor, for several ε or α: linear, then saturated."""
+    if scheme.pointwise is not None:
+        passed_chart(scheme, float(x[focus]), theme)
+        st.caption(
+            "While α c |x| is small beside 1, x̂ grows with the contrast; beyond 3 it is saturated, near 1 or −1. "
+            "No other element matters. The dotted line is the tensor as it is, c = 1."
+        )
+        return
     if scheme.suppression is None or scheme.eps is None:
         st.write(
             "Nothing divides here, or it does without ε: x̂ is proportional to the contrast, or does not depend on it."

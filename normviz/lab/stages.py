@@ -19,7 +19,10 @@ MOVED_UP_TO = 16_384
 def stages(
     scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float, threshold: float = 0.0
 ) -> Iterator[Stage]:
-    """The stages of the general form, x → μ → v → σ → x̂ → y, and max(y, τ); those that a scheme lacks are left out."""
+    """The stages of the general form, x → μ → v → σ → x̂ → y, and max(y, τ); those that a scheme lacks are left out.
+
+    Of a pointwise scheme there are x → x̂ → y.
+    """
     symbol = SYMBOL.get(scheme.acts_on, "x")
     v, hat = (symbol if scheme.summation is None else "v"), f"{symbol}̂"
     yield Stage(symbol, f"{symbol}, the tensor as it comes: {wording.plural(x.size, 'number')}.", x, "element")
@@ -27,7 +30,12 @@ def stages(
         mean = np.broadcast_to(spread(result.mean, scheme.summation, x.shape), x.shape)
         yield from _reduced(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
         yield Stage("v", f"Every element less its mean: v = {symbol} − μ.", result.v, "centred")
-    if scheme.whitens:
+    if scheme.pointwise is not None:
+        inside = f"α = {typeset(scheme.alpha)}"
+        inside += "" if scheme.shift is None else f" and s = {typeset(scheme.shift)}"
+        says = f"Every element passes through {wording.passed_words(scheme)} by itself, with {inside}."
+        yield Stage(hat, says, result.xhat, "normalized", scale=1)
+    elif scheme.whitens:
         groups, size = scheme.matrices(x.shape), x.shape[-1] // scheme.matrices(x.shape)
         matrices = wording.plural(groups, "covariance matrix")
         says = (
@@ -43,7 +51,7 @@ def stages(
         by = "times 1 over the root of fan-in, " if scheme.per_fan_in else ""
         yield Stage(hat, f"Every element divided by it, {by}gives {hat}.", result.xhat, "normalized", scale=1)
     if scheme.gain is not None or scheme.bias is not None:
-        made, done, numbers = hat if scheme.suppression is not None else v, [], []
+        made, done, numbers = hat if scheme.has_xhat else v, [], []
         if scheme.gain is not None:
             made, done = f"{scheme.gain_symbol} {made}", ["scaled"]
             numbers = [f"{scheme.gain_symbol} = {wording.signed(gain)}"]

@@ -3,7 +3,7 @@
     v = x - E_A x,   σ² = ε + E_B v²,   x̂ = v / σ
     u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂x = u - E_Aᵀ u        with g = ∂l/∂x̂
 
-`normalize` is the reference, and takes care of extreme numbers; this is for loops that train many networks. The two
+`normalize` is the reference, and takes care of extreme numbers; this is for loops that train many networks. The
 schemes outside the form have derivatives of their own.
 """
 
@@ -13,6 +13,7 @@ from threading import Lock
 import torch
 
 from normviz.core.fields import Field, Shape
+from normviz.core.pointwise import Function
 from normviz.core.whitening import divided_differences, in_groups, inverted, ungrouped
 
 
@@ -122,6 +123,31 @@ class General:
             del self.v, self.xhat, self.inverse
         if self.summation is not None:
             g.sub_(self.summation.transposed(g))
+        return g
+
+
+@dataclass
+class Pointwise:
+    """x̂ = f(αx + s), and its derivative α f'(αx + s), element by element.
+
+    Attributes:
+        function: f, with its derivative.
+        alpha, shift: α and s.
+    """
+
+    function: Function
+    alpha: float
+    shift: float
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂."""
+        self.inside = x.mul(self.alpha).add_(self.shift)  # not in place: x is where x̂ will be
+        return self.function.value(self.inside)
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
+        g.mul_(self.function.slope(self.inside)).mul_(self.alpha)
+        del self.inside
         return g
 
 

@@ -124,7 +124,7 @@ def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[
             unbiased = size / (size - 1) if a == b and size > 1 else 1.0
             kept.variance = _over_examples(unbiased * _variance(form, x))
         return xhat.flatten(2, 3), kept
-    return form.forward(x.clone()).flatten(2, 3), kept  # nothing of a spectral norm depends on the data
+    return form.forward(x.clone()).flatten(2, 3), kept  # a spectral norm, and a function, keep nothing of the data
 
 
 def _variance(form: General, x: torch.Tensor) -> torch.Tensor:

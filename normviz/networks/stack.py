@@ -15,7 +15,7 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES
-from normviz.networks.gradient import Average, General, Spectral, Whitening, load_decompositions
+from normviz.networks.gradient import Average, General, Pointwise, Spectral, Whitening, load_decompositions
 from normviz.networks.optimizers import OPTIMIZERS
 from normviz.networks.setting import FIRST_BIAS, Setting
 
@@ -107,9 +107,13 @@ def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
     return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
 
 
-def _form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -> General | Spectral | Whitening | None:
-    if scheme is None or not scheme.fields:
+def _form(
+    scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
+) -> General | Pointwise | Spectral | Whitening | None:
+    if scheme is None or not scheme.acts:
         return None
+    if scheme.function is not None:
+        return Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0)
     if scheme.spectral or scheme.whitens:
         load_decompositions(like.device)
         return Spectral() if scheme.spectral else Whitening(scheme.matrices(shape), eps)

@@ -40,7 +40,7 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         InvalidInput: a field of the scheme does not fit the setting's layers.
     """
     setting.check([scheme])
-    parts = [part for part in (scheme.on_weights, scheme.on_activations) if part is not None and part.fields]
+    parts = [part for part in (scheme.on_weights, scheme.on_activations) if part is not None and part.acts]
     normalizers = [_normalizer(part, setting) for part in parts]
     eps = setting.eps if any(map(_takes_eps, parts)) else None
     return render(
@@ -119,13 +119,16 @@ class Average:
 
 @dataclass(frozen=True)
 class Normalizer:
-    """A function of the script: the general form, spectral norm or whitening, of the weights w or the summed inputs a.
+    """A function of the script: of the weights w or the summed inputs a.
+
+    The general form, spectral norm, whitening, or f(αx + s) of every element.
 
     Attributes:
         scheme: what it computes.
         function, x, axes: its name, what it normalizes, and the axes of that as PyTorch has them.
         centre, square: E_A and E_B; None: no such step.
         takes_eps: whether the setting's ε is added under the root; where that is 0, 0/0 must be 0.
+        passed: f(αx + s) in code; empty where the scheme is not pointwise.
         matrices: how many groups of channels are whitened; 0 if none are, or each is one channel, which is batch norm.
     """
 
@@ -136,6 +139,7 @@ class Normalizer:
     centre: Average | None
     square: Average | None
     takes_eps: bool
+    passed: str
     matrices: int
 
     @property
@@ -151,6 +155,8 @@ class Normalizer:
     @property
     def what(self) -> str:
         """What it computes, in words: "Mean and mean square over N, H, W"."""
+        if self.scheme.pointwise is not None:
+            return "Each element by itself"
         if self.scheme.spectral:
             return "The matrix of w over its largest singular value"
         if self.matrices:
@@ -180,6 +186,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, whitens=False), 0
     alike = len(set(scheme.fields)) == 1
+    inside = f"{scheme.alpha} * a" + (f" + {scheme.shift}" if scheme.shift else "")
     return Normalizer(
         scheme=scheme,
         function="normalize" + suffix,
@@ -188,6 +195,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
         centre=average(scheme.summation, "average" if alike else "centre_average"),
         square=average(scheme.suppression, "average" if alike else "square_average"),
         takes_eps=_takes_eps(scheme),
+        passed="" if scheme.function is None else scheme.function.torch.format(u=inside),
         matrices=matrices,
     )
 

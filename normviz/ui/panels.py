@@ -1,7 +1,11 @@
 """Panels that several topics show."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from normviz.core.normalize import quiet
+from normviz.core.scheme import Scheme
 from normviz.core.statistics import Blend, Saturation
 from normviz.core.text import typeset
 from normviz.ui.components.plot import plot
@@ -9,11 +13,25 @@ from normviz.ui.figures import responses
 
 CONTRASTS = np.geomspace(1e-3, 1e3, 49)
 RESPONSE_EPS = (0.0, 1e-2, 1.0, 100.0)
-"""Beside the page's own ε, whose curve is the thick one."""
+RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
+"""Beside the page's own ε, or α, whose curve is the thick one."""
 
 
 def response_chart(one: Saturation | Blend, eps: float, theme: str) -> None:
     """The curves of one element, that of ε first."""
     curves = {f"ε = {typeset(e)}": one.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
+    _drawn(curves, theme)
+
+
+@quiet
+def passed_chart(scheme: Scheme, x: float, theme: str) -> None:
+    """The curves f(αcx + s) of one element of a pointwise scheme, that of its own α first."""
+    each = {alpha: scheme.with_parameters(alpha=alpha) for alpha in (scheme.alpha, *RESPONSE_ALPHAS)}
+    function = scheme.function
+    assert function is not None
+    _drawn({f"α = {typeset(a)}": function.value(one.inside(x * CONTRASTS)) for a, one in each.items()}, theme)
+
+
+def _drawn(curves: Mapping[str, np.ndarray], theme: str) -> None:
     alt = f"x̂ of the chosen element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
     plot(responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")

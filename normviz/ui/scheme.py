@@ -12,6 +12,11 @@ from normviz.ui.tensor import lengths, shape_of
 
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
 
+FIRST_ALPHA = 0.5
+ALPHAS = (0.01, 100.0)
+ALPHA_STEPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
+"""α of a pointwise scheme: the first value of both papers, the least and the largest, and the stops of its slider."""
+
 
 def grouped(view: View) -> dict[str, int]:
     """The axes that the scheme cuts into groups, with their length; C where it cuts none."""
@@ -50,6 +55,7 @@ PARAMS = (
     Param("groups", 2, _divisor, label="Groups G", why=_undivided),
     Param("radius", 1, whole(0, MAX_RADIUS), label="Radius R"),
     Param("radius_a", "same", _radius_a, label="Radius R_A of what is averaged"),
+    Param("alpha", FIRST_ALPHA, real(*ALPHAS), decimal, label="α (factor inside)"),
     Param("over", ["H", "W", "C"], _over, "".join, label="Windows along"),
     *custom.params(lengths),
     Param("eps", DEFAULT_EPS, real(0.0, 1e3), decimal, label="ε (smoothing term)"),
@@ -67,6 +73,7 @@ def has(scheme: Scheme, key: str) -> bool:
         "radius": "window" in kinds,
         "radius_a": "window" in kinds,
         "over": "window" in kinds,
+        "alpha": "alpha" in kinds,
         "eps": scheme.eps is not None and scheme.suppression is not None,
     }
     return answers.get(key, True)
@@ -74,7 +81,7 @@ def has(scheme: Scheme, key: str) -> bool:
 
 def scheme_of(view: View) -> Scheme:
     """The scheme with everything that the view says of it filled in."""
-    scheme = get_scheme(view["scheme"], groups=view["groups"])
+    scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
     if scheme.key == "custom":
         return custom.scheme_of(view)
     return windowed(scheme, view) if has(scheme, "radius") else scheme
@@ -98,8 +105,8 @@ def link_of(scheme: Scheme) -> dict[str, str]:
     """What a link to a page with one scheme says of it: its key, and its rules or what its rules take."""
     if scheme.key == "custom":
         return {"scheme": "custom", **custom.link_of(scheme)}
-    names = {"groups": "groups", "window": "radius"}
-    return {"scheme": scheme.key, **{names[kind]: str(value) for kind, value in scheme.parameters.items()}}
+    names = {"groups": "groups", "window": "radius", "alpha": "alpha"}
+    return {"scheme": scheme.key, **{names[kind]: decimal(value) for kind, value in scheme.parameters.items()}}
 
 
 def eps_of(view: View, scheme: Scheme) -> float:

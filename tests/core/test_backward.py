@@ -15,7 +15,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.networks.gradient import Average, General, Spectral, Whitening
+from normviz.networks.gradient import Average, General, Pointwise, Spectral, Whitening
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 DIVIDING = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.suppression])
@@ -81,6 +81,7 @@ def test_equals_the_pass_that_trains(key):
     averages = (None if f is None else Average(f, SHAPE, x) for f in (scheme.summation, scheme.suppression))
     form = Spectral() if scheme.spectral else General(*averages, eps, scheme.scale(SHAPE))
     form = Whitening(scheme.matrices(SHAPE), eps) if scheme.whitens else form
+    form = Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0) if scheme.pointwise else form
     form.forward(x.clone())
     assert relative_difference(form.backward(dy.clone()), expected) < 1e-10
 

@@ -295,6 +295,8 @@ def test_nan_and_inf_spoil_exactly_the_fields_that_contain_them(key, value, magn
     np.testing.assert_array_equal(xhat[~reached], expected[~reached])
     if scheme.key == "none":
         np.testing.assert_array_equal(xhat[index], value)
+    elif scheme.pointwise:
+        np.testing.assert_array_equal(xhat[index], np.sign(value))  # bounded, and NaN where x is
     else:
         assert np.isnan(xhat[index])
         assert_spoilt(xhat[reached], value)

@@ -49,6 +49,8 @@ TABLE = {
     "pixel": ("activation", None, "own,own,own,full", 1e-8, None, None, ()),
     "query-key": ("activation", None, "own,own,own,groups(2)", DEFAULT_EPS, (), None, ()),
     "divisive": ("activation", *[WINDOWS] * 2, DEFAULT_EPS, BY_CHANNEL, BY_CHANNEL, ()),
+    "dynamic-tanh": ("activation", None, None, None, BY_CHANNEL, BY_CHANNEL, ()),
+    "dynamic-erf": ("activation", None, None, None, BY_CHANNEL, BY_CHANNEL, ()),
     "weight": ("weight", None, FULL_FULL_FULL_OWN, None, ("Cout",), None, ()),
     "weight-standardization": ("weight", *[FULL_FULL_FULL_OWN] * 2, DEFAULT_EPS, None, None, ()),
     "spectral": ("weight", None, "full,full,full,full", None, None, None, SINGULAR),
@@ -88,11 +90,13 @@ def test_names_and_labels_are_unique():
         assert len(set(names)) == len(names)
 
 
-def test_only_weight_norm_divides_by_the_fan_in_and_two_schemes_are_outside_the_form():
+def test_only_weight_norm_divides_by_the_fan_in_and_few_schemes_are_outside_the_form():
     assert [key for key, row in SCHEMES.items() if row.per_fan_in] == ["weight"]
     assert [key for key, row in SCHEMES.items() if row.spectral] == ["spectral"]
     assert [key for key, row in SCHEMES.items() if row.whitens] == ["whitening"]
-    assert [key for key, row in SCHEMES.items() if not row.in_the_form] == ["whitening", "spectral"]
+    pointwise = [key for key, row in SCHEMES.items() if row.pointwise]
+    assert pointwise == ["dynamic-tanh", "dynamic-erf"]
+    assert [key for key, row in SCHEMES.items() if not row.in_the_form] == ["whitening", *pointwise, "spectral"]
     assert {key: row.threshold for key, row in SCHEMES.items() if row.threshold} == {"filter-response": ("C",)}
     assert [(key, row.weight) for key, row in SCHEMES.items() if row.weight] == [("layer-weight", "weight")]
 
@@ -193,9 +197,11 @@ def test_a_custom_scheme_is_named_when_it_equals_a_known_one():
 
 @EVERY
 def test_parameters_reach_the_rules_that_take_one_and_no_others(key):
-    scheme = get_scheme(key, groups=3, radius=2)
+    scheme = get_scheme(key, groups=3, radius=2, alpha=7.0)
     kinds = {rule.kind for field in SCHEMES[key].fields for rule in field.rules}
-    assert scheme.parameters == {kind: n for kind, n in (("groups", 3), ("window", 2)) if kind in kinds}
+    kinds |= {"alpha"} if scheme.pointwise else set()
+    given = {"groups": 3, "window": 2, "alpha": 7.0}
+    assert scheme.parameters == {kind: n for kind, n in given.items() if kind in kinds}
     assert scheme == SCHEMES[key] or scheme.parameters
     assert get_scheme(key) == SCHEMES[key]
     assert SCHEMES[key].with_parameters() == SCHEMES[key]

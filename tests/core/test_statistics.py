@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from direct import members, over_members, relative_difference
@@ -143,6 +145,7 @@ def assert_elements(x, scheme, eps):
         assert shown.v == pytest.approx(shown.x - (shown.mean or 0), rel=1e-12, abs=1e-12)
         # Each step follows from the one before, so that the page can show them as one calculation.
         divided = shown.v / shown.deviation if shown.deviation else shown.v
+        divided = getattr(math, scheme.pointwise)(scheme.alpha * shown.v) if scheme.pointwise else divided
         assert scheme.whitens or shown.xhat == pytest.approx(divided * scheme.scale(x.shape), rel=1e-12)
         assert shown.y == pytest.approx(gain * shown.xhat + bias, rel=1e-12)
         if scheme.suppression is not None and scheme.in_the_form:

@@ -1,7 +1,7 @@
 """The formulas of one element, with its numbers."""
 
 import re
-from math import inf, nan, sqrt
+from math import erf, inf, nan, sqrt, tanh
 
 import numpy as np
 import pytest
@@ -85,13 +85,15 @@ def test_divisors_at_the_ends_of_the_range(deviation, eps, below, rooted):
 def evaluated(latex, number):
     """The number that a side of a line stands for, from its LaTeX."""
     latex = re.sub(r"\\part\{\w+\}\{(\\num\*?\{\w+\})\}", r"\1", latex)
+    latex = re.sub(r"\\operatorname\{(\w+)\}", r"\1", latex)
     latex = re.sub(r"\\num\*?\{(\w+)\}", lambda found: f"({number(found[1]):.4g})", latex)
     previous = None
     while latex != previous:
         previous = latex
         latex = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", latex)
         latex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", latex)
-    return eval(latex.replace(r"\cdot", "*").replace(r"\max", "max"), {"sqrt": sqrt, "max": max})
+    latex = latex.replace(r"\cdot", "*").replace(r"\max", "max")
+    return eval(latex, {"sqrt": sqrt, "max": max, "tanh": tanh, "erf": erf})
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda scheme: scheme.key)
@@ -105,8 +107,8 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
     assert [line.name for line in lines] == [
         "element",
         *(["centred"] if scheme.summation else []),
-        *(["normalized"] if scheme.suppression else []),
-        *(["output"] if scheme.gain is not None or scheme.bias is not None or not scheme.fields else []),
+        *(["normalized"] if scheme.suppression or scheme.pointwise else []),
+        *(["output"] if scheme.gain is not None or scheme.bias is not None or scheme.key == "none" else []),
         *(["activation"] if scheme.threshold else []),
     ]
     for index in ((0, 0, 0, 0), (1, 2, 3, 5), (0, 1, 2, 3)):

@@ -102,9 +102,9 @@ def test_the_lines_of_known_schemes(key):
 def test_only_the_lines_that_a_scheme_has(scheme):
     names = [name for name, _ in formulas(scheme) if not name.startswith("weights")]
     assert ("mean" in names) == ("centred" in names) == (scheme.summation is not None)
-    assert ("normalized" in names) == (scheme.suppression is not None)
+    assert ("normalized" in names) == (scheme.suppression is not None or scheme.pointwise is not None)
     parametrized = scheme.gain is not None or scheme.bias is not None
-    assert names.count("output") == (parametrized or not scheme.fields)
+    assert names.count("output") == (parametrized or scheme.key == "none")
     text = " ".join(latex for name, latex in formulas(scheme) if not name.startswith("weights"))
     gain = {"weight": "g_o"}.get(scheme.key, r"\gamma")  # as the papers have it
     assert [letter for letter in ("g_o", r"\gamma") if letter in text] == ([] if scheme.gain is None else [gain])

@@ -92,7 +92,8 @@ def axes_of(scheme):
 def test_every_parameter_has_a_row(scheme):
     names = [row.name for row in parameter_shapes(scheme, shape_for(scheme))]
     learned = [name for name, axes in axes_of(scheme) if axes is not None]
-    assert [name for name in names if not name.endswith("of the weights")] == [*learned, *scheme.keeps]
+    inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
+    assert [name for name in names if not name.endswith("of the weights")] == [*inside, *learned, *scheme.keeps]
 
 
 def test_what_a_parameter_row_says():

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.normalize import normalize, spread
 from normviz.core.schemes import Scheme
-from normviz.core.text import measured, typeset
+from normviz.core.text import measured, spoken, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.core.whitening import by_power
 from normviz.describe import wording
@@ -29,7 +29,7 @@ NAMES = {"dx": "∂l/∂x", "dgain": "∂l/∂γ", "dbias": "∂l/∂β", "deps"
 WEIGHTS = "weights: "
 """How the names of lines begin that belong to the weights in front."""
 
-_ROWS = (("incoming",), ("mean", "along"), ("divided",), ("input",), ("gain", "bias", "smoothing"))
+_ROWS = (("incoming",), ("mean", "along"), ("divided",), ("input",), ("gain", "bias", "smoothing"), ("inside",))
 """The lines that stand beside each other where there is room."""
 
 found_ways = st.cache_data(max_entries=64, show_spinner=False)(ways)
@@ -58,7 +58,9 @@ def formula(view: View, theme: str) -> None:
 def _lines(scheme: Scheme) -> None:
     """The formulas; first those on the way to ∂l/∂x."""
     lines = backward_formulas(scheme)
-    st.markdown(f"**{wording.sentence(wording.named(scheme))}, backwards**: from ∂l/∂y to ∂l/∂x, γ, β and ε.")
+    inside = ["α"] if scheme.shift is None else ["α", "s"]
+    learned = spoken(["γ", "β", *(["ε"] if scheme.pointwise is None else inside)], "and")
+    st.markdown(f"**{wording.sentence(wording.named(scheme))}, backwards**: from ∂l/∂y to ∂l/∂x, {learned}.")
     _in_rows([line for line in lines if not line.name.startswith(WEIGHTS)])
     front = [line._replace(name=line.name.removeprefix(WEIGHTS)) for line in lines if line.name.startswith(WEIGHTS)]
     if front:
@@ -110,6 +112,8 @@ def _taken(scheme: Scheme, eps: float) -> str:
         *([factor] if scheme.suppression is not None else []),
     ]
     said = "; ".join(parts) or "nothing is taken out, since nothing is normalized"
+    if scheme.pointwise is not None:
+        said = "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
     return f"**{wording.sentence(said)}.**"
 
 
@@ -128,11 +132,12 @@ def _compared(scheme: Scheme, at: Small, both: Ways, eps: float, torch: bool) ->
             _difference(getattr(exact, name), found.get(name), both, name) for name in rows
         ]
     st.table(columns, border="horizontal")
+    held = f"μ and {'Σ' if scheme.whitens else 'σ'} were constants"
+    held = "nothing were saturated" if scheme.pointwise else held
     st.caption(
-        "Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if μ and "
-        f"{'Σ' if scheme.whitens else 'σ'} were constants; of the others, relative to the largest number. Central "
-        "differences have an error of their own, of a step that is finite and of rounding; ∂l/∂ε takes them to one "
-        "side, since ε may be 0."
+        f"Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if {held}; of the "
+        "others, relative to the largest number. Central differences have an error of their own, of a step that is "
+        f"finite and of rounding{'; ∂l/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
     )
     if "deps" in rows:
         st.markdown(_smoothing(scheme, at, both, eps))

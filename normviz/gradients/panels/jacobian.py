@@ -63,6 +63,8 @@ def _matrix(scheme: Scheme, found: Directions, laid: Blocks, shape: tuple[int, .
 
 def _structure(scheme: Scheme, laid: Blocks, fields: int) -> str:
     """What the picture shows, which follows from the fields."""
+    if scheme.pointwise is not None:
+        return "**Nothing but the diagonal**: every x̂ depends on its own x alone."
     if not scheme.fields:
         return "**Nothing but the diagonal**: every x̂ is its own x."
     if scheme.spectral:
@@ -90,7 +92,10 @@ def _facts(scheme: Scheme, found: Directions, eps: float) -> None:
         centred = f"**Every row sums to 0**: a shift of all {x} changes nothing."
     else:
         centred = f"**Rows need not sum to 0**: nothing is centred, and a shift of all {x} comes through."
-    if scheme.suppression is None:
+    if scheme.pointwise is not None:
+        centred = f"**Rows need not sum to 0**: a shift of all {x} comes through, as far as they are not saturated."
+        scaled = f"**J·{x} is each {x} times its own slope**: a factor comes through, as far as they are not saturated."
+    elif scheme.suppression is None:
         scaled = f"**J·{x} is not 0**: nothing divides, and a factor of all {x} comes through."
     elif eps:
         left = "ε (Σ + εI)⁻¹ x̂" if scheme.whitens else "x̂ ε/(σ² + ε)"
@@ -116,6 +121,9 @@ def _facts(scheme: Scheme, found: Directions, eps: float) -> None:
 
 def _in_space(scheme: Scheme, eps: float, seed: int, theme: str) -> None:
     """A field of three elements: the gradient loses two directions of three."""
+    if scheme.pointwise is not None:
+        st.markdown("#### In space\n**No direction is taken out of d**: each element's is multiplied by its own slope.")
+        return
     centres, divides = scheme.summation is not None, scheme.suppression is not None
     one = projections.three(scheme, eps, seed)
     mean, along, left = (f"{share:.0%}" for share in one.shares())

@@ -55,6 +55,9 @@ def scale(view: View, theme: str) -> None:
 def _said(scheme: Scheme, now: Gaps, a: float, eps: float) -> str:
     """What to see, in a sentence or two."""
     gap = measured(max(now), 2, ROUNDING)
+    if scheme.pointwise is not None and scheme.on_weights is None:
+        alone = "Nothing is shared, so nothing takes a out"
+        return f"**{alone}**: at a = {typeset(a)} the largest of the three gaps is {gap}."
     if scheme.suppression is None and scheme.on_weights is None:
         return f"**Nothing divides, so a comes through**: at a = {typeset(a)} the largest of the three gaps is {gap}."
     exact = "x̂ and ∂l/∂u do not notice a, and ∂l/∂(aW) is 1/a times ∂l/∂W: the larger the weights, the smaller a step"

@@ -1,0 +1,94 @@
+"""The functions of schemes without statistics: x̂ = f(αx + s), each element by itself.
+
+A later one is a row of `FUNCTIONS`, and a scheme that names it: whatever computes, differentiates, trains, writes or
+draws a pointwise scheme asks this table.
+"""
+
+from collections.abc import Callable
+from math import pi
+from typing import NamedTuple
+
+from array_api_compat import array_namespace
+
+from normviz.core.arrays import Array
+
+
+class Function(NamedTuple):
+    """A function f that increases from −1 to 1, f(0) = 0, for NumPy arrays and torch tensors (array API).
+
+    Attributes:
+        value: f(u).
+        slope: f'(u), to the digits of its type also where f(u) is ±1.
+        slope_latex: f'(u) in formulas, with {u} for u.
+        numpy, torch, keras: f(u) in code, with {u} for u; numpy_slope: f'(u).
+        imports: what NumPy's needs beside NumPy, a line of code.
+    """
+
+    value: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    slope_latex: str
+    numpy: str
+    numpy_slope: str
+    torch: str
+    keras: str
+    imports: str = ""
+
+
+def _tanh(u: Array) -> Array:
+    return array_namespace(u).tanh(u)
+
+
+def _tanh_slope(u: Array) -> Array:
+    inverse = 1 / array_namespace(u).cosh(u)
+    return inverse * inverse
+
+
+MEET, END, TERMS = 2.0, 6.0, 40
+"""|u| at which the two expansions of erf meet, |u| from which it is 1 in float64, and how many terms each takes."""
+
+
+def _erf(u: Array) -> Array:
+    """The error function, to four roundings of its type; the array API has none, torch has its own.
+
+    2/√π u e^(−u²) (1 + 2u²/3 (1 + 2u²/5 (…))) near 0, 1 − e^(−u²) / (√π u (1 + 1/(2u² (1 + 2/(2u² (…)))))) elsewhere.
+    Source: Abramowitz & Stegun 1964, 7.1.6 and 7.1.14.
+    """
+    if hasattr(u, "erf"):
+        return u.erf()
+    xp = array_namespace(u)
+    near, far = xp.clip(xp.abs(u), 0.0, MEET), xp.clip(xp.abs(u), MEET, END)
+    series, fraction = xp.ones_like(near), xp.ones_like(far)
+    for n in range(TERMS, 0, -1):
+        series = 1 + series * (2 * near * near / (2 * n + 1))
+        fraction = 1 + n / (2 * far * far * fraction)
+    below = (2 / pi**0.5) * near * xp.exp(-near * near) * series
+    above = 1 - xp.exp(-far * far) / (pi**0.5 * far * fraction)
+    return xp.sign(u) * xp.where(xp.abs(u) < MEET, below, above)
+
+
+def _erf_slope(u: Array) -> Array:
+    return (2 / pi**0.5) * array_namespace(u).exp(-u * u)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "tanh": Function(
+        value=_tanh,
+        slope=_tanh_slope,
+        slope_latex=r"\frac{{1}}{{\cosh^2({u})}}",
+        numpy="np.tanh({u})",
+        numpy_slope="1 / np.cosh({u}) ** 2",
+        torch="torch.tanh({u})",
+        keras="ops.tanh({u})",
+    ),
+    "erf": Function(
+        value=_erf,
+        slope=_erf_slope,
+        slope_latex=r"\frac{{2}}{{\sqrt{{\pi}}}}\,e^{{-({u})^2}}",
+        numpy="np.vectorize(erf)({u})",
+        numpy_slope="2 / np.sqrt(np.pi) * np.exp(-(({u}) ** 2))",
+        torch="torch.erf({u})",
+        keras="ops.erf({u})",
+        imports="from math import erf",
+    ),
+}
+"""By the name that `Scheme.pointwise` holds."""
