@@ -20,9 +20,9 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
 from normviz.core.schemes import SCHEMES, Scheme, same_as
 from normviz.core.text import spoken
-from normviz.core.theory import absorbed
+from normviz.core.theory import absorbed, degenerate
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.conditions import CONDITIONS, met
+from normviz.design.conditions import CONDITIONS, ROOM, met
 
 RULES = (OWN, FULL, Rule("groups", 2))
 """What a field may be along an axis; other numbers of groups absorb what two do."""
@@ -308,25 +308,35 @@ def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]
 
 
 def registered(layer: str, weights: tuple[str, ...]) -> list[Scheme]:
-    """The registered schemes that have a kind: not the one of one's own, nor what leaves zeros."""
-    return [row for row in SCHEMES.values() if row.key != "custom" and not row.whitens and front_of(row) in weights]
+    """The registered schemes that are such as are searched on a layer, also those whose rules are not among `RULES`."""
+    return [
+        row for row in SCHEMES.values() if row.key != "custom" and front_of(row) in weights and _is_step(row, layer)
+    ]
+
+
+def _is_step(scheme: Scheme, layer: str) -> bool:
+    """Whether x̂ is more than zeros and signs, as it is not where a field holds one element."""
+    shape = ROOM[layer]
+    return scheme.on_activations is None or (not scheme.whitens and degenerate(scheme, shape, 0.0) is None)
+
+
+def is_answer(scheme: Scheme, demands: Demands) -> bool:
+    """Whether any scheme, of whatever rules, meets the demands."""
+    stands = front_of(scheme) in demands.weights and _is_step(scheme, demands.layer)
+    return stands and demands.met(has(scheme, demands.layer))
 
 
 def named(demands: Demands) -> list[Scheme]:
-    """The registered schemes that meet the demands, also those whose rules are not among `RULES`."""
-    rows = registered(demands.layer, demands.weights)
-    return [row for row in rows if demands.met(has(row, demands.layer))]
-
-
-def names_of(scheme: Scheme, layer: str) -> list[str]:
-    """What a scheme is called on this layer: the names of the registered ones that compute the same; none for most."""
-    own = [] if scheme.key == "custom" else [scheme.name]
-    return list(dict.fromkeys([*own, *(row.name for row in same_as(scheme, SHAPES[layer][0]))]))
+    """The registered schemes that meet the demands."""
+    return [row for row in registered(demands.layer, demands.weights) if is_answer(row, demands)]
 
 
 def name_of(scheme: Scheme, layer: str) -> str | None:
-    """The first of its names."""
-    return next(iter(names_of(scheme, layer)), None)
+    """What a scheme is called on this layer: the name of the registered one that computes the same; None for most."""
+    if scheme.key != "custom":
+        return scheme.name
+    same = same_as(scheme, SHAPES[layer][0])
+    return same[0].name if same else None
 
 
 def nearest(demands: Demands) -> list[Near]:

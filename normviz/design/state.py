@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from normviz.core.scheme import Scheme
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, real, several, whole
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
+from normviz.describe.snippets import FRAMEWORKS
 from normviz.design.conditional import SOURCES
 from normviz.design.conditions import CONDITIONS
-from normviz.design.search import WEIGHTS, Demands, invariances
+from normviz.design.search import SHAPES, WEIGHTS, Demands, invariances
 from normviz.design.training import FEW, SAMPLE, sampled, total
-from normviz.ui import link
+from normviz.experiments.experiment import own_scheme, own_text
+from normviz.ui import link, looking
 from normviz.ui.choice import words
 from normviz.ui.custom import FRONTS
 from normviz.ui.link import Param, View, params
@@ -31,6 +35,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("layer", "weights"), ("find", "map")),
     **dict.fromkeys((*TRANSFORMATIONS, "conditions"), ("find",)),
     **dict.fromkeys(("set", "train"), ("map",)),
+    **dict.fromkeys(("pick", "page", "code", "camera", "focus"), ("find",)),
     **dict.fromkeys(("source", "scheme", "delta", "seed"), ("conditional",)),
 }
 """Where a value means something; one that is not here does everywhere."""
@@ -47,6 +52,32 @@ TRAIN = {"sample": f"{SAMPLE} schemes of every set", "all": "All schemes"}
 """Which schemes are trained, where all take minutes without a GPU."""
 
 
+def pick_text(scheme: Scheme, layer: str) -> str:
+    """A scheme as the link has it: its fields and what stands in front; its key where it has none of activations.
+
+    The same for schemes that compute the same on the layer.
+    """
+    if scheme.on_activations is None or not scheme.fields:
+        return scheme.key
+    shape, fields = SHAPES[layer][0], (scheme.summation, scheme.suppression)
+    return own_text(scheme.with_fields(*(None if field is None else field.canonical(shape) for field in fields)))
+
+
+def picked(text: str) -> Scheme | None:
+    """The scheme that a text of a link says; None where none is picked. Raises InvalidInput."""
+    if not text:
+        return None
+    return SCHEMES[text] if text in WEIGHTS else own_scheme(text)
+
+
+def read_pick(given: Any, view: View) -> str:
+    """A scheme that fits the layer, as `pick_text` writes it; raises ValueError where it does not."""
+    text = str(given)
+    if (scheme := picked(text)) is not None and scheme.on_activations is not None:
+        scheme.check(SHAPES[view["layer"]][0])
+    return text
+
+
 @dataclass(frozen=True)
 class Page:
     """What the page's link holds, beside a demand for each transformation."""
@@ -55,6 +86,8 @@ class Page:
     layer: str = choice("dense", {key: key.capitalize() for key in LAYERS}, label="Layer")
     weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="In front, a scheme of the weights")
     conditions: Sequence[str] = several((), {key: each.name for key, each in CONDITIONS.items()}, label="It has to")
+    page: int = whole(1, 1, 9999)
+    code: str = choice("PyTorch", {name: name for name in FRAMEWORKS}, label="Code for")
     set: Sequence[str] = several(
         invariances(SCHEMES["layer"], "dense"), {key: each.name for key, each in TRANSFORMATIONS.items()}
     )
@@ -74,8 +107,20 @@ class Page:
     seed: int = whole(0, 0, 9999, label="Seed", help="Of the digits' order, the weights, the shifts, and V.")
 
 
+def _focus(given: Any, view: View) -> tuple[int, ...]:
+    """An element of the summed inputs of the layer."""
+    numbers = [*(given.split(",") if isinstance(given, str) else given), 0, 0, 0, 0][:4]
+    return tuple(link.whole(0, n - 1)(k, view) for k, n in zip(numbers, SHAPES[view["layer"]][0], strict=True))
+
+
+CAMERA = looking.camera(PREFIX)
+
 PARAMS = (
     *params(Page, PREFIX),
+    # One that is not among the answers, as of another layer, gives way to the first of them without a word.
+    Param(PREFIX + "pick", "", read_pick, label="Scheme", why=lambda given, view: ""),
+    CAMERA,
+    Param("focus", (0, 0, 0, 0), _focus, lambda focus: ",".join(map(str, focus)), label="Locked element"),
     *(
         Param(PREFIX + key, "either", link.choice(list(DEMANDS)), label=each.name, words=DEMANDS.__getitem__)
         for key, each in TRANSFORMATIONS.items()

@@ -1,0 +1,205 @@
+"""The panel that finds a scheme, run by Streamlit without a browser."""
+
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pytest
+from lab_page import ROOT, plots, said, sound
+from streamlit.testing.v1 import AppTest
+
+from normviz.core.schemes import SCHEMES, same_as
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.notation import formulas
+from normviz.design import state
+from normviz.design.panels.answer import MARKS, about, absorbs, links
+from normviz.design.panels.finding import AT_ONCE, BY_NAME, LIST, by_name
+from normviz.design.reasons import reason
+from normviz.design.search import SHAPES, WEIGHTS, Demands, found, has, invariances, named, nearest, searched
+from normviz.design.state import PREFIX, pick_text, picked
+
+ASKED = [
+    {},
+    {"dataset-recentering": "need"},
+    {"layer": "conv", "case-rescaling": "need", "weight-matrix-recentering": "without"},
+    {"layer": "conv", "weights": "any", "weight-vector-rescaling": "need", "conditions": "single,independent"},
+    {"weights": "weight"},
+    {"weights": "spectral", "conditions": "unequal-lengths"},
+    {"conditions": "gain-only", "case-rescaling": "need"},
+]
+NOTHING = [
+    {"dataset-recentering": "need", "case-rescaling": "need"},
+    {"layer": "conv", "weights": "any", "weight-matrix-rescaling": "need", "weight-matrix-recentering": "need",
+     "case-rescaling": "without", "conditions": "nothing-kept"},
+    {"weights": "weight", "weight-matrix-recentering": "need"},
+    {"weights": "spectral", "conditions": "nothing-kept"},
+    dict.fromkeys(TRANSFORMATIONS, "need") | {"layer": "conv"},
+]  # fmt: skip
+
+
+def open_page(**link):
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=60).switch_page("pages/design.py")
+    at.context["theme"] = "light"
+    at.query_params.update(link)
+    return sound(at.run())
+
+
+def asked(link):
+    need, without = (tuple(key for key in TRANSFORMATIONS if link.get(key) == each) for each in ("need", "without"))
+    front = link.get("weights", "none")
+    conditions = tuple(filter(None, link.get("conditions", "").split(",")))
+    return Demands(link.get("layer", "dense"), need, without, WEIGHTS if front == "any" else (front,), conditions)
+
+
+def button(at, words):
+    return next(each for each in at.button if each.label.startswith(words))
+
+
+@pytest.mark.parametrize("link", ASKED)
+def test_the_simplest_come_first_and_one_of_them_is_open(link):
+    at, demands = open_page(**link), asked(link)
+    schemes, layer = found(demands), demands.layer
+    (first, absorbed), (options,) = schemes[0], [radio.options for radio in at.radio]
+    assert f"{len(schemes):,} scheme" in said(at)
+    assert len(options) == min(len(schemes), AT_ONCE)
+    assert at.session_state[LIST] == pick_text(first, layer)
+    assert about(first, layer) in said(at)
+    table = at.table[0].value
+    assert list(table["At ε = 0"]) == [MARKS[key in absorbed] for key in TRANSFORMATIONS]
+    assert [latex.value.strip("$\n") for latex in at.latex] == [
+        line.latex for line in formulas(first) if line.name != "where"
+    ]
+    assert "import torch" in at.code[0].value
+    (copy,) = plots(at)["cubes"]["hover"]["copies"]
+    field = None if first.on_activations is None else first.field
+    assert (copy["bounds"] is None) == (field is None)
+    pills = next((each for each in at.pills if each.key == BY_NAME), None)
+    assert (pills.options if pills else []) == list(by_name(demands).values())
+    assert all(any(scheme.label in label for label in by_name(demands).values()) for scheme in named(demands))
+
+
+@pytest.mark.parametrize("link", NOTHING)
+def test_where_there_are_none_the_reason_and_what_gives_up_least(link):
+    at, demands = open_page(**link), asked(link)
+    why = reason(demands)
+    text = said(at)
+    assert "### No scheme of a" in text
+    assert why.elsewhere in text
+    for each in why.asks:
+        assert each[1:] in text
+    near = nearest(demands)[0]
+    at = sound(button(at, "Show ").click().run())
+    assert f"{near.schemes:,} scheme" in said(at)
+    assert "No scheme of a" not in said(at)
+    assert set(near.missed).isdisjoint({*at.query_params, *at.session_state[PREFIX + "conditions"]})
+
+
+def test_a_demand_and_a_condition_are_asked_by_a_click():
+    at = open_page()
+    at = sound(at.segmented_control(key=PREFIX + "case-rescaling").set_value("need").run())
+    assert at.query_params["case-rescaling"] == "need"
+    at = sound(at.pills(key=PREFIX + "conditions").set_value(["gain-only"]).run())
+    assert f"{len(found(Demands('dense', ('case-rescaling',), conditions=('gain-only',))))} schemes" in said(at)
+    assert "It learns γ alone." in said(at)
+
+
+def test_another_one_is_picked_in_the_list_and_by_its_name_and_stays_in_the_link():
+    at = open_page(layer="conv")
+    at = sound(button(at, "More").click().run())
+    schemes = found(Demands("conv"))
+    third, _ = schemes[AT_ONCE + 2]
+    at = sound(at.radio(key=LIST).set_value(pick_text(third, "conv")).run())
+    assert about(third, "conv") in said(at)
+    again = open_page(**{key: at.query_params[key] for key in at.query_params})
+    assert about(third, "conv") in said(again)
+    group = pick_text(SCHEMES["group"], "conv")
+    at = sound(at.pills(key=BY_NAME).set_value(group).run())
+    assert "## Group normalization" in said(at)
+    at = sound(at.segmented_control(key=PREFIX + "weight-vector-rescaling").set_value("need").run())
+    assert "## Group normalization" not in said(at)  # which does not absorb it
+
+
+@pytest.mark.parametrize(
+    "pick",
+    [
+        "x",
+        "own|own",
+        "batch",
+        "groups(3),own,own,own|",
+        "full,full,full,own|full",
+        "||||",
+        "own,full,full,own|own,full,full,own",
+    ],
+)
+def test_a_link_to_what_is_no_scheme_here_shows_the_first(pick):
+    assert "## No normalization" in said(open_page(pick=pick, page="900"))
+
+
+def some_schemes():
+    rng = np.random.default_rng(2)
+    for layer in SHAPES:
+        every = list(searched(layer, WEIGHTS))
+        simple = [SCHEMES["rms"], SCHEMES["group"], SCHEMES["layer-weight"], *(SCHEMES[key] for key in WEIGHTS)]
+        for scheme in [*simple, *(every[k][0] for k in rng.choice(len(every), 4, replace=False))]:
+            yield pytest.param(scheme, layer, id=f"{layer}-{pick_text(scheme, layer)}")
+
+
+@pytest.mark.parametrize(("scheme", "layer"), some_schemes())
+def test_the_lab_and_table_1_make_this_very_scheme(scheme, layer):
+    from normviz.lab import state as lab
+    from normviz.table1 import state as table1
+    from normviz.ui.link import clean
+    from normviz.ui.scheme import scheme_of
+
+    ways = {page: {key: str(value) for key, value in values.items()} for page, values in links(scheme, layer).items()}
+    view, notes = clean(lab.PARAMS, ways["/"])
+    on = 0 if scheme.on_activations is not None else 1
+    assert notes == {}
+    assert scheme_of(view).canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])
+    view, notes = clean(table1.PARAMS, ways["/invariance"])
+    (row,) = table1.schemes_of(view)
+    assert notes == {}
+    assert row.canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])
+    assert table1.setting_of(view).layer == layer
+    assert invariances(row, layer) == invariances(scheme, layer)
+
+
+def test_the_links_of_the_page_lead_there():
+    at = open_page(layer="conv", **{"case-rescaling": "need", "dataset-recentering": "need"})
+    scheme = found(asked({"layer": "conv", "case-rescaling": "need", "dataset-recentering": "need"}))[0][0]
+    shown = [
+        dict(parse_qsl(link.proto.query_string)) for link in at.get("page_link") if "scheme" in link.proto.query_string
+    ]
+    assert shown == [{key: str(value) for key, value in values.items()} for values in links(scheme, "conv").values()]
+
+
+@pytest.mark.parametrize("layer", SHAPES)
+def test_what_is_picked_comes_back_from_its_text(layer):
+    for scheme, _ in list(searched(layer, WEIGHTS))[::37]:
+        assert picked(pick_text(scheme, layer)) == scheme
+
+
+@pytest.mark.parametrize("layer", SHAPES)
+def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
+    for row in named(Demands(layer, weights=WEIGHTS)):
+        assert all(each.name == row.name or each.name in about(row, layer) for each in same_as(row, SHAPES[layer][0]))
+        table = absorbs(row, layer)
+        assert [mark == MARKS[True] for mark in table["At ε = 0"]] == [
+            key in has(row, layer) for key in TRANSFORMATIONS
+        ]
+
+
+def test_every_value_of_the_panel_belongs_to_it():
+    view = {"show": "find"}
+    assert all(state.has(view, name) for name in ("pick", "page", "code", "camera", "conditions", *TRANSFORMATIONS))
+    assert not any(state.has({"show": "map"}, name) for name in ("pick", "page", "code", "conditions"))
+
+
+@pytest.mark.parametrize("layer", SHAPES)
+def test_what_is_known_by_name_is_found_or_has_windows(layer):
+    """Instance norm leaves only zeros on a dense layer, and is no answer there."""
+    for key in TRANSFORMATIONS:
+        demands = Demands(layer, (key,), weights=WEIGHTS)
+        texts = {pick_text(scheme, layer) for scheme, _ in found(demands)}
+        windows = {pick_text(row, layer) for row in named(demands) if "window" in row.parameters}
+        assert set(by_name(demands)) - windows <= texts
+        assert layer == "conv" or not any("Instance" in label for label in by_name(demands).values())
