@@ -67,7 +67,8 @@ def picked(text: str) -> Scheme | None:
     """The scheme that a text of a link says; None where none is picked. Raises InvalidInput."""
     if not text:
         return None
-    return SCHEMES[text] if text in WEIGHTS else own_scheme(text)
+    row = SCHEMES.get(text)
+    return own_scheme(text) if row is None or (row.on_activations and row.fields) else row
 
 
 def read_pick(given: Any, view: View) -> str:

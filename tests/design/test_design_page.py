@@ -8,13 +8,14 @@ from lab_page import ROOT, plots, said, sound
 from streamlit.testing.v1 import AppTest
 
 from normviz.core.schemes import SCHEMES, same_as
+from normviz.core.text import sentence
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.notation import formulas
 from normviz.design import state
 from normviz.design.panels.answer import MARKS, about, absorbs, links
 from normviz.design.panels.finding import AT_ONCE, BY_NAME, LIST, by_name
 from normviz.design.reasons import reason
-from normviz.design.search import SHAPES, WEIGHTS, Demands, found, has, invariances, named, nearest, searched
+from normviz.design.search import SHAPES, WEIGHTS, Demands, found, has, invariances, name_of, named, nearest, searched
 from normviz.design.state import PREFIX, pick_text, picked
 
 ASKED = [
@@ -138,7 +139,7 @@ def some_schemes():
     rng = np.random.default_rng(2)
     for layer in SHAPES:
         every = list(searched(layer, WEIGHTS))
-        simple = [SCHEMES["rms"], SCHEMES["group"], SCHEMES["layer-weight"], *(SCHEMES[key] for key in WEIGHTS)]
+        simple = named(Demands(layer, weights=WEIGHTS))
         for scheme in [*simple, *(every[k][0] for k in rng.choice(len(every), 4, replace=False))]:
             yield pytest.param(scheme, layer, id=f"{layer}-{pick_text(scheme, layer)}")
 
@@ -176,6 +177,17 @@ def test_the_links_of_the_page_lead_there():
 def test_what_is_picked_comes_back_from_its_text(layer):
     for scheme, _ in list(searched(layer, WEIGHTS))[::37]:
         assert picked(pick_text(scheme, layer)) == scheme
+    for row in named(Demands(layer, weights=WEIGHTS)):
+        shape = SHAPES[layer][0 if row.on_activations else 1]
+        assert picked(pick_text(row, layer)).canonical(shape) == row.canonical(shape)
+
+
+@pytest.mark.parametrize("key", [row.key for row in named(Demands("conv", weights=WEIGHTS))])
+def test_every_named_one_opens(key):
+    text = pick_text(SCHEMES[key], "conv")
+    at = open_page(layer="conv", weights="any", pick=text)
+    assert about(picked(text), "conv") in said(at)
+    assert f"## {sentence(name_of(picked(text), 'conv'))}" in said(at)
 
 
 @pytest.mark.parametrize("layer", SHAPES)

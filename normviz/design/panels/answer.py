@@ -23,7 +23,7 @@ from normviz.design.state import CAMERA, PREFIX, Page
 from normviz.design.state import has as belongs
 from normviz.design.wording import steps
 from normviz.lab.panels import formula
-from normviz.ui import custom
+from normviz.table1 import state as table1
 from normviz.ui.frame import way
 from normviz.ui.link import View
 from normviz.ui.scheme import link_of
@@ -87,7 +87,8 @@ def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     row = same[0] if scheme.key == "custom" and same else scheme
     on = 0 if row.on_activations is not None else 1
     lab = link_of(row) | dict(zip(SIZES, SHAPES[layer][on], strict=True))
-    rules = custom.link_of(row) if row.key == "custom" else {"groups": row.parameters.get("groups", 2)}
+    known = {param.name for param in table1.PARAMS}
+    rules = {name: value for name, value in link_of(row).items() if name in known}
     return {"/": lab, "/invariance": {"schemes": row.key, "layer": layer} | rules}
 
 
@@ -109,4 +110,4 @@ def _cube(scheme: Scheme, view: View, theme: str) -> None:
             "another. Hover, click, or walk with the arrow keys."
         )
     else:
-        st.caption("The summed inputs of a layer, which are left as they are: no elements share a statistic.")
+        st.caption("The summed inputs of a layer: no elements share a statistic.")
