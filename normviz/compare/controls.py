@@ -9,7 +9,7 @@ from normviz.ui.choice import choose_several
 from normviz.ui.components.picked import picked
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.link import KEPT, View, value_slider
-from normviz.ui.scheme import EPS_STEPS, group_options
+from normviz.ui.scheme import EPS_STEPS, group_options, grouped
 from normviz.ui.tensor import shape_of
 from normviz.ui.tensor_controls import data_controls, shape_controls
 
@@ -20,7 +20,8 @@ def controls(view: View) -> None:
         choose_several(PREFIX + "schemes", KEYS, MOST)
         kinds = {kind for key in view["schemes"] if key != "custom" for kind in SCHEMES[key].parameters}
         if "groups" in kinds:
-            st.selectbox("Groups G", group_options(view), key="groups", **KEPT)
+            cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
+            st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
         if "window" in kinds:
             st.slider("Radius R of the windows", 0, MAX_RADIUS, key="radius", **KEPT)
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])

@@ -35,12 +35,12 @@ CAMERA = looking.camera(PREFIX)
 ONE_TENSOR = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
 """The tensor and what all schemes share; without γ and β, y is x̂."""
 
-PARAMS = (
-    *ONE_TENSOR,
-    CAMERA,
+PARAMS = (  # the schemes first: which groups there may be depends on them
     Param(
         PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join, words=_labels, why=_too_many
     ),
+    *ONE_TENSOR,
+    CAMERA,
 )
 
 

@@ -19,8 +19,10 @@ ALPHA_STEPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
 
 
 def grouped(view: View) -> dict[str, int]:
-    """The axes that the scheme cuts into groups, with their length; C where it cuts none."""
-    return SCHEMES[view["scheme"]].grouped(shape_of(view)) or {"C": view["c"]}
+    """The axes that the scheme cuts into groups, or those side by side do, with their length; C where none is cut."""
+    keys = view.get("schemes", [view["scheme"]])
+    cut = [SCHEMES[key].grouped(shape_of(view)).items() for key in keys]
+    return dict(pair for pairs in cut for pair in pairs) or {"C": view["c"]}
 
 
 def group_options(view: View) -> list[int]:

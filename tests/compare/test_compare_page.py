@@ -13,7 +13,7 @@ from normviz.data.samples import SAMPLES
 from normviz.describe import wording
 from normviz.ui import tensor
 
-SHAPE = {"n": "3", "h": "2", "w": "2", "c": "4"}
+SHAPE = {"n": "4", "h": "2", "w": "2", "c": "4"}
 
 
 def open_compare(**link):
@@ -32,7 +32,7 @@ def shown(at):
 def test_every_scheme_in_every_colour(pair, colour):
     at = open_compare(schemes=",".join(pair), colour=colour, focus="1,1,0,2", eps="0.01", **SHAPE)
     schemes = [get_scheme(key, 2, 1) for key in pair]
-    x = SAMPLES["uneven"].make((3, 2, 2, 4), 0)
+    x = SAMPLES["uneven"].make((4, 2, 2, 4), 0)
     rows = shown(at)
     assert list(at.table[0].value.columns)[1:] == [scheme.label for scheme in schemes]
     for name, words in table(schemes, x.shape).items():
@@ -52,7 +52,7 @@ def test_every_scheme_in_every_colour(pair, colour):
 def test_the_locked_elements_field_in_words():
     at = open_compare(schemes="batch,group", focus="1,0,1,3", **SHAPE)
     words = [
-        wording.field_words(get_scheme(key).field, (1, 0, 1, 3), (3, 2, 2, 4), "NHWC") for key in ("batch", "group")
+        wording.field_words(get_scheme(key).field, (1, 0, 1, 3), (4, 2, 2, 4), "NHWC") for key in ("batch", "group")
     ]
     assert shown(at)["Field of n\u00a0=\u00a01, h\u00a0=\u00a00, w\u00a0=\u00a01, c\u00a0=\u00a03"] == words
 
@@ -83,7 +83,7 @@ def test_a_tensor_that_is_too_large_for_a_row_is_told():
 
 def test_the_tensor_follows_from_the_lab():
     at = open_compare(**SHAPE, data="digits", seed="3")
-    x = SAMPLES["digits"].make((3, 2, 2, 4), 3)
+    x = SAMPLES["digits"].make((4, 2, 2, 4), 3)
     assert f"x̂ there (x = {measured(x[0, 0, 0, 0])})" in shown(at)
     assert {key: at.session_state[key] for key in ("n", "h", "w", "c")} == {k: int(v) for k, v in SHAPE.items()}
 
@@ -96,7 +96,7 @@ def test_a_bad_link_is_mended_with_a_note():
 
 def test_one_scale_of_colours_for_all():
     at = open_compare(schemes="none,batch", colour="normalized", **SHAPE)
-    x = SAMPLES["uneven"].make((3, 2, 2, 4), 0)
+    x = SAMPLES["uneven"].make((4, 2, 2, 4), 0)
     largest = max(np.abs(x).max(), np.abs(normalize(x, SCHEMES["batch"], 1e-5).xhat).max())
     assert f"{largest:.3g}" in traces(at, "cubes")[0]["colorbar"]["ticktext"]
 
@@ -112,3 +112,12 @@ def test_a_shape_too_large_for_so_many_cubes_is_made_to_fit():
     at = sound(at.run())
     assert not at.error
     assert at.session_state["n"] == 170
+
+
+def test_groups_are_those_that_all_schemes_side_by_side_can_be_cut_into():
+    at = open_compare(schemes="group,ghost-batch", groups="4", n="6", h="2", w="2", c="4")
+    assert at.selectbox(key="groups").options == ["1", "2"]
+    assert replaced(at) == ["Groups G: 4 does not divide N = 6; 2 is used."]
+    at = open_compare(schemes="group,batch", groups="4", n="6", h="2", w="2", c="4")
+    assert at.selectbox(key="groups").options == ["1", "2", "4"]
+    assert replaced(at) == []

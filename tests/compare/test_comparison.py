@@ -42,6 +42,8 @@ def test_one_case(key):
         x = tensor((1, *SHAPE[1:]))
         assert np.allclose(normalize(x, SCHEMES[key]).xhat, normalize(x, twin).xhat)
         assert spans(SCHEMES[key], "N", SHAPE)
+    elif words.startswith("no: "):
+        assert not SCHEMES[key].fits((1, *SHAPE[1:]))
     else:
         assert words == "yes"
 
