@@ -107,7 +107,8 @@ def _state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, st
         groups = scheme.matrices(shape)
         return str((groups, shape[-1] // groups, shape[-1] // groups)), "–", "–"
     rules = zip(scheme.axes, scheme.fields[0].rules if scheme.fields else (FULL,) * 4, strict=True)
-    return _shapes_along(scheme, [axis for axis, rule in rules if rule != FULL], shape)
+    kept = [axis for axis, rule in rules if rule != FULL and axis != "N"]  # for inference, whose examples are others
+    return _shapes_along(scheme, kept, shape)
 
 
 def _shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[str, str, str]:

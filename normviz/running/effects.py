@@ -137,13 +137,15 @@ def among_others(setting: Setting, schemes: Sequence[Scheme] = COMPARED, example
     """The output x̂ of one test digit in many mini-batches, at the middle of the picture: key -> (DRAWS, C).
 
     Each draw is another mini-batch of the setting's size: the example, and others from the training digits.
+    A scheme whose groups do not divide the mini-batch is left out.
     """
     others = summed(digits()[0], setting)
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAWS, setting.batch))
     z = others[chosen]
     z[:, 0] = summed(digits(test=True)[0][example : example + 1], setting)[0]
     middle = setting.side // 2
-    return {scheme.key: normalize(z, scheme).xhat[:, 0, middle, middle] for scheme in schemes}
+    fitting = [scheme for scheme in schemes if scheme.fits(z.shape[1:])]
+    return {scheme.key: normalize(z, scheme).xhat[:, 0, middle, middle] for scheme in fitting}
 
 
 def shards(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:

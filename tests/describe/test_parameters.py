@@ -96,6 +96,11 @@ def test_every_parameter_has_a_row(scheme):
     assert [name for name in names if not name.endswith("of the weights")] == [*inside, *learned, *scheme.keeps]
 
 
+def test_what_is_kept_is_of_no_example():
+    kept = {row.name: row.here for row in parameter_shapes(SCHEMES["ghost-batch"], SHAPE)}
+    assert kept == dict.fromkeys(("γ", "β", "running mean", "running variance"), "(6,)")
+
+
 def test_what_a_parameter_row_says():
     assert tuple(parameter_shapes(SCHEMES["layer"], SHAPE)[0]) == (
         "γ",
@@ -104,6 +109,9 @@ def test_what_a_parameter_row_says():
         "(6, 3, 4)",
         "(3, 4, 6)",
     )
+    threshold = ("τ", "learned threshold for each channel", "(6,)", "–", "–")
+    assert tuple(parameter_shapes(SCHEMES["filter-response"], SHAPE)[2]) == threshold
+    assert tuple(parameter_shapes(SCHEMES["scale"], SHAPE)[0]) == ("γ", "learned gain", "()", "–", "–")
     assert tuple(parameter_shapes(SCHEMES["layer-weight"], SHAPE)[0]) == (
         "g of the weights",
         "learned gain for each unit",

@@ -304,6 +304,12 @@ def test_the_panels_numbers_are_the_cores():
         np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
 
 
+def test_a_scheme_whose_groups_do_not_divide_the_batch_is_left_out_and_said_to_be():
+    at = open_page(panel="companions", batch="5")
+    assert "Ghost batch normalization is left out: its 2 groups do not divide N = 5." in texts(at.caption)
+    assert not any("left out" in text for text in texts(open_page(panel="companions").caption))
+
+
 def test_folding_and_shards_say_how_equal_they_are():
     at = open_page(panel="folding")
     view = view_of(at)

@@ -55,6 +55,9 @@ def beside_others(view: View, theme: str) -> None:
     alt = f"Output of one test digit in {effects.DRAWS} mini-batches, by scheme; varying: {', '.join(varying)}."
     axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAWS} batches of {setting.batch}"
     plot(strips(rows, axis, theme), "effect", alt, "27rem")
+    for left in (scheme for scheme in effects.COMPARED if scheme.key not in found):
+        groups = f"{left.parameters['groups']} groups do not divide N = {setting.batch}"
+        st.caption(f"{sentence(left.name)} is left out: its {groups}.")
     if setting.batch == 1:
         st.markdown("Beside each name: largest minus smallest x̂. In batches of one there are no other examples.")
         return
