@@ -37,6 +37,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/links.py
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/map.py
 	$(BIN)/python benchmarks/classroom.py
 	$(BIN)/python benchmarks/beside_jobs.py
 	$(BIN)/python benchmarks/cluster.py
@@ -44,6 +45,7 @@ bench: .venv/dev.stamp chromium
 # With the Python that is there, which needs a torch for the GPU: nothing is installed. GPU=--write keeps the table.
 gpu:
 	$(PYTHON) benchmarks/gpu.py $(GPU)
+	$(PYTHON) benchmarks/map.py $(if $(findstring --cpu,$(GPU)),--smallest)
 
 .venv/run.stamp: requirements.txt
 	$(PYTHON) -m venv .venv

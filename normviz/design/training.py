@@ -103,6 +103,14 @@ def plan(layer: str, weights: tuple[str, ...], each: int | None, seed: int = 0) 
     return tuple(jobs)
 
 
+def stacked(setting: Setting) -> int:
+    """The most schemes that are trained as one stack on the setting's device."""
+    from normviz.networks.twins import resolve_device  # imports torch
+
+    on_cpu = resolve_device(setting.device, setting.storage) == "cpu"
+    return (cost.rows if on_cpu else cost.together)(setting, len(NETWORKS))
+
+
 @dataclass(frozen=True)
 class Twins:
     """Train schemes with their twins: their rows, the set of the map that each is in, and on what."""
@@ -122,12 +130,8 @@ class Twins:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Stack by stack, of as many schemes as suit the device; the result has those that are done."""
-        from normviz.networks.twins import resolve_device  # imports torch
-
-        setting, count, results = self.setting, len(NETWORKS), Results()
-        on_cpu = resolve_device(setting.device, setting.storage) == "cpu"
-        most = cost.rows(setting, count) if on_cpu else cost.together(setting, count)
-        cells: list[Cell] = []
+        setting, results, cells = self.setting, Results(), list[Cell]()
+        most = stacked(setting)
         for start in range(0, len(self.rows), most):
             schemes = [row.scheme for row in self.rows[start : start + most]]
             so_far = partial(self._arrays, tuple(cells), results)

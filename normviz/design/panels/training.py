@@ -85,7 +85,9 @@ def troubled(found: Results, layer: str) -> None:
     if len(out) > SHOWN:
         st.markdown(f"And {len(out) - SHOWN:,} more, which the file has.")
     if found:
-        save_table(lambda: columns(found), "trained schemes")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("Every twin, with what it did and by how much:", width="content")
+            save_table(lambda: columns(found), "trained-schemes")
 
 
 def address(answer: Answer, layer: str) -> str:
@@ -99,10 +101,10 @@ def address(answer: Answer, layer: str) -> str:
 def about(layer: str, weights: Sequence[str]) -> str:
     """What is trained, and what counts as an answer."""
     said = (
-        f"A twin is a copy of a network to whose first weights or data one of the six transformations is done. Both "
-        f"train for {STEPS} steps on the same digits, at ε = 0 and in float64; where weights are re-scaled, their "
-        "learning rate follows. A twin does as the rule says where its outputs and its losses stay the original's, to "
-        "rounding, or part from them, as the map has it. What rounding does is known from copies that are disturbed "
-        f"by it: with them, {len(NETWORKS)} networks are trained of a scheme."
+        "A twin is a copy of a network whose first weights or whose data are changed by one of the six "
+        f"transformations. Both train for {STEPS} steps on the same digits, at ε = 0 and in float64; where weights are "
+        "re-scaled, their learning rate follows. What is absorbed leaves the twin's outputs and its losses as the "
+        "original's, to rounding; what is not parts them. How much rounding does is known from copies that are "
+        f"disturbed as little as it does. With these, {len(NETWORKS)} networks are trained for each scheme."
     )
     return f"{said} {ONE_CHANNEL}" if layer == "conv" and "weight-standardization" in weights else said
