@@ -192,7 +192,7 @@ class _Index(NamedTuple):
     order: np.ndarray
 
 
-@lru_cache(maxsize=len(SHAPES))
+@lru_cache(maxsize=2)  # one a layer
 def _index(layer: str) -> _Index:
     check_layer(layer)
     every = fields(layer)
