@@ -41,7 +41,7 @@ def statistics(scheme: Scheme, shape: Shape) -> str:
 def learned(scheme: Scheme, shape: Shape) -> str:
     """The learned parameters with their shapes here."""
     rows = (row for row in parameter_shapes(scheme, shape) if row.name not in scheme.keeps)
-    return ", ".join(f"{row.name} {row.here}" for row in rows) or "nothing"
+    return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
 
 
 def state(scheme: Scheme) -> str:

@@ -5,7 +5,7 @@ from math import prod
 from typing import NamedTuple
 
 from normviz.core.fields import AXIS, Axis, Field, Index, Rule, Shape
-from normviz.core.schemes import Reference, Scheme
+from normviz.core.schemes import SCHEMES, Reference, Scheme
 from normviz.core.text import sentence as sentence
 from normviz.core.text import typeset
 
@@ -202,7 +202,9 @@ def hint(scheme: Scheme) -> str:
     told = [told[0], "÷ √Σ"] if scheme.whitens else told
     if scheme.suppression is None:
         return ", ".join([*told, "mean only"])
-    learned = "" if scheme.gain else "no γ" if scheme.gain is None else "one γ"
+    alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.acts_on == scheme.acts_on)
+    others = any((row.summation, row.suppression) == (scheme.summation, scheme.suppression) for row in alike)
+    learned = "" if scheme.gain or not others else "no γ" if scheme.gain is None else "one γ"
     return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
 
 

@@ -64,5 +64,5 @@ def _parameters(view: View, scheme: Scheme) -> None:
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
     learned = [name for name in labels if has(scheme, name)]
-    for name, column in zip(learned, st.columns(max(len(learned), 2)), strict=False):
+    for name, column in zip(learned, st.columns(max(len(learned), 2), vertical_alignment="bottom"), strict=False):
         column.number_input(labels[name], -10.0, 10.0, step=0.1, key=name, **KEPT)

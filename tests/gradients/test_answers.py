@@ -18,7 +18,7 @@ from normviz.gradients.mistakes import MISTAKES
 PLACES = {"wrong-axis", "channels-last", "channels-first", "group-size"}
 """Which may be the same axes by other names."""
 
-SHAPES = {"NC": (6, 8), "NHWC": (3, 4, 5, 6), "NCHW": (3, 6, 4, 5), "BTC": (3, 5, 6)}
+SHAPES = {"NC": (6, 8), "NHWC": (4, 4, 5, 6), "NCHW": (4, 6, 4, 5), "BTC": (4, 5, 6)}
 
 
 def task(seed):

@@ -26,6 +26,10 @@ def test_alike_schemes_are_told_apart_by_what_they_do():
     weights = [hint(SCHEMES[key]) for key in ("weight", "weight-standardization", "spectral")]
     assert weights == ["÷ ‖w‖", "− μ, ÷ σ", "÷ σ₁"]
     assert [hint(SCHEMES[key]) for key in ("rms", "group", "none")] == ["C, no mean", "H·W, C in groups", ""]
+    of_channels = [hint(SCHEMES[key]) for key in ("scale", "pixel", "query-key")]
+    assert of_channels == ["C, no mean, one γ", "C, no mean, no γ", "C in groups, no mean"]
+    of_batches = [hint(SCHEMES[key]) for key in ("ghost-batch", "mean-only-batch", "filter-response")]
+    assert of_batches == ["H·W, N in groups", "N·H·W, mean only", "H·W, no mean"]
     assert len({words(key) for key in SCHEMES}) == len(SCHEMES)
 
 
