@@ -12,6 +12,7 @@ from normviz.design.state import SHOWN
 from normviz.ui.palette import THEMES
 
 CHOICES = {
+    "find": ("case-rescaling=need", lambda page: page.get_by_role("radio", name="Absorbed", exact=True).last),
     "conditional": ("source=normalized", lambda page: page.get_by_role("radio", name="A gate: x̂")),
 }
 """By panel, a choice on it: as the link has it, and what to press."""

@@ -129,9 +129,9 @@ def _none(asked: Demands) -> None:
     for near in nearest(asked):
         missed = [does(each) for each in asked.each if each[0] in near.missed]
         labels = [SCHEMES[key].label for key in near.named]
-        known = f", {', '.join(labels)} among them" if labels else ""
+        known = f", among them {spoken(labels, 'and')}" if labels else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            would = f"{plural(near.schemes, 'scheme')}, if not asked to {spoken(missed, 'and to')}{known}."
+            would = f"Not asked to {spoken(missed, 'and to')}, {plural(near.schemes, 'scheme')} would do{known}."
             st.markdown(would, width="stretch")
             st.button(
                 f"Show {near.schemes:,}",
