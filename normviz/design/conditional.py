@@ -15,7 +15,7 @@ import numpy as np
 
 from normviz.core.normalize import normalize, quiet
 from normviz.core.scheme import Reference, Scheme
-from normviz.core.schemes import BA
+from normviz.core.schemes import IOFFE
 from normviz.core.theory import Verdict, degenerate, predict
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.networks.problem import BASES, ORIGINAL, make_problem, position
@@ -100,7 +100,7 @@ SOURCES = {
             r"\gamma_c,\ \beta_c",
             "For comparison, what most layers have: one γ and one β for each channel, the same for all examples. Here "
             "they are drawn at random.",
-            BA,
+            IOFFE,
             _drawn,
         ),
         Source(
