@@ -11,8 +11,15 @@ from playwright.sync_api import expect
 from normviz.design.state import SHOWN
 from normviz.ui.palette import THEMES
 
+BATCH = "weight-matrix-rescaling,weight-vector-rescaling,dataset-rescaling,dataset-recentering"
+"""What batch norm absorbs on a dense layer."""
+
 CHOICES = {
-    "find": ("case-rescaling=need", lambda page: page.get_by_role("radio", name="Absorbed", exact=True).last),
+    "find": (
+        "case-rescaling=need",
+        lambda page: page.locator(".st-key-design-case-rescaling").get_by_text("Absorbed", exact=True),
+    ),
+    "map": ("weight-vector-rescaling", lambda page: page.locator(f'.st-key-map .card[data-code="{BATCH}"]')),
     "conditional": ("source=normalized", lambda page: page.get_by_role("radio", name="A gate: x̂")),
 }
 """By panel, a choice on it: as the link has it, and what to press."""
