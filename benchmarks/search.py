@@ -1,9 +1,10 @@
 """Does Table 1 ever say what is not so? `.venv/bin/python benchmarks/search.py [--cells 5000] [--seed 0] [--smallest]`.
 
 Random settings: every type, optimizer, depth and layer, δ from 1e-3 to 1e3, near 1 and 1 itself, ε of 0 and more, small
-batches and widths, every scheme and fields of one's own. Each cell's answers are held against arithmetic that shares
-nothing with the app's (`exact.py`). An answer that contradicts it is listed with the link that shows it, and makes the
-exit code 1. What cannot be told is not told, so how often that is the case is counted too.
+batches and widths, every scheme and fields of one's own, also behind a scheme of the weights. Each cell's answers are
+held against arithmetic that shares nothing with the app's (`exact.py`). An answer that contradicts it is listed with
+the link that shows it, and makes the exit code 1. What cannot be told is not told, so how often that is the case is
+counted too.
 """
 
 import argparse
@@ -25,6 +26,8 @@ from normviz.core.transformations import OPTIMIZERS
 from normviz.networks.setting import DTYPES, Setting
 from normviz.table1.results import Results
 from normviz.table1.table import Cell, table
+from normviz.ui import custom
+from normviz.ui.custom import FRONTS
 
 EQUAL = 1e-13
 """An exact gap up to this is none; the smallest change that is drawn, of 1e-6, leaves 1e-9 at least."""
@@ -69,7 +72,8 @@ def draw_schemes(rng: np.random.Generator, setting: Setting) -> list[Scheme]:
         field = draw_field(rng)
         a = field if rng.random() < 0.75 else None
         b = field if rng.random() < 0.6 else draw_field(rng) if rng.random() < 0.5 else None
-        drawn.append(SCHEMES["custom"].with_fields(a, b))
+        front = str(rng.choice(list(FRONTS))) if rng.random() < 0.5 else "none"
+        drawn.append(SCHEMES["custom"].with_fields(a, b).behind(None if front == "none" else front))
     return [scheme for scheme in drawn if fits(scheme, setting)]
 
 
@@ -109,12 +113,7 @@ def link(scheme: Scheme, setting: Setting, change: str, follow: bool) -> str:
     found |= {"schemes": scheme.key, "cell": f"{scheme.key}.{change}", "follow": str(int(follow))}
     found |= {name: str(scheme.parameters[kind]) for kind, name in KINDS.items() if kind in scheme.parameters}
     if scheme.key == "custom":
-        a, b = scheme.summation, scheme.suppression
-        found |= {"centre": str(int(a is not None)), "divide": str(int(b is not None)), "apart": str(int(a != b))}
-        for side, field in (("a", a or b), ("b", b)):
-            found |= {
-                f"{side}_{axis}": str(rule) for axis, rule in zip("nhwc", field.rules if field else (), strict=False)
-            }
+        found |= custom.link_of(scheme)
     return f"/invariance?{urlencode(found)}"
 
 

@@ -6,7 +6,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Shape
 from normviz.core.schemes import DEFAULT_EPS, Scheme, same_as
 from normviz.core.theory import degenerate, only_signs
-from normviz.describe.parameters import parameter_shapes
+from normviz.describe.parameters import kept, parameter_shapes
 from normviz.describe.wording import axis_words, count_words, labelled, shape_words, shared_words, taken
 
 
@@ -40,13 +40,13 @@ def statistics(scheme: Scheme, shape: Shape) -> str:
 
 def learned(scheme: Scheme, shape: Shape) -> str:
     """The learned parameters with their shapes here."""
-    rows = (row for row in parameter_shapes(scheme, shape) if row.name not in scheme.keeps)
+    rows = (row for row in parameter_shapes(scheme, shape) if row.name not in kept(scheme))
     return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
 
 
 def state(scheme: Scheme) -> str:
     """The state that a layer updates in training and uses for inference."""
-    return ", ".join(scheme.keeps) or "nothing"
+    return ", ".join(kept(scheme)) or "nothing"
 
 
 def on_batch(scheme: Scheme, shape: Shape) -> str:
@@ -72,7 +72,7 @@ def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> st
     """What is left with a single example."""
     if wrong := wrong_alone(scheme, shape, eps):
         return wrong
-    twins = [twin for twin in same_as(scheme, (1, *shape[1:])) if twin.acts_on == "activation"]
+    twins = same_as(scheme, (1, *shape[1:]))
     return f"only as {labelled(twins[0])}" if twins and spans(scheme, "N", shape) else "yes"
 
 

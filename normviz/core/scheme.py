@@ -183,19 +183,33 @@ class Scheme:
         return replace(self, summation=summation, suppression=suppression)
 
     def behind(self, weight: str | None) -> "Scheme":
-        """The scheme of activations behind a scheme of weights, by its key, or behind none.
+        """The scheme of activations behind a scheme of weights, by its key, or behind none; its name says so.
 
         Raises:
-            InvalidInput: it does not normalize activations, or what is to stand in front does not normalize weights.
+            InvalidInput: it does not normalize activations, or has its own in front, or what is to stand in front does
+                not normalize weights.
         """
+        if weight == self.weight:
+            return self
+        row = SCHEMES[self.key]
+        if row.acts_on != "activation":
+            why = "does not normalize activations" if row.weight is None else "has its own in front"
+            raise InvalidInput(f"{row.name} {why}: no scheme of weights can be put there.")
+        plain = replace(self, acts_on=row.acts_on, weight=None, name=row.name, label=row.label, about=row.about)
         if weight is None:
-            return self if self.weight is None else replace(self, weight=None, acts_on="activation")
-        if self.acts_on not in ("activation", "both"):
-            raise InvalidInput(f"{self.name} does not normalize activations; nothing stands in front of it.")
+            return plain
         if weight not in SCHEMES or SCHEMES[weight].acts_on != "weight":
-            known = [key for key, row in SCHEMES.items() if row.acts_on == "weight"]
+            known = [key for key, each in SCHEMES.items() if each.acts_on == "weight"]
             raise InvalidInput(f"{weight!r} is not a scheme of weights; {', '.join(known)} are.")
-        return replace(self, weight=weight, acts_on="both")
+        front = SCHEMES[weight]
+        return replace(
+            plain,
+            acts_on="both",
+            weight=weight,
+            name=f"{plain.name} behind {front.name}",
+            label=f"{plain.label} + {front.label.lower()}",
+            about=f"{plain.about} In front of it stands {front.name}.",
+        )
 
     def check(self, shape: Shape, limit: int = MAX_LAID_OUT) -> None:
         """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
@@ -256,9 +270,17 @@ def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
     general form, and without groups or windows.
 
     One with groups or windows comes with the G or the smallest R with which it does. The shapes of γ and β are not
-    compared: group norm with one group is layer norm, though PyTorch's gains differ in shape.
+    compared: group norm with one group is layer norm, though PyTorch's gains differ in shape. Behind a scheme of the
+    weights they are those without it, put behind it; where nothing else is done, it is that scheme of the weights.
     """
-    return list(_same_as(scheme, tuple(shape)))
+    if scheme.weight is None:
+        return list(_same_as(scheme, tuple(shape)))
+    if not scheme.acts:
+        return [SCHEMES[scheme.weight]]
+    alone = replace(scheme, key="custom", acts_on="activation", weight=None)
+    rows = {row.name: row for row in SCHEMES.values()}
+    behind = (row.behind(scheme.weight) for row in _same_as(alone, tuple(shape)))
+    return [rows.get(row.name, row) for row in behind if row.name != scheme.name]
 
 
 @lru_cache(maxsize=1024)

@@ -65,7 +65,7 @@ def predict(
             if not crossed:
                 reason = "it divides each changed vector by its new length, so that no common shift is left to take off"
                 return Verdict(False, f"{weights.name} stands in front: {reason}.")
-            if scheme.suppression is None or eps > 0:
+            if scheme.suppression is None:
                 reason = "it divides all weights by one number, which the shift changes, and nothing divides that out"
                 return Verdict(False, f"{weights.name} stands in front: {reason}.")
     if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
@@ -80,9 +80,12 @@ def predict(
         )
     shift = transformation.shift.get(layer)
     verdict = _absorbs(scheme, transformation.factor, shift, shape, transformation.varies)
+    but = f"ε = {typeset(eps)} under the root is not re-scaled"
     if verdict.invariant and transformation.factor is not None and eps > 0:
-        but = f"ε = {typeset(eps)} under the root is not re-scaled"
         return Verdict(False, f"{transformation.name}: constant inside every field, but {but}.", fades=True)
+    if verdict.invariant and weights is not None and transformation.weight_shift is not None and eps > 0:
+        reason = f"it divides all weights by one number, which the shift changes, and {but}"
+        return Verdict(False, f"{weights.name} stands in front: {reason}.", fades=True)
     return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 

@@ -14,6 +14,12 @@ CHANNELS_FIRST: dict[str, tuple[str, ...]] = {"activation": ("N", "C", "H", "W")
 """The order of the axes in PyTorch."""
 
 
+UNKNOWN = 0
+"""The fan-in of the layer in front, whose kernel is not known here; it has a unit for each channel."""
+
+_OF_WEIGHTS = "{} of the weights"
+
+
 class ParameterRow(NamedTuple):
     """A parameter or a state: its name, what it is for, and its shape here, in PyTorch and in Keras.
 
@@ -31,9 +37,8 @@ def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     """One row for γ, for β, for the threshold τ, for α and s inside a function, and for each state of the scheme, for a
     tensor of this shape."""
     rows: list[ParameterRow] = []
-    if scheme.weight is not None:  # the shape of its kernel is not known here, but it has a unit for each channel
-        front = parameter_shapes(SCHEMES[scheme.weight], (1, 1, 1, shape[-1]))
-        rows = [row._replace(name=f"{row.name} of the weights") for row in front]
+    if scheme.weight is not None:
+        rows = [_in_front(row) for row in parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN, 1, 1, shape[-1]))]
     if scheme.pointwise is not None:
         inside = {"α": "learned factor"} | ({} if scheme.shift is None else {"s": "learned shift"})
         rows += [
@@ -51,6 +56,12 @@ def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     for name in scheme.keeps:
         rows.append(ParameterRow(name, "state, updated in training", *_state_shapes(scheme, name, shape)))
     return rows
+
+
+def kept(scheme: Scheme) -> list[str]:
+    """The names of the states of a scheme, and of the scheme of the weights in front of it."""
+    front = () if scheme.weight is None else SCHEMES[scheme.weight].keeps
+    return [*(_OF_WEIGHTS.format(name) for name in front), *scheme.keeps]
 
 
 class KerasAxis(NamedTuple):
@@ -90,6 +101,12 @@ def axis_trap(scheme: Scheme, shape: Shape) -> str | None:
             here = f"In Keras's {axis.layer}, {axis.argument} names {meaning} ({axes})"
             return f"{here}: on this shape {count_words(scheme, shape)}. {elsewhere}"
     return None
+
+
+def _in_front(row: ParameterRow) -> ParameterRow:
+    """A row of the scheme of the weights in front of another."""
+    shapes = (text.replace(f"({UNKNOWN},)", "(fan-in,)") for text in row[2:])
+    return ParameterRow(_OF_WEIGHTS.format(row.name), row.role, *shapes)
 
 
 _SINGULAR_VECTORS: dict[str, Callable[[int, int], tuple[str, str, str]]] = {

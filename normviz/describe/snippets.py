@@ -5,6 +5,7 @@ the shape and with the ε at hand; otherwise the code spells the operations out,
 float64, but Keras's layers round to float32 unless the backend is TensorFlow, whatever their dtype.
 """
 
+from dataclasses import replace
 from math import inf, prod
 from typing import Any, NamedTuple
 
@@ -138,14 +139,17 @@ def _find_layer(
     """The framework's layer for the scheme, or for one that computes the same on this shape.
 
     There is none for a scheme that centres single elements, which torch refuses, and none where ε cannot be told
-    to the layer or is 0, which layers refuse or answer with NaN where a field is constant.
+    to the layer or is 0, which layers refuse or answer with NaN where a field is constant. What stands in front of it
+    does not matter: x is what the layer in front gives.
     """
+    scheme = replace(scheme, weight=None)
     if not recipe or (scheme.summation is not None and scheme.summation.sizes(shape).min() == 1):
         return None
     parameters = {"groups": scheme.parameters.get("groups"), "radius": scheme.parameters.get("window")}
     sizes = dict(zip(scheme.axes, shape, strict=True))
     takes_eps = scheme.suppression is not None and not scheme.spectral
-    for row in (scheme, *(row.with_parameters(**parameters) for row in SCHEMES.values())):
+    rows = (row.with_parameters(**parameters) for row in SCHEMES.values() if row.weight is None)
+    for row in (scheme, *rows):
         call = getattr(row, recipe)
         if call is None or not row.fits(shape) or row.canonical(shape) != scheme.canonical(shape):
             continue

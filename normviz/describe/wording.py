@@ -178,8 +178,9 @@ def passed_words(scheme: Scheme) -> str:
 
 
 def named(scheme: Scheme) -> str:
-    """The scheme with its parameters: "group normalization with G = 3"."""
-    return " with ".join([scheme.name, *filter(None, [" and ".join(parameter_words(scheme))])])
+    """The scheme with its parameters: "group normalization with G = 3", and what stands in front of it."""
+    name, behind, front = scheme.name.partition(" behind ")
+    return " with ".join([name, *filter(None, [" and ".join(parameter_words(scheme))])]) + behind + front
 
 
 def hint(scheme: Scheme) -> str:

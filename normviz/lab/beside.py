@@ -71,9 +71,9 @@ def _all_words(scheme: Scheme, x: np.ndarray) -> str:
 
 def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """Which schemes of other names do the same here; nothing where none does."""
-    same = same_as(scheme, shape) if scheme.acts else []
+    same = same_as(scheme, shape) if scheme.acts or scheme.weight else []
     # A matrix of one number is no news of a scheme of the form, nor is one group of a scheme without groups.
-    news = [other for other in same if other.in_the_form or not scheme.in_the_form]
+    news = [other for other in same if scheme.whitens or not other.whitens]
     twins = [wording.named(other) for other in news if other.parameters.get("groups") != 1]
     verb = "This is" if scheme.key == "custom" else "On this shape it is the same as"
     return f"{verb} {', '.join(twins)}." if twins else ""

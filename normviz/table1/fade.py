@@ -4,7 +4,8 @@ A re-scaling by s multiplies v by s and E_B[v²] by s², but not ε:
 
     x̂ = v / sqrt(E_B[v²] + ε)    becomes    x̂' = s v / sqrt(s² E_B[v²] + ε)
 
-Whitening does the same along the eigenvectors of the covariance matrix, each with its own variance.
+Whitening does the same along the eigenvectors of the covariance matrix, each with its own variance. Behind spectral
+norm any change of the weights is a re-scaling too: it changes the number that divides them all.
 """
 
 from dataclasses import replace
@@ -14,8 +15,8 @@ import numpy as np
 
 from normviz.core.fields import Field
 from normviz.core.schemes import Scheme
-from normviz.core.transformations import TRANSFORMATIONS
-from normviz.networks.problem import ORIGINAL, firing_unit, make_problem
+from normviz.core.transformations import TRANSFORMATIONS, Transformation
+from normviz.networks.problem import ORIGINAL, firing_unit, make_problem, position
 from normviz.networks.setting import Setting
 
 
@@ -32,8 +33,8 @@ class Fade(NamedTuple):
 def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     """How far every re-scaling comes through in the first layer, on the first mini-batch, in float64.
 
-    Holds where s is constant inside every field, for a scheme that divides activations. Raises InvalidInput where the
-    scheme does not fit the setting.
+    Holds where s is constant inside every field and a shift is taken off, for a scheme that divides activations. Raises
+    InvalidInput where the scheme does not fit the setting.
     """
     v, square, unit = centred_and_squares(scheme, setting)
     axes = np.eye(v.shape[-1])
@@ -46,9 +47,11 @@ def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     places = {(): (), ("C",): (..., unit), ("N",): (0,)}
     gaps = {}
     for key, change in TRANSFORMATIONS.items():
-        if change.factor is not None:
-            s = np.ones(v.shape)
-            s[places[change.factor]] = setting.delta
+        front = _by_the_front(scheme, change, setting)
+        if change.factor is not None or front != 1.0:
+            s = np.full(v.shape, front)
+            if change.factor is not None:
+                s[places[change.factor]] *= setting.delta
             apart = _ratio(s * v, s**2 * square + setting.eps) - before
             gaps[key] = Fade(float(np.abs(apart @ axes.T).max() / largest), float(np.linalg.norm(apart) / norm))
     return gaps
@@ -64,10 +67,24 @@ def centred_and_squares(scheme: Scheme, setting: Setting) -> tuple[np.ndarray, n
     x, w = problem.inputs[problem.order[0]], problem.weights[0][0]
     unit = firing_unit(w)
     if scheme.on_weights is not None:
-        w, square = _parts(w, scheme.on_weights)
-        w = w / np.sqrt(square) * scheme.on_weights.scale(w.shape)
+        v, square = _parts(w, scheme.on_weights)
+        below = _largest_singular_value(w) if scheme.on_weights.spectral else np.sqrt(square)
+        w = v / below * scheme.on_weights.scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
     return *_parts(a, scheme), unit
+
+
+def _by_the_front(scheme: Scheme, change: Transformation, setting: Setting) -> float:
+    """By what a change of the weights re-scales them all, as the singular value that divides them changes; else 1."""
+    front = scheme.on_weights
+    if front is None or not front.spectral or change.on != "weights":
+        return 1.0
+    before, after = make_problem(replace(setting, steps=1), [ORIGINAL, position(change)]).weights[0]
+    return _largest_singular_value(before) / _largest_singular_value(after)
+
+
+def _largest_singular_value(w: np.ndarray) -> float:
+    return float(np.linalg.norm(w.reshape(-1, w.shape[-1]), 2))
 
 
 def _eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:

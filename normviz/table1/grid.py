@@ -163,6 +163,6 @@ def trained_gap(cell: Cell) -> float:
 def _note(scheme: Scheme, setting: Setting) -> str:
     """Under the name of a row: that the paper has it, or what a custom scheme is."""
     if scheme.key == "custom":
-        twins = [labelled(other) for other in same_as(scheme, setting.shapes[0]) if other.acts_on == "activation"]
+        twins = [labelled(other) for other in same_as(scheme, setting.shapes[0])]
         return f"= {twins[0]}" if twins else "your own"
     return "in the paper" if scheme.key in PAPER else ""

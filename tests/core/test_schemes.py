@@ -152,7 +152,7 @@ SAME = [
     ("mean-only-batch", {}, SHAPE, {}),
     ("none", {}, (1, 1, 1, 1), {}),
     ("weight", {}, (1, 1, 1, 6), {}),
-    ("layer-weight", {}, (4, 1, 1, 6), {}),
+    ("layer-weight", {}, (4, 1, 1, 6), {"layer-channels": None, "group": 1, "divisive": 5}),
 ]
 
 
@@ -185,6 +185,7 @@ def test_same_as_is_mutual_and_leaves_out_the_scheme_itself_and_custom(key):
     for shape in filter(SCHEMES[key].fits, shapes):
         for other in same_as(SCHEMES[key], shape):
             assert other.key not in (key, "custom")
+            assert other.weight == SCHEMES[key].weight
             assert key == "custom" or SCHEMES[key] in same_as(other, shape)
 
 
@@ -193,6 +194,67 @@ def test_a_custom_scheme_is_named_when_it_equals_a_known_one():
     custom = get_scheme("custom").with_fields(field, field)
     assert [other.key for other in same_as(custom, SHAPE)] == ["batch", "ghost-batch", "whitening"]
     assert same_as(custom.with_fields(None, field), SHAPE) == []
+
+
+FRONTS = [key for key, row in SCHEMES.items() if row.acts_on == "weight"]
+
+
+@pytest.mark.parametrize("front", FRONTS)
+@given(shape_field=shapes_with_fields(2))
+def test_behind_a_scheme_of_the_weights_the_same_ones_are_the_same(front, shape_field):
+    shape, *fields = shape_field
+    for a, b in (fields, fields[:1] * 2, (None, fields[1]), (fields[0], None)):
+        alone = SCHEMES["custom"].with_fields(a, b)
+        behind = alone.behind(front)
+        assert [row.name for row in same_as(behind, shape)] == [
+            row.behind(front).name for row in same_as(alone, shape)
+        ]
+        assert all(row.weight == front for row in same_as(behind, shape))
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_what_stands_in_front_is_in_the_name_and_goes_again(front):
+    custom, row = SCHEMES["custom"], SCHEMES[front]
+    behind = custom.behind(front)
+    assert (behind.weight, behind.acts_on) == (front, "both")
+    assert behind.name == f"a scheme of your own behind {row.name}"
+    assert behind.label == f"Custom + {row.label.lower()}"
+    assert row.name in behind.about
+    assert behind.behind(None) == custom
+    assert custom.behind("spectral").behind(front) == behind
+    assert SCHEMES["batch"].behind(front).name == f"batch normalization behind {row.name}"
+    field = custom.summation
+    assert behind.with_fields(None, field).behind(None) == custom.with_fields(None, field)
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_where_neither_mean_nor_root_is_left_it_is_the_scheme_of_the_weights(front):
+    assert same_as(SCHEMES["custom"].with_fields(None, None).behind(front), SHAPE) == [SCHEMES[front]]
+
+
+def test_a_scheme_of_ones_own_behind_weight_norm_is_known_by_the_name_of_its_row():
+    layer = SCHEMES["layer"]
+    behind = SCHEMES["custom"].with_fields(layer.summation, layer.suppression).behind("weight")
+    assert same_as(behind, SHAPE)[0] == SCHEMES["layer-weight"]
+    assert [row.name for row in same_as(behind.behind("spectral"), SHAPE)][0] == (
+        "layer normalization behind spectral normalization"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "front", "told"),
+    [
+        ("custom", "wieght", "'wieght' is not a scheme of weights; weight, weight-standardization, spectral are"),
+        ("custom", "batch", "'batch' is not a scheme of weights"),
+        ("weight", "spectral", "weight normalization does not normalize activations"),
+        ("none", "weight", "no normalization does not normalize activations"),
+        ("layer-weight", "spectral", "has its own in front"),
+        ("layer-weight", None, "has its own in front"),
+    ],
+)
+def test_what_cannot_stand_in_front_is_refused(key, front, told):
+    with pytest.raises(InvalidInput, match=told):
+        SCHEMES[key].behind(front)
 
 
 @EVERY
