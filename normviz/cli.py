@@ -128,6 +128,7 @@ def add_table1(jobs: "argparse._SubParsersAction[Parser]") -> None:
         metavar="N=full,…",
         help="rules of the custom scheme, which this adds",
     )
+    job.add_argument("--front", metavar="KEY", help="scheme of the weights in front of the custom scheme, also added")
     add_options(job, Setting)
     job.add_argument("--json", action="store_true")
     job.set_defaults(run=commands.print_table1)

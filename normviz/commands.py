@@ -73,12 +73,14 @@ def list_schemes(arguments: argparse.Namespace) -> None:
 
 
 def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
-    """The scheme of that key with the parameters, and for the custom one the rules, that were given."""
+    """The scheme of that key with the parameters, and for the custom one the rules and the front, that were given."""
     scheme = get_scheme(key, arguments.groups, arguments.radius, getattr(arguments, "alpha", None))
-    if arguments.field is None or scheme.key != "custom":
+    if scheme.key != "custom":
         return scheme
-    field = Field.parse(arguments.field, scheme.axes)
-    return scheme.with_fields(field, field)
+    if arguments.field is not None:
+        field = Field.parse(arguments.field, scheme.axes)
+        scheme = scheme.with_fields(field, field)
+    return scheme.behind(getattr(arguments, "front", None))  # which goes with Table 1, where there are weights
 
 
 def own_scheme(arguments: argparse.Namespace) -> Scheme:
@@ -155,20 +157,23 @@ def print_table1(arguments: argparse.Namespace) -> int:
     from normviz.table1.table import measure
 
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
-    if arguments.field is not None and "custom" not in keys:
+    if (arguments.field, arguments.front) != (None, None) and "custom" not in keys:
         keys.append("custom")
     cells = measure([chosen_scheme(key, arguments) for key in keys], build(Setting, vars(arguments)))
     if arguments.json:
         print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
         return tell_disagreements(cells)
     words = {True: "invariant", False: "not", None: "–"}
-    print(f"{'':48}{'paper':>10}{'predicted':>11}{'forward gap':>13}{'training gap':>14}{'at equal rate':>15}")
+    width = 2 + max((len(cell.row) for cell in cells), default=22)
+    print(
+        f"{'':{width + 24}}{'paper':>10}{'predicted':>11}{'forward gap':>13}{'training gap':>14}{'at equal rate':>15}"
+    )
     for cell in cells:
         predicted = "degenerate" if cell.degenerate else "–" if cell.unchanged else words[cell.predicted]
         gaps = f"{cell.forward_gap:13.0e}{cell.training_gap:14.0e}{cell.training_gap_equal_lr:15.0e}"
         mark = "" if cell.agrees else "  disagree"
         mark += f"  {cell.untold}" if cell.untold else ""
-        print(f"{cell.scheme:24}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
+        print(f"{cell.row:{width}}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
     return tell_disagreements(cells)
 
 
@@ -176,7 +181,7 @@ def tell_disagreements(cells: Sequence["Cell"]) -> int:
     """Say on stderr which cells' answers disagree; 1 where there are any, else 0."""
     wrong = [cell for cell in cells if not cell.agrees]
     for cell in wrong:
-        print(f"normviz: the answers on {cell.scheme} × {cell.transformation} disagree.", file=sys.stderr)
+        print(f"normviz: the answers on {cell.row} × {cell.transformation} disagree.", file=sys.stderr)
     return 1 if wrong else 0
 
 

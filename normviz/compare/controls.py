@@ -2,15 +2,16 @@
 
 import streamlit as st
 
-from normviz.compare.state import KEYS, MOST, ONE_TENSOR, PREFIX
+from normviz.compare.state import KEYS, MOST, ONE_TENSOR, PREFIX, schemes_of
 from normviz.core.schemes import SCHEMES
 from normviz.describe.wording import shape_words
+from normviz.ui import custom
 from normviz.ui.choice import choose_several
 from normviz.ui.components.picked import picked
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.scheme import EPS_STEPS, group_options, grouped
-from normviz.ui.tensor import shape_of
+from normviz.ui.tensor import lengths, shape_of
 from normviz.ui.tensor_controls import data_controls, shape_controls
 
 
@@ -18,6 +19,8 @@ def controls(view: View) -> None:
     """Schemes, their parameters, shape and data, in the sidebar."""
     with st.sidebar:
         choose_several(PREFIX + "schemes", KEYS, MOST)
+        if "custom" in view["schemes"]:
+            custom.controls(view, lengths)
         kinds = {kind for key in view["schemes"] if key != "custom" for kind in SCHEMES[key].parameters}
         if "groups" in kinds:
             cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
@@ -29,5 +32,5 @@ def controls(view: View) -> None:
         shape_controls(view, SCHEMES["batch"], ONE_TENSOR)
         st.divider()
         data_controls(view)
-    names = ", ".join(SCHEMES[key].label for key in view["schemes"])
+    names = ", ".join(scheme.label for scheme in schemes_of(view))
     picked(f"{names or 'No scheme'} on {shape_words(shape_of(view))}")

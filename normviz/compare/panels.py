@@ -55,6 +55,9 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
     for number, scheme in enumerate(schemes):
         columns[scheme.label] = [words[number] for words in (*here.values(), *rows.values())]
     st.table(columns, border="horizontal")
+    front = wording.front_words(schemes)
+    if front:
+        st.caption(f"{front} What is learned and kept is told of both.")
     save_table(lambda: {"": [*here, *rows], **{key: words for key, words in columns.items() if key}}, "comparison")
     for scheme in schemes:
         alike = [other for other in schemes if other.canonical(x.shape) == scheme.canonical(x.shape)]

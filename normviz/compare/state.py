@@ -46,10 +46,10 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 
 def has(view: View, name: str) -> bool:
     """Whether a value belongs into this page's link."""
-    return name in (*SHARED, "camera", "schemes")
+    return name in (*SHARED, "camera", "schemes") or (name in custom.KEYS and "custom" in view["schemes"])
 
 
 def schemes_of(view: View) -> list[Scheme]:
-    """The schemes with the view's parameters; the custom one as it is set in the tensor lab."""
+    """The schemes with the view's parameters; the custom one is that of the tensor lab."""
     made = {"custom": custom.scheme_of(view)} if "custom" in view["schemes"] else {}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

@@ -135,10 +135,13 @@ class Scheme:
 
     @property
     def on_weights(self) -> "Scheme | None":
-        """The part that normalizes the weights: the scheme itself, the one in front of it, or None."""
+        """The part that normalizes the weights: the scheme itself, the one in front of it, or None.
+
+        In front it has no ε: there is one ε to set, that of the activations.
+        """
         if self.acts_on == "weight":
             return self
-        return None if self.weight is None else SCHEMES[self.weight]
+        return None if self.weight is None else replace(SCHEMES[self.weight], eps=None)
 
     @property
     def on_activations(self) -> "Scheme | None":

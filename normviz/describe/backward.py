@@ -12,7 +12,7 @@ counts groups and is weight norm's gain.
 from collections.abc import Iterator
 
 from normviz.core.fields import AXIS
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.schemes import Scheme
 from normviz.describe.notation import Formula, Parts, formulas, gain_letter, inside, parts, subscript
 
 ALGORITHM_1 = {
@@ -75,9 +75,10 @@ def backward_formulas(scheme: Scheme) -> list[Formula]:
     own = [*_input(scheme, parts(scheme)), *_parameters(scheme, parts(scheme))]
     where = [line for line in formulas(scheme) if line.name == "where"]
     where = [EIGENVECTORS, *where] if scheme.whitens else where
-    if scheme.weight is None:
+    weights = scheme.on_weights
+    if weights is None or weights is scheme:
         return [*own, *where]
-    front = backward_formulas(SCHEMES[scheme.weight])
+    front = backward_formulas(weights)
     return [*own, *where, *(Formula(f"weights: {name}", latex) for name, latex in front)]
 
 

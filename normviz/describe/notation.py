@@ -11,7 +11,7 @@ from math import isinf, isnan
 from typing import NamedTuple
 
 from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Rule
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.schemes import Scheme
 from normviz.core.transformations import Transformation
 
 SYMBOL = {"weight": "w"}
@@ -327,9 +327,9 @@ def _where(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
-    if scheme.weight is None:
+    weight = scheme.on_weights
+    if weight is None or weight is scheme:
         return
-    weight = SCHEMES[scheme.weight]
     yield from (Formula(f"weights: {name}", latex) for name, latex in formulas(weight))
     used = rf"y{_element(weight)}" if weight.gain or weight.bias else _hat(weight)
     yield Formula(

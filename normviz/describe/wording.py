@@ -183,6 +183,18 @@ def named(scheme: Scheme) -> str:
     return " with ".join([name, *filter(None, [" and ".join(parameter_words(scheme))])]) + behind + front
 
 
+def front_words(schemes: Sequence[Scheme]) -> str:
+    """That what stands in front of some of these schemes changes no number of a given tensor; empty where nothing does.
+
+    Where there are several schemes, by their labels.
+    """
+    behind = [scheme for scheme in schemes if scheme.weight is not None]
+    fronts = " or ".join(dict.fromkeys(SCHEMES[scheme.weight].name for scheme in behind if scheme.weight))
+    whose = f"{', '.join(scheme.label for scheme in behind)}: " if len(schemes) > 1 else ""
+    given = f"{whose}x stands for what a layer with {fronts} gives, and what is in front changes no number here."
+    return given if behind else ""
+
+
 def hint(scheme: Scheme) -> str:
     """What tells a scheme from those like it, in a few words: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" of weights.
 

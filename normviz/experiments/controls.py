@@ -29,7 +29,7 @@ def controls(view: View) -> None:
         if "scheme" in given:
             page.draw("scheme")
         if "custom" in chosen(given):
-            custom.controls(view, lengths, PREFIX)
+            custom.controls(view, lengths, PREFIX, shown(view).setting.weighted)
         if chosen(given):
             page.draw("groups", "radius")
             st.divider()

@@ -248,7 +248,7 @@ def _headline(setting: Setting, finished: Mapping[str, Arrays]) -> str:
     if not finished:
         return "No networks are trained yet."
     rows = [row for row in setting.rows if row.key in finished]
-    named = [(SCHEMES[rows[k].key].label, finished[rows[k].key]) for k in foremost(rows, 3)]
+    named = [(rows[k].scheme.label, finished[rows[k].key]) for k in foremost(rows, 3)]
     losses = ", ".join(f"{label} {typeset(np.median(_loss(each)), 3)}" for label, each in named)
     errors = ", ".join(f"{label} {percent(np.median(each['errors'][-1]))}" for label, each in named)
     return f"Training loss, mean over {setting.steps} steps: {losses}. Test error at the end: {errors}."

@@ -9,7 +9,6 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.rows import Row
-from normviz.core.schemes import SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import typeset
 from normviz.experiments.course import marks
@@ -129,7 +128,7 @@ def report(setting: Setting, results: Results) -> Report:
     if found:
         panels = [
             Panel(
-                SCHEMES[row.key].label,
+                row.scheme.label,
                 [
                     Curve(_dropped(share), each["measured"], 100 * middle, look, 100 * low, 100 * high)
                     for look, (share, each) in enumerate((s, found[s]) for s in (0.0, setting.share) if s in found)

@@ -179,6 +179,9 @@ class Setting:
     seed: int = whole(0, 0, 9999, label="First seed")
     device: str = choice("auto", DEVICES, label="Train on")
 
+    weighted: ClassVar[bool] = True
+    """Whether a layer's weights stand in front of what is normalized, so that a scheme of the weights may."""
+
     @property
     def networks(self) -> tuple[int, ...]:
         """The seeds of the networks."""
@@ -210,6 +213,13 @@ def own_scheme(text: str) -> Scheme:
     if not bar:
         raise InvalidInput(f"own = {text!r}; two fields with a bar between them would do, as own,full,full,full|…")
     return Row("custom", summation or None, suppression or None, weight or None).scheme
+
+
+def refuse_front(row: Row) -> None:
+    """Raise InvalidInput where a scheme of the weights stands in front of what no layer's weights stand in front of."""
+    if row.weight is not None:
+        fields = own_text(row.scheme.behind(None))
+        raise InvalidInput(f"own: no weights stand in front of what is normalized here; {fields} alone would do.")
 
 
 def comparing(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
@@ -255,13 +265,13 @@ class Comparison(Setting):
     @property
     def labels(self) -> tuple[str, ...]:
         """What the schemes are called in figures."""
-        return tuple(SCHEMES[row.key].label for row in self.rows)
+        return tuple(row.scheme.label for row in self.rows)
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the schemes are called in sentences."""
         return tuple(
-            SCHEMES[row.key].name if row.key == "none" else SCHEMES[row.key].name.replace("normalization", "norm")
+            row.scheme.name if row.key == "none" else row.scheme.name.replace("normalization", "norm")
             for row in self.rows
         )
 

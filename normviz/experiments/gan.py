@@ -9,7 +9,6 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.rows import Row
-from normviz.core.schemes import SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import typeset
 from normviz.experiments.course import marks
@@ -186,9 +185,9 @@ def _headline(setting: Setting, ended: Mapping[tuple[str, int], Arrays]) -> str:
     """Modes covered, by the steps of the discriminator."""
     each = []
     for ahead in setting.sides:
-        means = {row.key: _mean(_modes(ended[row.key, ahead])) for row in setting.rows if (row.key, ahead) in ended}
-        if means:
-            said = ", ".join(f"{SCHEMES[key].label} {mean}" for key, mean in means.items())
+        rows = [row for row in setting.rows if (row.key, ahead) in ended]
+        if rows:
+            said = ", ".join(f"{row.scheme.label} {_mean(_modes(ended[row.key, ahead]))}" for row in rows)
             each.append(f"{said} ({_said(ahead)})")
     return f"Modes covered, of {MODES}: {'; '.join(each)}." if each else ""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,7 +43,10 @@ class Setting(experiment.Setting):
     rate: float = real(0.01, 1e-4, 0.1, label="Learning rate (Adam)", stops=(0.003, 0.005, 0.01, 0.02))
     pairs: int = whole(16, 2, 32, label="Half the branches of the chain")
 
+    weighted: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
+        experiment.refuse_front(self.row)
         self.row.scheme.check(self.shape)
 
     @property

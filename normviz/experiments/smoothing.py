@@ -258,9 +258,10 @@ def _headline(setting: Setting, ended: dict[float, Arrays]) -> str:
         return ""
     keys = [row.key for row in setting.rows]
     k = keys.index("divisive") if "divisive" in keys else 0
+    name = setting.rows[k].scheme.name
     middle = np.median(ended[FIRST[0]]["eps"][:, k], -1)
     return (
-        f"With {SCHEMES[keys[k]].name}, ε went from {typeset(FIRST[0])} to {typeset(middle[0], 2)} in the first layer "
+        f"With {name}, ε went from {typeset(FIRST[0])} to {typeset(middle[0], 2)} in the first layer "
         f"and to {typeset(middle[-1], 2)} in the last."
     )
 

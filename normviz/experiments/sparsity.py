@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.rows import Row
-from normviz.core.schemes import DEFAULT_EPS, SCHEMES
+from normviz.core.schemes import DEFAULT_EPS
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
 from normviz.experiments.course import marks
@@ -230,7 +230,7 @@ def _verdict(setting: Setting, ended: dict[str, np.ndarray]) -> Verdict:
         together.append(_effect(changes[BOTH]))
         added.append(_effect(more))
         each_of = ", ".join(f"{name} {_told(change)}" for name, change in changes.items())
-        said.append(f"{SCHEMES[row.key].label}: {each_of}; L1 to smoothing adds {_told(more)}.")
+        said.append(f"{row.scheme.label}: {each_of}; L1 to smoothing adds {_told(more)}.")
     word: Word = "holds-if"
     if set(together) == {"better"} and "better" in added:
         word = "holds"

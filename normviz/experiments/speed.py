@@ -23,6 +23,7 @@ from normviz.experiments.experiment import (
     Verdict,
     Word,
     comparing,
+    refuse_front,
 )
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
@@ -53,6 +54,13 @@ class Setting(Comparison):
     )
     channels: int = among(256, (16, 64, 256, 512), label="Channels")
     groups: int = among(2, divisors(16), label="Groups G")
+
+    weighted: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for row in self.rows:
+            refuse_front(row)
 
     @property
     def shape(self) -> Shape:

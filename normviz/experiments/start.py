@@ -12,7 +12,6 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.rows import Row
-from normviz.core.schemes import SCHEMES
 from normviz.core.settings import By, choice, real, whole
 from normviz.core.text import typeset
 from normviz.experiments.experiment import (
@@ -180,7 +179,7 @@ def _map(row: Row, errors: dict[float, np.ndarray]) -> Shown:
     for gain, each in errors.items():
         values[GAINS.index(gain)] = 100 * np.median(each, -1)
     heat = Heat(
-        f"{SCHEMES[row.key].label}: test error, %", values, [typeset(gain) for gain in GAINS],
+        f"{row.scheme.label}: test error, %", values, [typeset(gain) for gain in GAINS],
         [typeset(bias) for bias in BIASES], "first β", "first γ", (0.0, MOST), written="{:.1f}".format,
     )  # fmt: skip
     low, high = (np.unravel_index(how(values), values.shape) for how in (np.nanargmin, np.nanargmax))
@@ -189,7 +188,7 @@ def _map(row: Row, errors: dict[float, np.ndarray]) -> Shown:
         for at in (low, high)
     )
     return Shown(
-        f"map-{row.key}", heat, f"Test error by the first γ and β, {SCHEMES[row.key].name}: between {ends}.",
+        f"map-{row.key}", heat, f"Test error by the first γ and β, {row.scheme.name}: between {ends}.",
         f"Medians over the seeds, after training; {typeset(MOST)}% and more have one colour.",
     )  # fmt: skip
 
@@ -228,7 +227,7 @@ def _losses(found: dict[tuple[Row, float], Arrays]) -> Shown:
     (row, gain), first = next(iter(found.items()))
     losses = first["losses"][:, BIASES.index(USUAL[1])]
     middle, low, high = spread(losses)
-    curve = Curve(SCHEMES[row.key].label, np.arange(len(losses)), middle, 0, low, high)
+    curve = Curve(row.scheme.label, np.arange(len(losses)), middle, 0, low, high)
     panel = Panel(f"γ = {typeset(gain)}, β = 0", [curve], "step", "loss", "y")
     return Shown("losses", [panel], f"Loss by step, so far {typeset(float(middle[-1]), 3)}.")
 

@@ -64,7 +64,7 @@ def has(view: View, name: str) -> bool:
     if name == "show":
         return True
     if name in custom.KEYS:
-        return "custom" in chosen(values(view))
+        return "custom" in chosen(values(view)) and (name != "front" or shown(view).setting.weighted)
     own = under(view["show"])
     return name.startswith(own) and matters(values(view), name.removeprefix(own))
 
@@ -79,5 +79,6 @@ def matters(given: View, name: str) -> bool:
 def setting_of(view: View) -> Any:
     """The setting of what is shown; raises InvalidInput."""
     given = values(view)
-    own = {"own": own_text(custom.scheme_of(view))} if "custom" in chosen(given) else {}
-    return build(shown(view).setting, given | own)
+    setting, own = shown(view).setting, custom.scheme_of(view)
+    own = own if setting.weighted else own.behind(None)
+    return build(setting, given | ({"own": own_text(own)} if "custom" in chosen(given) else {}))

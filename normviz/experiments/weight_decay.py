@@ -13,7 +13,6 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.rows import Row
-from normviz.core.schemes import SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import typeset
 from normviz.core.theory import predict
@@ -196,7 +195,7 @@ def report(setting: Setting, results: Results) -> Report:
     if found:
         panels = [_gap_panel(row, each) for row, each in found.items()]
         ends = "; ".join(
-            f"{SCHEMES[row.key].label}: {_power(each.matched)} matched, {_power(each.plain)} at the same rate, "
+            f"{row.scheme.label}: {_power(each.matched)} matched, {_power(each.plain)} at the same rate, "
             f"{_power(each.rounded)} by one rounding"
             for row, each in ((row, compared(each["losses"])) for row, each in found.items())
         )
@@ -207,7 +206,7 @@ def report(setting: Setting, results: Results) -> Report:
         figures.append(Shown("gaps", panels, f"Gaps of the losses by step, the largest: {ends}.", about))
         panels = [_loss_panel(row, each) for row, each in found.items()]
         last = "; ".join(
-            f"{SCHEMES[row.key].label}: "
+            f"{row.scheme.label}: "
             + ", ".join(
                 f"{name} {typeset(float(np.median(each['losses'][-SMOOTHED:, k].mean(0))), 3)}"
                 for k, name in enumerate(RUNS[:ROUNDED])
@@ -247,7 +246,7 @@ def _gap_panel(row: Row, found: Arrays) -> Panel:
     """The gaps of one scheme's twins by step, on a logarithmic axis."""
     drawn = np.clip(gaps(found["losses"]), FLOOR, 1.0)
     lines = _lines(drawn, np.arange(len(drawn)), (PLAIN, MATCHED, ROUNDED))
-    return Panel(SCHEMES[row.key].label, lines, "step", "gap of the losses", "y")
+    return Panel(row.scheme.label, lines, "step", "gap of the losses", "y")
 
 
 def _loss_panel(row: Row, found: Arrays) -> Panel:
@@ -256,7 +255,7 @@ def _loss_panel(row: Row, found: Arrays) -> Panel:
     window = min(SMOOTHED, len(losses))
     smooth = np.lib.stride_tricks.sliding_window_view(losses, window, axis=0).mean(-1)
     lines = _lines(smooth, np.arange(window - 1, len(losses)), (DECAYED, PLAIN, MATCHED))
-    return Panel(SCHEMES[row.key].label, lines, "step", "loss", "y")
+    return Panel(row.scheme.label, lines, "step", "loss", "y")
 
 
 def _lines(values: np.ndarray, steps: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
@@ -318,7 +317,7 @@ def _sentence(setting: Setting, row: Row, found: Gaps) -> str:
         if setting.eps and expected(setting, row)
         else ""
     )
-    return _WORDS[found.says].format(name=SCHEMES[row.key].label, why=why, **numbers)
+    return _WORDS[found.says].format(name=row.scheme.label, why=why, **numbers)
 
 
 EXPERIMENT = Experiment(

@@ -31,8 +31,10 @@ from normviz.ui.tensor import take_focus
 
 
 def headline(scheme: Scheme) -> None:
-    """The scheme in words."""
-    st.markdown(f"## {wording.sentence(scheme.name)}\n{scheme.about} :small[{wording.sources(scheme)}]")
+    """The scheme in words; of one behind a scheme of the weights, that the tensor does not show what is in front."""
+    front = wording.front_words([scheme])
+    behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
+    st.markdown(f"## {wording.sentence(scheme.name)}\n{scheme.about} :small[{wording.sources(scheme)}]{behind}")
 
 
 def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:

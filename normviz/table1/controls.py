@@ -3,9 +3,8 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from normviz.core.schemes import SCHEMES
 from normviz.core.settings import declarations
-from normviz.table1.state import ORDER, PREFIX, Page, has, lengths
+from normviz.table1.state import ORDER, PREFIX, Page, has, lengths, schemes_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_several
 from normviz.ui.components.picked import picked
@@ -31,7 +30,7 @@ def controls(view: View) -> DeltaGenerator:
         st.divider()
         page.draw("optimizer", "rate", "follow")
         page.rest("schemes", *DRAGGED)
-    picked(", ".join(SCHEMES[key].label for key in view["schemes"]) or "No rows")
+    picked(", ".join(scheme.label for scheme in schemes_of(view)) or "No rows")
     return place
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from normviz.core.schemes import Scheme
+from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
@@ -44,6 +44,7 @@ class Cell:
         rounding: the largest training gap that rounding explains; NaN where nothing has been trained.
         fade: the forward gap of a cell that fades as ε, δ and the summed inputs predict it; 0 of all others.
         faded: whether what was measured is that; true of all others.
+        front: key of the scheme of the weights in front of the scheme; None where there is none.
     """
 
     scheme: str
@@ -66,6 +67,12 @@ class Cell:
     rounding: float = float("nan")
     fade: float = 0.0
     faded: bool = True
+    front: str | None = None
+
+    @property
+    def row(self) -> str:
+        """The row's name on the command line: the scheme's key, and what was put in front of it."""
+        return self.scheme if self.front == SCHEMES[self.scheme].weight else f"{self.scheme} behind {self.front}"
 
     @property
     def invariant(self) -> bool | None:
@@ -99,6 +106,7 @@ class Cell:
         """The cell as plain data, as the command `table1 --json` prints it."""
         return {
             "scheme": self.scheme,
+            "front": self.front,
             "transformation": self.transformation,
             "predicted": self.predicted,
             "forward_gap": _finite(self.forward_gap),
@@ -193,6 +201,7 @@ def _cell(
         unchanged=change.factor is not None and setting.delta == 1.0,
         rounding=float(explained(largest, change, setting, "training")),
         fade=0.0 if fade is None else fade.largest,
+        front=scheme.weight,
         faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained, parted, setting.dtype),
     )
 

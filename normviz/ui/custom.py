@@ -9,6 +9,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, divisors
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.settings import closest
+from normviz.ui.choice import words
 from normviz.ui.link import KEPT, Param, View, choice, switch
 from normviz.ui.tensor import SIZES
 
@@ -69,8 +70,11 @@ def link_of(scheme: Scheme) -> dict[str, str]:
     }
 
 
-def controls(view: View, lengths: Lengths, prefix: str = "") -> None:
-    """A rule per axis for the mean and, where it differs, for what divides."""
+def controls(view: View, lengths: Lengths, prefix: str = "", weighted: bool = True) -> None:
+    """A rule per axis for the mean and, where it differs, for what divides; and what stands in front.
+
+    `weighted`: whether a layer's weights stand in front of what is normalized.
+    """
     if st.toggle("Subtract a mean", key=f"{prefix}centre", **KEPT):
         _rules(lengths(view), prefix, "a")
     if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **KEPT):
@@ -78,9 +82,8 @@ def controls(view: View, lengths: Lengths, prefix: str = "") -> None:
             _rules(lengths(view), prefix, "a")
         elif st.toggle("… over a field of its own", key=f"{prefix}apart", **KEPT):
             _rules(lengths(view), prefix, "b")
-    st.selectbox(
-        "Scheme of the weights in front", list(FRONTS), key=f"{prefix}front", **KEPT, format_func=FRONTS.__getitem__
-    )
+    if weighted:
+        st.selectbox("In front, of the weights", list(FRONTS), key=f"{prefix}front", **KEPT, format_func=_front_words)
 
 
 def rule_options(n: int) -> list[str]:
@@ -95,6 +98,11 @@ def rule_words(text: str) -> str:
     return {"full": "all", "groups": f"{rule.parameter} groups", "window": f"radius {rule.parameter}"}.get(
         rule.kind, rule.kind
     )
+
+
+def _front_words(key: str) -> str:
+    """What stands in front, and what it does: "Weight – ÷ ‖w‖"."""
+    return FRONTS[key] if key == "none" else words(key)
 
 
 def _label(side: str, size: str) -> str:

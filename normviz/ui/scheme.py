@@ -3,12 +3,12 @@
 from math import gcd
 from typing import Any
 
-from normviz.core.fields import AXES, OWN, Field, Rule, divisors
+from normviz.core.fields import AXES, OWN, Field, Rule, Shape, divisors
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS, closest
 from normviz.ui.link import Param, View, choice, decimal, real, whole
-from normviz.ui.tensor import lengths, shape_of
+from normviz.ui.tensor import SIZES, lengths, shape_of
 
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
 
@@ -103,12 +103,22 @@ def _windows(field: Field, radius: int, over: list[str]) -> Field:
     return Field(tuple(r if r.kind != "window" else window if axis in over else OWN for r, axis in rules))
 
 
-def link_of(scheme: Scheme) -> dict[str, str]:
-    """What a link to a page with one scheme says of it: its key, and its rules or what its rules take."""
+def link_of(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
+    """What a link to a page with one scheme says of it: its key, and its rules or what its rules take.
+
+    `shape`: of a tensor that the rules fit, so that the page opens with them and not with the nearest that fit another.
+    """
+    link = {} if shape is None else dict(zip(SIZES, map(str, shape), strict=True))
+    link["scheme"] = scheme.key
     if scheme.key == "custom":
-        return {"scheme": "custom", **custom.link_of(scheme)}
-    names = {"groups": "groups", "window": "radius", "alpha": "alpha"}
-    return {"scheme": scheme.key, **{names[kind]: decimal(value) for kind, value in scheme.parameters.items()}}
+        return link | custom.link_of(scheme)
+    link |= {name: decimal(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
+    if "window" in scheme.parameters:
+        first, last = (field.parameters()["window"] for field in (scheme.fields[0], scheme.fields[-1]))
+        rules = zip(scheme.axes, scheme.fields[-1].rules, strict=True)
+        link |= {"radius": str(last), "radius_a": "same" if first == last else str(first)}
+        link["over"] = "".join(axis for axis, rule in rules if rule.kind == "window")
+    return link
 
 
 def eps_of(view: View, scheme: Scheme) -> float:

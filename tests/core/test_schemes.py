@@ -206,9 +206,7 @@ def test_behind_a_scheme_of_the_weights_the_same_ones_are_the_same(front, shape_
     for a, b in (fields, fields[:1] * 2, (None, fields[1]), (fields[0], None)):
         alone = SCHEMES["custom"].with_fields(a, b)
         behind = alone.behind(front)
-        assert [row.name for row in same_as(behind, shape)] == [
-            row.behind(front).name for row in same_as(alone, shape)
-        ]
+        assert [row.name for row in same_as(behind, shape)] == [row.behind(front).name for row in same_as(alone, shape)]
         assert all(row.weight == front for row in same_as(behind, shape))
 
 
@@ -236,9 +234,8 @@ def test_a_scheme_of_ones_own_behind_weight_norm_is_known_by_the_name_of_its_row
     layer = SCHEMES["layer"]
     behind = SCHEMES["custom"].with_fields(layer.summation, layer.suppression).behind("weight")
     assert same_as(behind, SHAPE)[0] == SCHEMES["layer-weight"]
-    assert [row.name for row in same_as(behind.behind("spectral"), SHAPE)][0] == (
-        "layer normalization behind spectral normalization"
-    )
+    spectral = same_as(behind.behind("spectral"), SHAPE)[0]
+    assert spectral.name == "layer normalization behind spectral normalization"
 
 
 @pytest.mark.parametrize(

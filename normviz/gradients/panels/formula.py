@@ -45,6 +45,7 @@ def formula(view: View, theme: str) -> None:
     left, right = st.columns([5, 4], gap="large")
     with left:
         _lines(scheme)
+        in_front(scheme)
     with right:
         _in_and_out(scheme, at, both, eps, theme)
     _compared(scheme, at, both, eps, view["torch"])
@@ -53,6 +54,13 @@ def formula(view: View, theme: str) -> None:
     with st.expander("As code"):
         for tab, framework in zip(st.tabs(BACKWARD), BACKWARD, strict=True):
             tab.code(backward_snippet(scheme, framework, shape, eps), "python")
+
+
+def in_front(scheme: Scheme) -> None:
+    """Of a scheme behind one of the weights, that the small tensor does not show it, and what does."""
+    said = wording.front_words([scheme])
+    if said:
+        st.caption(f"{said} “Scale of W” has a layer with weights.")
 
 
 def _lines(scheme: Scheme) -> None:
@@ -64,7 +72,7 @@ def _lines(scheme: Scheme) -> None:
     _in_rows([line for line in lines if not line.name.startswith(WEIGHTS)])
     front = [line._replace(name=line.name.removeprefix(WEIGHTS)) for line in lines if line.name.startswith(WEIGHTS)]
     if front:
-        st.markdown("And from the layer's weights to the vectors that they are made of:")
+        st.markdown("And from the weights that the layer uses to those that are learned:")
         _in_rows(front)
     where = [f"${line.latex}$" for line in lines if line.name.endswith("where")]
     if where:

@@ -10,7 +10,7 @@ from normviz.core.tolerances import RELATIVE
 from normviz.describe.wording import axes_of, plural
 from normviz.gradients import projections
 from normviz.gradients.jacobian_figures import error_curves, jacobian_map, projections_figure
-from normviz.gradients.panels.formula import by_autograd
+from normviz.gradients.panels.formula import by_autograd, in_front
 from normviz.gradients.projections import SIZES, Blocks, Directions
 from normviz.gradients.small import Small, small
 from normviz.gradients.state import eps_of, scheme_of, shape_of
@@ -37,6 +37,7 @@ def jacobian(view: View, theme: str) -> None:
         _matrix(scheme, found, laid, shape, theme)
     with right:
         _facts(scheme, found, eps)
+        in_front(scheme)
     st.divider()
     _in_space(scheme, eps, view["seed"], theme)
     st.divider()
