@@ -172,12 +172,15 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     alt = f"{'Training' if trained else 'Forward'} gap over ε, for six transformations, a curve a scheme."
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
     plot(figure, "sweep", alt, "34rem")
+    fronts = [scheme.on_weights for scheme in schemes if scheme.weight is not None]
+    spectral = " Behind spectral norm a shift of the weights also changes the number that divides them all, and ε lets "
+    spectral = f"{spectral}some of that through." if any(front and front.spectral for front in fronts) else ""
     unchanged = f"{UNCHANGED}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
         f"{unchanged}ε stands under the root beside the mean square, and a re-scaling does not re-scale it: the larger "
         "ε, the more of a re-scaling comes through. A shift that is taken off with the mean is gone before ε is added, "
         "and stays exact; where nothing is centred, as in RMS, it comes through at every ε. Schemes on weights have "
-        "no ε here."
+        f"no ε here.{spectral}"
     )
 
 

@@ -110,6 +110,13 @@ def test_fields_of_ones_own(name, layer):
     compare(SCHEMES["custom"].with_fields(*fields), SMALL[layer])
 
 
+@pytest.mark.parametrize("layer", SMALL)
+@pytest.mark.parametrize("front", ["weight", "weight-standardization", "spectral"])
+def test_fields_of_ones_own_behind_a_scheme_of_the_weights(front, layer):
+    for a, b in ((Field.parse("full, own, full, groups(2)"),) * 2, (None, None)):
+        compare(SCHEMES["custom"].with_fields(a, b).behind(front), SMALL[layer])
+
+
 def test_groups_of_rows():
     fields = (Field.parse("groups(2), groups(2), window(1), full"), Field.parse("own, groups(3), groups(2), own"))
     compare(SCHEMES["custom"].with_fields(*fields), SMALL["conv"])
@@ -231,7 +238,8 @@ CLEAN = {
 
 def test_ruff_likes_every_script(tmp_path):
     fields = ([text and Field.parse(text) for text in texts] for texts in FIELDS.values())
-    schemes = [*SCHEMES.values(), *(SCHEMES["custom"].with_fields(*both) for both in fields)]
+    own = [SCHEMES["custom"].with_fields(*both) for both in fields]
+    schemes = [*SCHEMES.values(), *own, own[0].behind("spectral"), own[-1].behind("weight-standardization")]
     for number, (scheme, change, setting) in enumerate(product(schemes, TRANSFORMATIONS.values(), CLEAN)):
         code = cell_script(scheme, change, setting, CLEAN[setting])
         (tmp_path / f"{number}.py").write_text(code, encoding="utf-8")

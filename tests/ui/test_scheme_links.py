@@ -107,10 +107,13 @@ def test_an_old_link_has_nothing_in_front_and_a_misspelt_one_says_so():
     view, notes = clean(lab.PARAMS, {"scheme": "custom"})
     assert (view["front"], chosen.scheme_of(view).weight, notes) == ("none", None, {})
     view, notes = clean(lab.PARAMS, {"scheme": "custom", "front": "wieght"})
-    assert (view["front"], list(notes)) == ("none", ["front"])
-    for key, row in SCHEMES.items():
+    assert (view["front"], list(notes)) == ("weight", ["front"])
+    for key in custom.FRONTS:
+        view, notes = clean(lab.PARAMS, {"scheme": "custom", "front": key})
+        assert (view["front"], notes) == (key, {})
+    for key in ("batch", "", "7"):
         view, _ = clean(lab.PARAMS, {"scheme": "custom", "front": key})
-        assert view["front"] == (key if row.acts_on == "weight" else "none")
+        assert view["front"] == "none"
 
 
 def test_what_stands_in_front_is_left_out_of_links_to_other_schemes():
