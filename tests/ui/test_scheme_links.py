@@ -87,8 +87,8 @@ def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, 
 @pytest.mark.parametrize("key", [key for key in SCHEMES if key != "custom"])
 @pytest.mark.parametrize(("groups", "radius"), [(2, 1), (3, 0), (6, 5)])
 def test_a_link_leads_to_every_row_with_its_parameters(key, groups, radius):
-    scheme = get_scheme(key, groups, radius)
-    view, notes = clean(lab.PARAMS, chosen.link_of(scheme, SHAPE))
+    scheme, shape = get_scheme(key, groups, radius), (6, 3, 2, 6)
+    view, notes = clean(lab.PARAMS, chosen.link_of(scheme, shape))
     assert chosen.scheme_of(view) == scheme
     assert not notes
 
