@@ -83,9 +83,12 @@ def predict(
     but = f"ε = {typeset(eps)} under the root is not re-scaled"
     if verdict.invariant and transformation.factor is not None and eps > 0:
         return Verdict(False, f"{transformation.name}: constant inside every field, but {but}.", fades=True)
-    if verdict.invariant and weights is not None and transformation.weight_shift is not None and eps > 0:
-        reason = f"it divides all weights by one number, which the shift changes, and {but}"
-        return Verdict(False, f"{weights.name} stands in front: {reason}.", fades=True)
+    if verdict.invariant and weights is not None and transformation.weight_shift is not None:
+        reason = "it divides all weights by one number, which the shift changes"
+        if eps > 0:
+            return Verdict(False, f"{weights.name} stands in front: {reason}, and {but}.", fades=True)
+        so = f"{transformation.name}: {verdict.reason.removesuffix('.')}"
+        return Verdict(True, f"{so}; {weights.name} stands in front: {reason}, and that divides out.")
     return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 
