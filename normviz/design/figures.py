@@ -47,7 +47,7 @@ READ = "filled: absorbed, outlined: not; a line leads up to what absorbs all of 
 def picture(order: Order, chosen: Invariances, trained: Mapping[Invariances, Trained]) -> dict[str, Any]:
     """The picture as `ui.components.diagram` takes it."""
     drawing, where = placed(order), dict(zip(order.sets, rows(order), strict=True))
-    lines = {kind.invariances: wrap(labels(kind), LETTERS) for kind in order.kinds}
+    lines = {kind.invariances: wrapped(kind) for kind in order.kinds}
     heights = [
         HEAD + LINE * max(len(lines[each]) for each in where if where[each] == row) + VERDICT * bool(trained) + PAD
         for row in range(max(where.values()) + 1)
@@ -87,6 +87,12 @@ def picture(order: Order, chosen: Invariances, trained: Mapping[Invariances, Tra
     }
 
 
+def wrapped(kind: Kind) -> list[str]:
+    """The names of a set in lines; a name stays in one."""
+    whole = ", ".join(name.replace(" ", "\u00a0") for name in labels(kind))
+    return [line.replace("\u00a0", " ") for line in wrap(whole, LETTERS, break_on_hyphens=False)]
+
+
 def code(some: Invariances) -> str:
     """A set as the link and the component have it."""
     return ",".join(some)
@@ -119,7 +125,7 @@ def card(kind: Kind, lines: Sequence[str], trained: Trained | None) -> dict[str,
     said = [
         f"Absorbed: {absorbed(kind.invariances)}",
         plural(kind.schemes, "scheme"),
-        *filter(None, [labels(kind)]),
+        *filter(None, [", ".join(labels(kind))]),
     ]
     texts = [{"x": PAD, "y": HEAD + LINE * (k + 0.8), "text": line, "kind": "name"} for k, line in enumerate(lines)]
     texts += [
@@ -131,7 +137,7 @@ def card(kind: Kind, lines: Sequence[str], trained: Trained | None) -> dict[str,
         top = HEAD + LINE * len(lines) + 4
         bar = {"x": PAD, "y": top, "width": CARD - 2 * PAD, "share": trained.done / max(trained.of, 1)}
         told = [f"{trained.agree:,} of {trained.of:,} as predicted"]
-        counts = (("✗", trained.disagree, "not"), ("?", trained.unanswered, "unanswered"))
+        counts = (("✗", trained.disagree, "disagree"), ("?", trained.unanswered, "unanswered"))
         told.append(" ".join(f"{mark} {count:,} {what}" for mark, count, what in counts if count))
         texts += [
             {"x": PAD, "y": top + 6 + LINE * (k + 0.8), "text": text, "kind": "verdict"} for k, text in enumerate(told)

@@ -24,9 +24,9 @@ def absorbed(some: Sequence[str], word: str = "and") -> str:
     return spoken([TRANSFORMATIONS[key].name for key in some] or ["nothing"], word)
 
 
-def labels(kind: Kind) -> str:
-    """The registered schemes of a set in short; empty where it has none."""
-    return ", ".join(SCHEMES[key].label for key in kind.named)
+def labels(kind: Kind) -> list[str]:
+    """What the registered schemes of a set are called in short."""
+    return [SCHEMES[key].label for key in kind.named]
 
 
 def where(layer: str, fronts: Sequence[str]) -> str:
@@ -40,11 +40,12 @@ def headline(order: Order, layer: str, fronts: Sequence[str]) -> str:
     """How many sets and schemes there are, and the most that one scheme absorbs."""
     most, every = len(order.largest[0].invariances), len(TRANSFORMATIONS)
     end = "" if most == every else f" None absorbs all {every}."
-    best = [labels(kind) for kind in order.largest if kind.named]
+    best = [label for kind in order.largest for label in labels(kind)]
     known = f" ({', '.join(best)})" if best else ""
     return (
-        f"**{plural(order.schemes, 'scheme')}** {where(layer, fronts)}, and of {2**every} sets of invariances only "
-        f"**{len(order.kinds)}**. The most that a scheme absorbs is **{most}** of {every}{known}.{end}"
+        f"**{plural(order.schemes, 'scheme')}** {where(layer, fronts)}: they have only **{len(order.kinds)}** of the "
+        f"{2**every} sets of invariances that one could ask for. The most that one of them absorbs is **{most}** of "
+        f"{every}{known}.{end}"
     )
 
 
@@ -75,7 +76,7 @@ def limits(order: Order, layer: str, fronts: tuple[str, ...]) -> list[str]:
     for key in TRANSFORMATIONS:
         sources = [other for other in TRANSFORMATIONS if other != key and order.follows(other, key)]
         if sources and key not in always:
-            said.append(f"**With it:** what absorbs {absorbed(sources, 'or')} absorbs {absorbed([key])} too.")
+            said.append(f"**Not alone:** what absorbs {absorbed(sources, 'or')} absorbs {absorbed([key])} too.")
     for some in order.exclusive():
         word = "Never together" if len(some) > 1 else "Never"
         said.append(f"**{word}:** {absorbed(some)}. {reason(Demands(layer, some, weights=fronts))}")
@@ -120,7 +121,7 @@ def columns(order: Order, trained: Mapping[Invariances, Trained]) -> dict[str, l
     kinds = order.kinds[::-1]
     found = {SIGNS[key]: ["✓" if key in kind.invariances else "–" for kind in kinds] for key in TRANSFORMATIONS} | {
         "Schemes": [f"{kind.schemes:,}" for kind in kinds],
-        "With a name": [labels(kind) for kind in kinds],
+        "With a name": [", ".join(labels(kind)) for kind in kinds],
     }
     if trained:
         found["Trained"] = [trained[each.invariances].words if each.invariances in trained else "" for each in kinds]
