@@ -55,7 +55,7 @@ def count_of(layer: str) -> str:
     return (
         f"Counted is every choice of own, all or {RULES[-1].number} groups along {axes}, for what is averaged and, "
         "apart from it, for what divides; own along all of them is no such step. Schemes with a name stand where the "
-        "rule puts them, those with windows too."
+        "rule puts them; those with windows, and pointwise ones, are not counted."
     )
 
 
