@@ -17,4 +17,4 @@ def controls(view: View) -> None:
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
         page.draw("layer", "weights")
-        page.draw("scheme", "delta", "seed")
+        page.draw("scheme", "function", "alpha", "delta", "seed")

@@ -11,6 +11,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.design.conditional import SOURCES
 from normviz.design.conditions import CONDITIONS
+from normviz.design.contrast import POINTWISE
 from normviz.design.search import SHAPES, WEIGHTS, Demands, invariances
 from normviz.design.training import FEW, SAMPLE, sampled, total
 from normviz.experiments.experiment import own_scheme, own_text
@@ -18,6 +19,7 @@ from normviz.ui import link, looking
 from normviz.ui.choice import words
 from normviz.ui.custom import FRONTS
 from normviz.ui.link import Param, View, params
+from normviz.ui.scheme import ALPHA_STEPS, ALPHAS, FIRST_ALPHA
 
 PAGE = "design"
 PREFIX = f"{PAGE} "
@@ -32,11 +34,14 @@ SHOWN = {
 """What the page shows; only that is computed."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("layer", "weights"), ("find", "map")),
+    "layer": ("find", "map", "pointwise"),
+    "weights": ("find", "map"),
     **dict.fromkeys((*TRANSFORMATIONS, "conditions"), ("find",)),
     **dict.fromkeys(("set", "train"), ("map",)),
     **dict.fromkeys(("pick", "page", "code", "camera", "focus"), ("find",)),
-    **dict.fromkeys(("source", "scheme", "delta", "seed"), ("conditional",)),
+    **dict.fromkeys(("source", "scheme", "seed"), ("conditional",)),
+    "delta": ("conditional", "pointwise"),
+    **dict.fromkeys(("function", "alpha"), ("pointwise",)),
 }
 """Where a value means something; one that is not here does everywhere."""
 
@@ -105,6 +110,8 @@ class Page:
         symbol="δ",
         stops=(1e-3, 0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 10.0, 100.0, 1e3),
     )
+    function: str = choice(next(iter(POINTWISE)), POINTWISE, label="In place of statistics", control="segments")
+    alpha: float = real(FIRST_ALPHA, *ALPHAS, label="α (factor inside)", symbol="α", stops=ALPHA_STEPS)
     seed: int = whole(0, 0, 9999, label="Seed", help="Of the digits' order, the weights, the shifts, and V.")
 
 

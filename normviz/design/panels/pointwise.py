@@ -1,7 +1,158 @@
 """The panel on what takes normalization's place without statistics."""
 
+import streamlit as st
+
+from normviz.core.scheme import Scheme
+from normviz.core.text import decimal, measured, sentence, typeset
+from normviz.core.tolerances import INVARIANT, RELATIVE
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.wording import gap_text, linked, passed_words, plural
+from normviz.design import contrast
+from normviz.design.contrast import DELTAS, EDGE, PLAIN, SHARED, Change, at_alpha
+from normviz.design.contrast_figures import fields_figure
+from normviz.ui.components.plot import plot
+from normviz.ui.figures import gap_panels
+from normviz.ui.frame import way
 from normviz.ui.link import View
+from normviz.ui.saving import save_table
+
+ROUNDING = RELATIVE["float64"]
+
+BESIDE = (0.1, 10.0)
+"""α whose curves stand beside that of the page."""
 
 
 def show(view: View, theme: str) -> None:
-    """All of it."""
+    """What a factor does to x̂, the six changes, and what saturation gives."""
+    scheme, delta = at_alpha(view["function"], view["alpha"]), view["delta"]
+    st.markdown(f"### {headline(scheme, delta)}")
+    st.markdown(
+        f"{scheme.about} Here α = {typeset(scheme.alpha)}; {linked(scheme.reference)} learns it. RMS norm divides the "
+        "same numbers by what they share."
+    )
+    left, right = st.columns(2, gap="large")
+    with left:
+        _fields(scheme, delta, theme)
+    with right:
+        _gaps(scheme, delta, theme)
+    st.markdown("## The six changes")
+    st.table(table(scheme, view["layer"], delta), border="horizontal")
+    st.caption(
+        "✔ and ✘ are the rule's: whether x̂ stays. The numbers are measured: max|x̂′ − x̂| / max|x̂| on a forward pass of "
+        f"the networks of Table 1, a {view['layer']} layer, at δ = {typeset(delta)} and ε = 0. α is kept at "
+        f"{typeset(scheme.alpha)}."
+    )
+    st.markdown(f"## What saturation gives instead\n{saturation_words(scheme, delta)}")
+    st.table(alphas(scheme, delta), border="horizontal")
+    st.caption(
+        f"On 64 standard normal numbers (seed {contrast.SEED}). The slope is ∂x̂/∂x, by which a gradient is multiplied "
+        f"on its way back: the mean of all elements, over the slope where {_inside(scheme)} = 0."
+    )
+    alpha = decimal(scheme.alpha)
+    way(
+        f"/?scheme={scheme.key}&alpha={alpha}&tab=response",
+        "One element, over the contrast:",
+        ":material/view_in_ar:",
+    )
+    way(f"/gradients?scheme={scheme.key}&alpha={alpha}&show=jacobian", "Nothing but a diagonal:", ":material/function:")
+    way(f"/invariance?schemes={scheme.key},rms", "The six changes, trained:", ":material/grid_on:")
+
+
+def headline(scheme: Scheme, delta: float) -> str:
+    """How far a factor comes through."""
+    ours, shared, plain = (measured(contrast.gap(each, delta), 2, ROUNDING) for each in (scheme, SHARED, PLAIN))
+    return (
+        f"As all x are multiplied by δ = {typeset(delta)}, x̂ changes by {ours} of its largest number with "
+        f"{scheme.name}, by {shared} with RMS norm, by {plain} without normalization."
+    )
+
+
+def _fields(scheme: Scheme, delta: float, theme: str) -> None:
+    """One field's elements under both."""
+    shown = {SHARED.label: contrast.field(SHARED, delta), scheme.label: contrast.field(scheme, delta)}
+    at = typeset(delta)
+    told = "; ".join(
+        f"{name}: from {measured(each.xhat.min(), 3)} to {measured(each.xhat.max(), 3)}" for name, each in shown.items()
+    )
+    alt = f"x̂ of eight elements over what comes in, at δ = {at}. {told}."
+    plot(fields_figure(shown, theme), "fields", alt, "26rem")
+    st.markdown(
+        "**RMS norm is a line whose slope follows δ, so every element keeps its height; "
+        f"{passed_words(scheme)} is one fixed curve, on which elements slide outwards as δ grows.**"
+    )
+
+
+def _gaps(scheme: Scheme, delta: float, theme: str) -> None:
+    """The gap over δ."""
+    alphas = dict.fromkeys((scheme.alpha, *BESIDE))
+    found = {f"{scheme.pointwise}, α = {typeset(alpha)}": at_alpha(scheme.key, alpha) for alpha in alphas}
+    named = {**found, "RMS": SHARED, "none": PLAIN}
+    lines = {name: contrast.gaps(each) for name, each in named.items()}
+    ends = "; ".join(f"{name} {gap_text(contrast.gap(each, delta))}" for name, each in named.items())
+    alt = f"Gap of x̂ over δ, at δ = {typeset(delta)}: {ends}."
+    title = "gap of x̂, all x times δ"
+    plot(gap_panels(DELTAS.tolist(), {title: lines}, "δ", delta, theme), "gaps", alt, "26rem")
+    st.markdown(
+        "**The smaller α is, the more a function is a line, and comes through as x itself does; the larger, the sooner "
+        "it is bounded. Only RMS norm stays at rounding for every δ.**"
+    )
+    save_table(
+        lambda: {"delta": DELTAS.tolist()} | {name: values.tolist() for name, values in lines.items()},
+        f"{scheme.key}-contrast",
+    )
+
+
+def table(scheme: Scheme, layer: str, delta: float) -> dict[str, list[str]]:
+    """The six changes in columns: the rule's answer and the measured gap, for each of three."""
+    columns = {"Change": [f"{sentence(each.name)}: {each.plain}" for each in TRANSFORMATIONS.values()]}
+    for each in (scheme, SHARED, PLAIN):
+        columns[each.label] = [_cell(found, delta) for found in contrast.changes(each, layer, delta)]
+    return columns
+
+
+def _cell(found: Change, delta: float) -> str:
+    gap = gap_text(found.gap)
+    if TRANSFORMATIONS[found.key].factor is not None and delta == 1:
+        return "– nothing is changed"
+    if found.verdict.invariant:
+        return f"✔ stays ({gap})" if found.gap <= INVARIANT["float64"] else f"✔ **but measured {gap}**"
+    return f"✘ {'changes' if found.gap > INVARIANT['float64'] else 'hardly changes'} ({gap})"
+
+
+def saturation_words(scheme: Scheme, delta: float) -> str:
+    """Bounds, slopes, and signs, with their numbers."""
+    before, after = contrast.saturated(scheme), contrast.saturated(scheme, delta)
+    most = contrast.ALPHAS[-1]
+    signs = at_alpha(scheme.key, most)
+    moved, slope = measured(contrast.gap(signs, delta), 2, ROUNDING), measured(contrast.saturated(signs).slope, 2)
+    return (
+        f"**Bounds**: x̂ lies between −1 and 1, whatever comes in; the largest |x̂| is {measured(before.largest)}, and "
+        f"{measured(after.largest)} after x is multiplied by δ = {typeset(delta)}.\n\n"
+        f"**A gradient that goes to 0**: beyond |{_inside(scheme)}| = {typeset(EDGE)} the slope is at most "
+        f"{measured(contrast.edge_slope(scheme), 2)} of that at 0. There {_are(before.beyond)} before, "
+        f"{plural(after.beyond, 'element')} after.\n\n"
+        f"**In the end only signs**, which do not notice a factor: at α = {typeset(most)} x̂ changes by {moved}. It is "
+        f"true and of no use: all sizes are lost, and the mean slope is {slope}, so that no gradient comes back."
+    )
+
+
+def _inside(scheme: Scheme) -> str:
+    return "αx" if scheme.shift is None else "αx + s"
+
+
+def _are(count: int) -> str:
+    return f"{'is' if count == 1 else 'are'} {plural(count, 'element')} of 64"
+
+
+def alphas(scheme: Scheme, delta: float) -> dict[str, list[str]]:
+    """From a line to signs, in columns: a row for each α, the page's among them."""
+    each = [at_alpha(scheme.key, alpha) for alpha in sorted({*contrast.ALPHAS, scheme.alpha})]
+    found = [contrast.saturated(one) for one in each]
+    return {
+        "α": [f"**{typeset(one.alpha)}**" if one.alpha == scheme.alpha else typeset(one.alpha) for one in each],
+        f"elements beyond |{_inside(scheme)}| = {typeset(EDGE)}": [f"{one.beyond} of 64" for one in found],
+        f"x̂ changes, as x is multiplied by δ = {typeset(delta)}": [
+            measured(contrast.gap(one, delta), 2, ROUNDING) for one in each
+        ],
+        "mean slope, of that at 0": [measured(one.slope, 2) for one in found],
+    }
