@@ -110,7 +110,7 @@ def field(scheme: Scheme, delta: float) -> Field:
     x = delta * sample()
     first, out = x[0].ravel(), xhat(x, scheme)[0].ravel()
     reach = 1.15 * np.abs(first).max()
-    across = np.linspace(-reach, reach, 201)
+    across = np.linspace(-reach, reach, 401)
     if scheme.function is not None:
         return Field(first, out, across, scheme.function.value(scheme.inside(across)))
     return Field(first, out, across, across * (out @ first) / (first @ first))

@@ -1,28 +1,36 @@
-"""Figures of what normalizes and what saturates: one field's elements under both."""
+"""Figures of what normalizes and what saturates: one field's elements, and how far a factor comes through."""
 
 from collections.abc import Mapping
 
-from normviz.design.contrast import Field
+import numpy as np
+
+from normviz.design.contrast import DELTAS, Field
 from normviz.ui.chart import Figure
 from normviz.ui.curves import Curve, Panel, curves
+from normviz.ui.palette import THEMES
+from normviz.ui.style import here
 
 SPAN = (-3.0, 3.0)
 """Of x̂: eight elements over their root mean square are at most √8."""
 
+TALLEST = 4.0
+"""Of the gaps: beyond it only what is nowhere bounded goes."""
 
-def fields_figure(fields: Mapping[str, Field], theme: str = "light") -> Figure:
-    """x̂ over what comes in, a panel for each name: the elements, and what any element among them would become."""
-    panels = [
-        Panel(
-            name,
-            [
-                Curve("any element among them", field.across, field.curve, 0),
-                Curve("the eight elements", field.x, field.xhat, 1, apart=True),
-            ],
-            x="what comes in, δx",
-            y="" if k else "x̂",
-            span=SPAN,
-        )
-        for k, (name, field) in enumerate(fields.items())
+
+def field_figure(name: str, field: Field, theme: str = "light") -> Figure:
+    """x̂ over what comes in: the elements, and what any element among them would become."""
+    lines = [
+        Curve("any element among them", field.across, field.curve, 0),
+        Curve("the eight elements", field.x, field.xhat, 1, apart=True),
     ]
-    return curves(panels, theme)
+    return curves([Panel(name, lines, x="what comes in, δx", y="x̂", span=SPAN)], theme)
+
+
+def gaps_figure(gaps: Mapping[str, np.ndarray], delta: float, theme: str = "light") -> Figure:
+    """Gaps at every one of `DELTAS` by name, and a line at the δ that the page is set to."""
+    lines = [Curve(name, DELTAS, values, k) for k, (name, values) in enumerate(gaps.items())]
+    title = "How far x̂ changes, of its largest number, as all x are multiplied by δ"
+    figure = curves([Panel("", lines, x="δ", y="gap", log="x", span=(-0.1, TALLEST))], theme)
+    figure.add_vline(delta, line=here(THEMES[theme]))
+    figure.update_layout(title={"text": title, "font": {"size": 15}})
+    return figure

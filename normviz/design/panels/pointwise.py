@@ -9,9 +9,8 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import gap_text, linked, passed_words, plural
 from normviz.design import contrast
 from normviz.design.contrast import DELTAS, EDGE, PLAIN, SHARED, Change, at_alpha
-from normviz.design.contrast_figures import fields_figure
+from normviz.design.contrast_figures import field_figure, gaps_figure
 from normviz.ui.components.plot import plot
-from normviz.ui.figures import gap_panels
 from normviz.ui.frame import way
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
@@ -30,11 +29,8 @@ def show(view: View, theme: str) -> None:
         f"{scheme.about} Here α = {typeset(scheme.alpha)}; {linked(scheme.reference)} learns it. RMS norm divides the "
         "same numbers by what they share."
     )
-    left, right = st.columns(2, gap="large")
-    with left:
-        _fields(scheme, delta, theme)
-    with right:
-        _gaps(scheme, delta, theme)
+    _fields(scheme, delta, theme)
+    _gaps(scheme, delta, theme)
     st.markdown("## The six changes")
     st.table(table(scheme, view["layer"], delta), border="horizontal")
     st.caption(
@@ -68,18 +64,20 @@ def headline(scheme: Scheme, delta: float) -> str:
 
 
 def _fields(scheme: Scheme, delta: float, theme: str) -> None:
-    """One field's elements under both."""
-    shown = {SHARED.label: contrast.field(SHARED, delta), scheme.label: contrast.field(scheme, delta)}
-    at = typeset(delta)
-    told = "; ".join(
-        f"{name}: from {measured(each.xhat.min(), 3)} to {measured(each.xhat.max(), 3)}" for name, each in shown.items()
-    )
-    alt = f"x̂ of eight elements over what comes in, at δ = {at}. {told}."
-    plot(fields_figure(shown, theme), "fields", alt, "26rem")
-    st.markdown(
-        "**RMS norm is a line whose slope follows δ, so every element keeps its height; "
-        f"{passed_words(scheme)} is one fixed curve, on which elements slide outwards as δ grows.**"
-    )
+    """One field's elements under both, beside each other."""
+    said = {
+        SHARED: "**RMS norm is a line whose slope follows δ**: every element keeps its height.",
+        scheme: f"**{passed_words(scheme)} is one fixed curve**, on which elements slide outwards as δ grows.",
+    }
+    for column, (each, words) in zip(st.columns(2, gap="large"), said.items(), strict=True):
+        with column:
+            found = contrast.field(each, delta)
+            alt = (
+                f"x̂ of eight elements over what comes in, at δ = {typeset(delta)}: {each.name}, from "
+                f"{measured(found.xhat.min(), 3)} to {measured(found.xhat.max(), 3)}."
+            )
+            plot(field_figure(each.label, found, theme), f"field {each.key}", alt, "22rem")
+            st.markdown(words)
 
 
 def _gaps(scheme: Scheme, delta: float, theme: str) -> None:
@@ -90,11 +88,10 @@ def _gaps(scheme: Scheme, delta: float, theme: str) -> None:
     lines = {name: contrast.gaps(each) for name, each in named.items()}
     ends = "; ".join(f"{name} {gap_text(contrast.gap(each, delta))}" for name, each in named.items())
     alt = f"Gap of x̂ over δ, at δ = {typeset(delta)}: {ends}."
-    title = "gap of x̂, all x times δ"
-    plot(gap_panels(DELTAS.tolist(), {title: lines}, "δ", delta, theme), "gaps", alt, "26rem")
+    plot(gaps_figure(lines, delta, theme), "gaps", alt, "24rem")
     st.markdown(
         "**The smaller α is, the more a function is a line, and comes through as x itself does; the larger, the sooner "
-        "it is bounded. Only RMS norm stays at rounding for every δ.**"
+        "it is bounded. Only RMS norm stays at 0, to rounding, for every δ.**"
     )
     save_table(
         lambda: {"delta": DELTAS.tolist()} | {name: values.tolist() for name, values in lines.items()},

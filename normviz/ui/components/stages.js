@@ -84,8 +84,10 @@ class Stages extends Player {
   tell() {
     const { p, close } = this.parts, on = this.position !== null;
     const stage = on ? this.stages.list[Math.ceil(this.position)] : null;
-    const text = on ? `${Math.ceil(this.position) + 1} / ${this.last + 1}  ${stage.says}`
-      : "See how it is computed: the tensor collapses to its statistics, and comes back normalized.";
+    const gathers = this.stages.list.some(({ place, slides }) => place || slides);
+    const start = gathers ? "the tensor collapses to its statistics, and comes back normalized"
+      : "every element stays in its place";
+    const text = on ? `${Math.ceil(this.position) + 1} / ${this.last + 1}  ${stage.says}` : `See how it is computed: ${start}.`;
     if (p.textContent !== text) p.textContent = text;
     super.tell("Watch it happen", stage?.says ?? "");
     close.hidden = !on;
