@@ -13,8 +13,8 @@ from normviz.ui.style import here
 SPAN = (-3.0, 3.0)
 """Of x̂: eight elements over their root mean square are at most √8."""
 
-TALLEST = 4.0
-"""Of the gaps: beyond it only what is nowhere bounded goes."""
+TALLEST = 5.0
+"""Of the gaps that are shown: what is almost a line goes beyond."""
 
 
 def field_figure(name: str, field: Field, theme: str = "light") -> Figure:

@@ -32,7 +32,7 @@ def test_the_stages_are_those_of_the_general_form(key):
         expected |= {"μ": spread(result.mean, scheme.summation, x.shape) + 0 * x, "v": result.v}
     if result.deviation is not None:
         expected |= {"σ": spread(result.deviation, scheme.suppression, x.shape) + 0 * x, f"{symbol}̂": result.xhat}
-    if scheme.whitens:
+    if scheme.whitens or scheme.pointwise:
         expected[f"{symbol}̂"] = result.xhat
     if scheme.gain is not None or scheme.bias is not None:
         expected["y"] = result.y
