@@ -76,7 +76,7 @@ def _answers(view: View, asked: Demands, schemes: Found, chosen: Scheme) -> None
     if texts:
         state[BY_NAME] = here if here in texts else None
         st.pills("Known by name", list(texts), key=BY_NAME, format_func=texts.__getitem__,
-                 on_change=_pick, args=(BY_NAME,))  # fmt: skip
+                 on_change=_pick, args=(BY_NAME,), wrap=True)  # fmt: skip
     pages = -(-len(schemes) // AT_ONCE)
     page = min(view["page"], pages)
     shown = {pick_text(scheme, asked.layer): scheme for scheme, _ in schemes[(page - 1) * AT_ONCE : page * AT_ONCE]}
