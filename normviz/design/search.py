@@ -332,7 +332,10 @@ def named(demands: Demands) -> list[Scheme]:
 
 
 def name_of(scheme: Scheme, layer: str) -> str | None:
-    """What a scheme is called on this layer: the name of the registered one that computes the same; None for most."""
+    """What a scheme is called on this layer: the registered one that computes the same, and what stands in front.
+
+    None for most.
+    """
     if scheme.key != "custom":
         return scheme.name
     same = same_as(scheme, SHAPES[layer][0])

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from normviz.core.schemes import SCHEMES, same_as
 from normviz.core.text import sentence
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe import wording
 from normviz.describe.notation import formulas
 from normviz.design import state
 from normviz.design.panels.answer import MARKS, about, absorbs, links
@@ -193,7 +194,8 @@ def test_every_named_one_opens(key):
 @pytest.mark.parametrize("layer", SHAPES)
 def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
     for row in named(Demands(layer, weights=WEIGHTS)):
-        assert all(each.name == row.name or each.name in about(row, layer) for each in same_as(row, SHAPES[layer][0]))
+        others = [each for each in same_as(row, SHAPES[layer][0]) if each.name != row.name]
+        assert all(wording.named(each) in about(row, layer) for each in others)
         table = absorbs(row, layer)
         assert [mark == MARKS[True] for mark in table["At ε = 0"]] == [
             key in has(row, layer) for key in TRANSFORMATIONS

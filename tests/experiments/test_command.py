@@ -132,6 +132,9 @@ def test_an_interrupt_is_told_in_a_line(monkeypatch, capsys):
         (("batch-size", "--schemes", "bach"), "'bach'"),
         (("batch-size", "--own", "full"), "own = 'full'"),
         (("batch-size", "--rate", "nan"), "rate"),
+        (("batch-size", "--own", "full,own,own,own|full,own,own,own|wieght"), "'wieght' is not a scheme of weights"),
+        (("speed", "--schemes", "custom", "--own", "full,own,own,own||weight"), "no weights stand in front"),
+        (("placement", "--scheme", "custom", "--own", "own,own,own,full||weight"), "no weights stand in front"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(words, said, capsys):
@@ -150,9 +153,11 @@ def test_the_page_s_command_asks_for_the_same(key):
 
 
 def test_a_scheme_of_one_s_own_goes_both_ways():
-    own = "own,full,full,full|own,own,own,full"
+    own = "own,full,full,full|own,own,own,full|spectral"
     setting = EXPERIMENTS["batch-size"].setting(schemes=("layer", "custom"), own=own)
     words = shlex.split(command_of(EXPERIMENTS["batch-size"], setting))[2:]
     assert command.read(words).settings == [setting]
+    assert setting.labels == ("Layer", "Custom + spectral")
+    assert setting.names[1] == "a scheme of your own behind spectral norm"
     with pytest.raises(InvalidInput):
         command.read(["batch-size", "--own", "a|b"])

@@ -83,7 +83,8 @@ def absorbs(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 
 def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     """What the links to the lab and to Table 1 hold: this very scheme, by its name where it has one."""
-    same = [row for row in same_as(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
+    rows = [row for row in same_as(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
+    same = [row for row in rows if row.weight == SCHEMES[row.key].weight]  # what is put in front goes with custom alone
     row = same[0] if scheme.key == "custom" and same else scheme
     on = 0 if row.on_activations is not None else 1
     lab = link_of(row) | dict(zip(SIZES, SHAPES[layer][on], strict=True))

@@ -1,0 +1,89 @@
+"""What is said of a scheme of one's own behind a scheme of the weights: words, formulas, parameters and code."""
+
+import numpy as np
+import pytest
+
+from normviz.compare.comparison import learned, state
+from normviz.core.fields import Field
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES
+from normviz.describe.backward import backward_formulas
+from normviz.describe.notation import formulas
+from normviz.describe.parameters import kept, parameter_shapes
+from normviz.describe.snippets import snippet
+from normviz.describe.wording import front_words, named
+from normviz.lab.beside import twin_words
+
+SHAPE = (2, 4, 3, 6)
+FRONTS = pytest.mark.parametrize("front", [key for key, row in SCHEMES.items() if row.acts_on == "weight"])
+FIELDS = {
+    "both": ["own,full,own,groups(3)"] * 2,
+    "named": ["own,full,full,groups(2)"] * 2,
+    "no mean": [None, "groups(2),own,full,own"],
+    "nothing": [None, None],
+}
+
+
+def own(name, front):
+    fields = (None if text is None else Field.parse(text) for text in FIELDS[name])
+    return SCHEMES["custom"].with_fields(*fields).behind(front)
+
+
+@FRONTS
+@pytest.mark.parametrize("name", FIELDS)
+def test_formulas_are_those_of_both(name, front):
+    alone = own(name, None)
+    for lines in (formulas, backward_formulas):
+        found = {line.name for line in lines(own(name, front))}
+        assert {line.name for line in lines(alone)} <= found
+        assert any(each.startswith("weights: ") for each in found)
+        letters = " ".join(line.latex for line in lines(own(name, front)) if line.name.startswith("weights: "))
+        assert r"\varepsilon" not in letters  # the one ε that there is to set is that of the activations
+
+
+@FRONTS
+@pytest.mark.parametrize("framework", ["NumPy", "PyTorch"])
+@pytest.mark.parametrize("name", FIELDS)
+def test_code_gives_the_numbers_of_the_app(name, framework, front):
+    scheme = own(name, front)
+    code = snippet(scheme, framework, SHAPE, 1e-3, 2.0, 0.5)
+    assert SCHEMES[front].name in code
+    space = {}
+    exec(code, space)
+    expected = normalize(np.random.default_rng(0).standard_normal(SHAPE), scheme, 1e-3, 2.0, 0.5).y
+    np.testing.assert_allclose(np.asarray(space["y"]), expected, atol=1e-12)
+    if name == "named":
+        assert ("GroupNorm" in code) == (framework == "PyTorch")
+
+
+@FRONTS
+def test_what_is_learned_and_kept_is_of_both(front):
+    scheme, row = own("both", front), SCHEMES[front]
+    names = [each.name for each in parameter_shapes(scheme, SHAPE)]
+    weights = [*([row.gain_symbol] if row.gain else []), *row.keeps]
+    assert names == [*(f"{name} of the weights" for name in weights), "γ", "β"]
+    assert kept(scheme) == [f"{name} of the weights" for name in row.keeps]
+    assert ("singular" in learned(scheme, SHAPE), "singular" in state(scheme)) == (False, front == "spectral")
+
+
+def test_the_singular_vectors_in_front_have_the_lengths_of_the_layer():
+    left, right = parameter_shapes(own("both", "spectral"), SHAPE)[:2]
+    assert (left.here, left.torch, left.keras) == ("(fan-in,)", "(fan-in,)", "–")
+    assert (right.here, right.torch, right.keras) == ("(6,)", "(6,)", "(1, 6)")
+
+
+@FRONTS
+def test_names_say_what_stands_in_front(front):
+    name = SCHEMES[front].name
+    assert named(own("named", front)) == f"a scheme of your own with G = 2 behind {name}"
+    assert twin_words(own("named", front), SHAPE) == f"This is group normalization with G = 2 behind {name}."
+    assert twin_words(own("nothing", front), SHAPE) == f"This is {name}."
+    assert name in front_words([own("both", front)])
+
+
+def test_nothing_is_said_where_nothing_stands_in_front():
+    assert front_words([SCHEMES["batch"], own("both", None)]) == ""
+    several = front_words([SCHEMES["batch"], SCHEMES["layer-weight"], own("both", "spectral")])
+    assert several.startswith(
+        "Layer + weight, Custom + spectral: x stands for what a layer with weight normalization or"
+    )
