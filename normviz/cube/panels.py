@@ -15,6 +15,9 @@ from normviz.ui.link import Param, View
 from normviz.ui.looking import taking
 from normviz.ui.tensor import take_focus
 
+ALONE = "27rem"
+"""The height of a single cube; that of several follows in the browser from the width."""
+
 
 def copies(
     schemes: Sequence[Scheme],
@@ -39,6 +42,7 @@ def copies(
     plot(
         cube.cube_figure(x.shape, "folded", levels, legend, theme),
         key="cubes",
+        height=None if len(schemes) > 1 else ALONE,
         alt=alt + "Lit in each is the field of the chosen element.",
         hover=cube.hover_data(
             x.shape,
