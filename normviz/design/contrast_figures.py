@@ -29,8 +29,7 @@ def field_figure(name: str, field: Field, theme: str = "light") -> Figure:
 def gaps_figure(gaps: Mapping[str, np.ndarray], delta: float, theme: str = "light") -> Figure:
     """Gaps at every one of `DELTAS` by name, and a line at the δ that the page is set to."""
     lines = [Curve(name, DELTAS, values, k) for k, (name, values) in enumerate(gaps.items())]
-    title = "How far x̂ changes, of its largest number, as all x are multiplied by δ"
     figure = curves([Panel("", lines, x="δ", y="gap", log="x", span=(-0.1, TALLEST))], theme)
     figure.add_vline(delta, line=here(THEMES[theme]))
-    figure.update_layout(title={"text": title, "font": {"size": 15}})
+    figure.update_layout(margin={"r": 24, "b": 140})  # room for the last tick, and three rows of names
     return figure

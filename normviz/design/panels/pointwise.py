@@ -88,6 +88,7 @@ def _gaps(scheme: Scheme, delta: float, theme: str) -> None:
     lines = {name: contrast.gaps(each) for name, each in named.items()}
     ends = "; ".join(f"{name} {gap_text(contrast.gap(each, delta))}" for name, each in named.items())
     alt = f"Gap of x̂ over δ, at δ = {typeset(delta)}: {ends}."
+    st.markdown("How far x̂ changes, of its largest number, as all x are multiplied by δ:")
     plot(gaps_figure(lines, delta, theme), "gaps", alt, "24rem")
     st.markdown(
         "**The smaller α is, the more a function is a line, and comes through as x itself does; the larger, the sooner "
