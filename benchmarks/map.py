@@ -15,8 +15,8 @@ import paths  # noqa: F401  (normviz)
 import torch
 
 from normviz.core.transformations import LAYERS
-from normviz.design.trained import tally
 from normviz.design.training import TOGETHER, Twins, plan, stacked
+from normviz.design.training_results import tally
 from normviz.jobs.spec import finish
 from normviz.networks.problem import NETWORKS
 from normviz.networks.setting import DEVICES

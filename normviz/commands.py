@@ -267,9 +267,9 @@ def train_census(arguments: argparse.Namespace) -> int:
     Also 1 where a job fails, and 130 where it is interrupted: what is done then is kept.
     """
     need("train", "torch", "sklearn", "tqdm")
-    from normviz.design import trained_command as command
+    from normviz.design import training_command as command
     from normviz.design.command import fronts
-    from normviz.design.trained import answers
+    from normviz.design.training_results import answers
     from normviz.experiments.results import Archive
     from normviz.jobs.kept import Kept
 

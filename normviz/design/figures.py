@@ -11,10 +11,10 @@ from typing import Any
 
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
+from normviz.design.drawing import Drawing, drawn
 from normviz.design.lattice import Order, Trained
-from normviz.design.layered import Drawing, drawn
+from normviz.design.lattice_words import SIGNS, absorbed, labels
 from normviz.design.search import Invariances, Kind
-from normviz.design.sets import SIGNS, absorbed, labels
 
 CARD, PAD, LINE = 214, 10, 18
 """The width of a card, what stays free at its edge, and the height of a line of text."""

@@ -11,7 +11,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.design.conditional import SOURCES
 from normviz.design.conditions import CONDITIONS
-from normviz.design.contrast import POINTWISE
+from normviz.design.pointwise import POINTWISE
 from normviz.design.search import SHAPES, WEIGHTS, Demands, invariances
 from normviz.design.training import FEW, SAMPLE, sampled, total
 from normviz.experiments.experiment import own_scheme, own_text

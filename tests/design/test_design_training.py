@@ -16,8 +16,8 @@ from normviz.core.theory import Verdict
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.design import training
 from normviz.design.search import WEIGHTS, census, searched
-from normviz.design.trained import answers, by_set, columns, named, tally, told
 from normviz.design.training import FEW, SAMPLE, TOGETHER, Twins, plan, sampled, setting_of, total
+from normviz.design.training_results import answers, by_set, columns, named, tally, told
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
 from normviz.jobs.spec import digest, finish

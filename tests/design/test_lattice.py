@@ -5,7 +5,7 @@ from itertools import chain, combinations, product
 import pytest
 
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
-from normviz.design import sets
+from normviz.design import lattice_words as words
 from normviz.design.lattice import Order, Trained, order, simplest
 from normviz.design.search import WEIGHTS, Kind, invariances
 
@@ -38,7 +38,7 @@ def test_what_two_sets_share_is_a_set_and_a_lattice_is_called_one(layer, fronts)
     assert every.meets  # as the page says
     bounded = all(any({*a, *b} <= {*c} for c in every.sets) for a, b in product(every.sets, repeat=2))
     assert every.joins == bounded  # then what all above both share is the least of them
-    assert ("a lattice" in sets.shape_of(every)) == bounded
+    assert ("a lattice" in words.shape_of(every)) == bounded
 
 
 def test_an_order_without_a_least_set_above_two_is_no_lattice():
@@ -72,22 +72,22 @@ def test_the_simplest_scheme_of_a_set_is_of_that_set(layer, fronts):
 @pytest.mark.parametrize(("layer", "fronts"), MAPS)
 def test_numbers_in_words_are_those_of_the_map(layer, fronts):
     every = order(layer, fronts)
-    said = sets.headline(every, layer, fronts)
+    said = words.headline(every, layer, fronts)
     assert f"**{len(every.sets)}**" in said
     assert f"**{every.schemes:,} schemes**" in said
     assert f"**{max(map(len, every.sets))}** of 6" in said
     assert ("None absorbs all 6" in said) == (tuple(TRANSFORMATIONS) not in every.sets)
-    assert sum(sets.numbers(every, {})["schemes"]) == every.schemes
-    limits = " ".join(sets.limits(every, layer, fronts))
-    assert all(sets.absorbed(some) in limits for some in every.exclusive())
+    assert sum(words.numbers(every, {})["schemes"]) == every.schemes
+    limits = " ".join(words.limits(every, layer, fronts))
+    assert all(words.absorbed(some) in limits for some in every.exclusive())
 
 
 @pytest.mark.parametrize(("layer", "fronts"), MAPS)
 def test_what_one_more_costs(layer, fronts):
     every = order(layer, fronts)
     for kind in every.kinds:
-        said = sets.told(kind, every, layer, fronts)
-        more = {key: sets.more(kind.invariances, key, every) for key in TRANSFORMATIONS if key not in kind.invariances}
+        said = words.told(kind, every, layer, fronts)
+        more = {key: words.more(kind.invariances, key, every) for key in TRANSFORMATIONS if key not in kind.invariances}
         assert all(f"**One more,** {each}" in said for each in more.values())
         for key, text in more.items():
             having = [each for each in every.kinds if {*kind.invariances, key} <= {*each.invariances}]
@@ -95,7 +95,7 @@ def test_what_one_more_costs(layer, fronts):
             assert (f"{count:,} scheme" in text) if count else ("no scheme" in text)
             if not count:
                 pairs = [{*each} for each in every.exclusive() if {*each} <= {*kind.invariances, key}]
-                assert any(text.endswith(f"excludes {sets.absorbed(sorted(each - {key}))}.") for each in pairs) or any(
+                assert any(text.endswith(f"excludes {words.absorbed(sorted(each - {key}))}.") for each in pairs) or any(
                     each == {key} for each in pairs
                 )
 

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design.lattice import order, simplest
+from normviz.design.lattice_words import numbers
 from normviz.design.search import WEIGHTS
-from normviz.design.sets import numbers
 from normviz.ui import custom
 from normviz.ui.saving import csv_text
 

@@ -7,7 +7,8 @@ import streamlit as st
 
 from normviz.core.schemes import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design import figures, sets
+from normviz.design import figures
+from normviz.design import lattice_words as words
 from normviz.design.lattice import Order, Trained, order, simplest
 from normviz.design.panels import training
 from normviz.design.search import Invariances, Kind
@@ -24,10 +25,10 @@ def show(view: View, theme: str) -> None:
     """All of it."""
     layer, front = view["layer"], fronts(view)
     every = order(layer, front)
-    st.markdown(sets.headline(every, layer, front))
+    st.markdown(words.headline(every, layer, front))
     training.show(view, lambda trained: picture(view, theme, trained))
-    st.markdown(f"### Why there are no more\n\n{listed(sets.limits(every, layer, front))}")
-    st.caption(f"{sets.shape_of(every)} {sets.count_of(layer)}")
+    st.markdown(f"### Why there are no more\n\n{listed(words.limits(every, layer, front))}")
+    st.caption(f"{words.shape_of(every)} {words.count_of(layer)}")
 
 
 def picture(view: View, theme: str, trained: Mapping[Invariances, Trained] | None = None) -> None:
@@ -38,14 +39,14 @@ def picture(view: View, theme: str, trained: Mapping[Invariances, Trained] | Non
     every, trained = order(view["layer"], fronts(view)), trained or {}
     kind = every.nearest(view["set"])
     alt = (
-        f"{len(every.kinds)} sets of invariances {sets.where(view['layer'], fronts(view))}, in rows by their number, "
+        f"{len(every.kinds)} sets of invariances {words.where(view['layer'], fronts(view))}, in rows by their number, "
         "with a line from each to those right above it. The table below has them too."
     )
     diagram(figures.picture(every, kind.invariances, trained), "map", alt, choose)
     chosen(kind, every, view, trained.get(kind.invariances))
     st.markdown("### All sets, as a table")
-    st.table(sets.columns(every, trained), border="horizontal")
-    save_table(lambda: sets.numbers(every, trained), f"map-{view['layer']}")
+    st.table(words.columns(every, trained), border="horizontal")
+    save_table(lambda: words.numbers(every, trained), f"map-{view['layer']}")
 
 
 def chosen(kind: Kind, every: Order, view: View, trained: Trained | None) -> None:
@@ -54,8 +55,8 @@ def chosen(kind: Kind, every: Order, view: View, trained: Trained | None) -> Non
     missing = {*kind.invariances} != {*view["set"]}
     st.markdown(f"### The chosen set: {len(kind.invariances)} of {len(TRANSFORMATIONS)} absorbed")
     st.markdown(
-        f"No scheme {sets.where(layer, front)} absorbs {sets.absorbed(view['set'])}, and nothing else. This set "
-        "differs least from that:\n\n" * missing + listed(sets.told(kind, every, layer, front, trained))
+        f"No scheme {words.where(layer, front)} absorbs {words.absorbed(view['set'])}, and nothing else. This set "
+        "differs least from that:\n\n" * missing + listed(words.told(kind, every, layer, front, trained))
     )
     simple = simplest(kind, layer, front)
     with st.container(horizontal=True, vertical_alignment="center"):

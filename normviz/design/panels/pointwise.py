@@ -7,9 +7,9 @@ from normviz.core.text import decimal, measured, sentence, typeset
 from normviz.core.tolerances import INVARIANT, RELATIVE
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import gap_text, linked, passed_words, plural
-from normviz.design import contrast
-from normviz.design.contrast import DELTAS, EDGE, PLAIN, SHARED, Change, at_alpha
-from normviz.design.contrast_figures import field_figure, gaps_figure
+from normviz.design import pointwise
+from normviz.design.pointwise import DELTAS, EDGE, PLAIN, SHARED, Change, at_alpha
+from normviz.design.pointwise_figures import field_figure, gaps_figure
 from normviz.ui.components.plot import plot
 from normviz.ui.frame import way
 from normviz.ui.link import View
@@ -41,7 +41,7 @@ def show(view: View, theme: str) -> None:
     st.markdown(f"## What saturation gives instead\n{saturation_words(scheme, delta)}")
     st.table(alphas(scheme, delta), border="horizontal")
     st.caption(
-        f"On 64 standard normal numbers (seed {contrast.SEED}). The slope is ∂x̂/∂x, by which a gradient is multiplied "
+        f"On 64 standard normal numbers (seed {pointwise.SEED}). The slope is ∂x̂/∂x, by which a gradient is multiplied "
         f"on its way back: the mean of all elements, over the slope where {_inside(scheme)} = 0."
     )
     alpha = decimal(scheme.alpha)
@@ -56,7 +56,7 @@ def show(view: View, theme: str) -> None:
 
 def headline(scheme: Scheme, delta: float) -> str:
     """How far a factor comes through."""
-    ours, shared, plain = (measured(contrast.gap(each, delta), 2, ROUNDING) for each in (scheme, SHARED, PLAIN))
+    ours, shared, plain = (measured(pointwise.gap(each, delta), 2, ROUNDING) for each in (scheme, SHARED, PLAIN))
     return (
         f"As all x are multiplied by δ = {typeset(delta)}, x̂ changes by {ours} of its largest number with "
         f"{scheme.name}, by {shared} with RMS norm, by {plain} without normalization."
@@ -71,7 +71,7 @@ def _fields(scheme: Scheme, delta: float, theme: str) -> None:
     }
     for column, (each, words) in zip(st.columns(2, gap="large"), said.items(), strict=True):
         with column:
-            found = contrast.field(each, delta)
+            found = pointwise.field(each, delta)
             alt = (
                 f"x̂ of eight elements over what comes in, at δ = {typeset(delta)}: {each.name}, from "
                 f"{measured(found.xhat.min(), 3)} to {measured(found.xhat.max(), 3)}."
@@ -85,11 +85,11 @@ def _gaps(scheme: Scheme, delta: float, theme: str) -> None:
     alphas = dict.fromkeys((scheme.alpha, *BESIDE))
     found = {f"{scheme.pointwise}, α = {typeset(alpha)}": at_alpha(scheme.key, alpha) for alpha in alphas}
     named = {**found, "RMS": SHARED, "none": PLAIN}
-    lines = {name: contrast.gaps(each) for name, each in named.items()}
-    ends = "; ".join(f"{name} {gap_text(contrast.gap(each, delta))}" for name, each in named.items())
+    lines = {name: pointwise.gaps(each) for name, each in named.items()}
+    ends = "; ".join(f"{name} {gap_text(pointwise.gap(each, delta))}" for name, each in named.items())
     alt = f"Gap of x̂ over δ, at δ = {typeset(delta)}: {ends}."
     st.markdown("How far x̂ changes, of its largest number, as all x are multiplied by δ:")
-    plot(gaps_figure(lines, delta, theme), "gaps", alt, "24rem")
+    plot(gaps_figure(DELTAS, lines, delta, theme), "gaps", alt, "24rem")
     st.markdown(
         "**The smaller α is, the more a function is a line, and comes through as x itself does; the larger, the sooner "
         "it is bounded. Only RMS norm stays at 0, to rounding, for every δ.**"
@@ -104,7 +104,7 @@ def table(scheme: Scheme, layer: str, delta: float) -> dict[str, list[str]]:
     """The six changes in columns: the rule's answer and the measured gap, for each of three."""
     columns = {"Change": [f"{sentence(each.name)}: {each.plain}" for each in TRANSFORMATIONS.values()]}
     for each in (scheme, SHARED, PLAIN):
-        columns[each.label] = [_cell(found, delta) for found in contrast.changes(each, layer, delta)]
+        columns[each.label] = [_cell(found, delta) for found in pointwise.changes(each, layer, delta)]
     return columns
 
 
@@ -119,15 +119,15 @@ def _cell(found: Change, delta: float) -> str:
 
 def saturation_words(scheme: Scheme, delta: float) -> str:
     """Bounds, slopes, and signs, with their numbers."""
-    before, after = contrast.saturated(scheme), contrast.saturated(scheme, delta)
-    most = contrast.ALPHAS[-1]
+    before, after = pointwise.saturated(scheme), pointwise.saturated(scheme, delta)
+    most = pointwise.ALPHAS[-1]
     signs = at_alpha(scheme.key, most)
-    moved, slope = measured(contrast.gap(signs, delta), 2, ROUNDING), measured(contrast.saturated(signs).slope, 2)
+    moved, slope = measured(pointwise.gap(signs, delta), 2, ROUNDING), measured(pointwise.saturated(signs).slope, 2)
     return (
         f"**Bounds**: x̂ lies between −1 and 1, whatever comes in; the largest |x̂| is {measured(before.largest)}, and "
         f"{measured(after.largest)} after x is multiplied by δ = {typeset(delta)}.\n\n"
         f"**A gradient that goes to 0**: beyond |{_inside(scheme)}| = {typeset(EDGE)} the slope is at most "
-        f"{measured(contrast.edge_slope(scheme), 2)} of that at 0. There {_are(before.beyond)} before, "
+        f"{measured(pointwise.edge_slope(scheme), 2)} of that at 0. There {_are(before.beyond)} before, "
         f"{plural(after.beyond, 'element')} after.\n\n"
         f"**In the end only signs**, which do not notice a factor: at α = {typeset(most)} x̂ changes by {moved}. It is "
         f"true and of no use: all sizes are lost, and the mean slope is {slope}, so that no gradient comes back."
@@ -144,13 +144,13 @@ def _are(count: int) -> str:
 
 def alphas(scheme: Scheme, delta: float) -> dict[str, list[str]]:
     """From a line to signs, in columns: a row for each α, the page's among them."""
-    each = [at_alpha(scheme.key, alpha) for alpha in sorted({*contrast.ALPHAS, scheme.alpha})]
-    found = [contrast.saturated(one) for one in each]
+    each = [at_alpha(scheme.key, alpha) for alpha in sorted({*pointwise.ALPHAS, scheme.alpha})]
+    found = [pointwise.saturated(one) for one in each]
     return {
         "α": [f"**{typeset(one.alpha)}**" if one.alpha == scheme.alpha else typeset(one.alpha) for one in each],
         f"elements beyond |{_inside(scheme)}| = {typeset(EDGE)}": [f"{one.beyond} of 64" for one in found],
         f"x̂ changes, as x is multiplied by δ = {typeset(delta)}": [
-            measured(contrast.gap(one, delta), 2, ROUNDING) for one in each
+            measured(pointwise.gap(one, delta), 2, ROUNDING) for one in each
         ],
         "mean slope, of that at 0": [measured(one.slope, 2) for one in found],
     }

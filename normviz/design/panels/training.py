@@ -10,8 +10,8 @@ from normviz.describe.wording import plural
 from normviz.design import state
 from normviz.design.lattice import Trained
 from normviz.design.search import Invariances
-from normviz.design.trained import Answer, answers, by_set, columns, tally, told
 from normviz.design.training import STEPS, Twins, plan, setting_of, total
+from normviz.design.training_results import Answer, answers, by_set, columns, tally, told
 from normviz.experiments import work
 from normviz.experiments.experiment import Results
 from normviz.experiments.panels import status

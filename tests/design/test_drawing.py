@@ -7,8 +7,8 @@ import pytest
 
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.design import figures
+from normviz.design.drawing import crossings, drawn
 from normviz.design.lattice import Trained, order
-from normviz.design.layered import crossings, drawn
 from normviz.design.search import WEIGHTS
 
 MAPS = list(product(LAYERS, (*((key,) for key in WEIGHTS), WEIGHTS)))

@@ -14,8 +14,8 @@ from normviz.design.panels import training as panel
 from normviz.design.panels.training import address, tallied
 from normviz.design.search import WEIGHTS
 from normviz.design.state import PARAMS, each, has
-from normviz.design.trained import Answer
 from normviz.design.training import SAMPLE, Twins, plan, setting_of, total
+from normviz.design.training_results import Answer
 from normviz.experiments import work
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk

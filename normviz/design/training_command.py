@@ -6,8 +6,8 @@ from typing import Any
 from normviz.core.errors import InvalidInput
 from normviz.design.command import SHOWN, census_records, counted
 from normviz.design.lattice import Trained
-from normviz.design.trained import Answer, by_set, told
 from normviz.design.training import Twins, plan, sampled
+from normviz.design.training_results import Answer, by_set, told
 from normviz.experiments.command import run_missing
 from normviz.experiments.experiment import Results
 from normviz.experiments.results import Archive
