@@ -18,6 +18,7 @@ from normviz.core.scheme import Reference, Scheme
 from normviz.core.schemes import IOFFE
 from normviz.core.theory import Verdict, degenerate, predict
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
+from normviz.core.turns import one_at_a_time
 from normviz.networks.problem import BASES, ORIGINAL, make_problem, position
 from normviz.networks.setting import Setting
 from normviz.table1.forward import gap, summed
@@ -268,6 +269,7 @@ def _cell(source: Source, scheme: Scheme, change: Transformation, found: np.ndar
     return Cell(source.key, change.key, kept, seen, float(found[place]), said)
 
 
+@one_at_a_time
 @lru_cache(maxsize=64)
 def gaps(scheme: Scheme, setting: Setting) -> dict[str, np.ndarray]:
     """max|y′ − y| / max|y| of every source, by key, for all networks of Table 1, (networks,)."""

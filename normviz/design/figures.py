@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import Any
 
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.core.turns import one_at_a_time
 from normviz.describe.wording import plural
 from normviz.design.drawing import Drawing, drawn
 from normviz.design.lattice import Order, Trained
@@ -104,6 +105,7 @@ def rows(order: Order) -> list[int]:
     return [sizes.index(len(each)) for each in order.sets]
 
 
+@one_at_a_time
 @lru_cache(maxsize=64)
 def placed(order: Order) -> Drawing:
     """Where the cards of a map stand, from the left."""

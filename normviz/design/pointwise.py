@@ -13,6 +13,7 @@ from normviz.core.normalize import normalize, quiet
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.theory import Verdict, predict
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.core.turns import one_at_a_time
 from normviz.networks.problem import position
 from normviz.networks.setting import Setting
 from normviz.table1.forward import forward_gaps
@@ -124,6 +125,7 @@ class Change(NamedTuple):
     gap: float
 
 
+@one_at_a_time
 @lru_cache(maxsize=64)
 def changes(scheme: Scheme, layer: str, delta: float) -> tuple[Change, ...]:
     """The six changes of Table 1, by the rule and on a forward pass of its networks, at ε = 0."""

@@ -22,6 +22,7 @@ from normviz.core.schemes import SCHEMES, Scheme, same_as
 from normviz.core.text import spoken
 from normviz.core.theory import absorbed, degenerate
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.core.turns import one_at_a_time
 from normviz.design.conditions import CONDITIONS, ROOM, met
 
 RULES = (OWN, FULL, Rule("groups", 2))
@@ -192,6 +193,7 @@ class _Index(NamedTuple):
     order: np.ndarray
 
 
+@one_at_a_time
 @lru_cache(maxsize=2)  # one a layer
 def _index(layer: str) -> _Index:
     check_layer(layer)

@@ -7,7 +7,7 @@ it; the learning rate of re-scaled weights follows them.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy as np
 from normviz.core.rows import Row
 from normviz.core.schemes import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.search import Invariances, searched
+from normviz.design.lattice import exactly
+from normviz.design.search import Found, Invariances, census, found
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step, finish
 from normviz.networks import cost
@@ -55,18 +56,20 @@ ANSWERS = {True: 1, False: 0, None: -1}
 
 
 @lru_cache(maxsize=16)
-def order(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[tuple[Row, Invariances], ...], ...]:
-    """All schemes in rounds, each of which has one of every set of invariances that has any left: the simplest first,
-    then in an order drawn by the seed."""
-    sets: dict[Invariances, list[Scheme]] = {}
-    for scheme, absorbed in searched(layer, weights):  # the simplest come first
-        sets.setdefault(absorbed, []).append(scheme)
+def columns(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[Found, np.ndarray], ...]:
+    """By set of invariances its schemes, and the order in which they are taken: the simplest first, then as the seed
+    draws. A scheme is made only when it is taken: there may be tens of thousands."""
     rng = np.random.default_rng(seed)
-    columns = []
-    for absorbed, schemes in sorted(sets.items()):
-        others = 1 + rng.permutation(len(schemes) - 1)
-        columns.append([(Row.of(schemes[k]), absorbed) for k in (0, *others)])
-    return tuple(tuple(each for each in one if each is not None) for one in zip_longest(*columns))
+    sets = sorted(kind.invariances for kind in census(layer, weights))
+    every = [found(exactly(absorbed, layer, weights)) for absorbed in sets]
+    return tuple((schemes, np.r_[0, 1 + rng.permutation(len(schemes) - 1)]) for schemes in every)
+
+
+def rounds(layer: str, weights: tuple[str, ...], seed: int, start: int, end: int) -> list[tuple[Row, Invariances]]:
+    """The schemes of these rounds, each of which has one of every set of invariances that has any left."""
+    every = columns(layer, weights, seed)
+    taken = [schemes[places[k]] for k in range(start, end) for schemes, places in every if k < len(places)]
+    return [(Row.of(scheme), absorbed) for scheme, absorbed in taken]
 
 
 def setting_of(layer: str, seed: int) -> Setting:
@@ -76,7 +79,7 @@ def setting_of(layer: str, seed: int) -> Setting:
 
 def total(layer: str, weights: tuple[str, ...]) -> int:
     """How many schemes there are."""
-    return sum(map(len, order(layer, weights, 0)))
+    return sum(kind.schemes for kind in census(layer, weights))
 
 
 def sampled(layer: str, weights: tuple[str, ...]) -> int | None:
@@ -91,12 +94,12 @@ def plan(layer: str, weights: tuple[str, ...], each: int | None, seed: int = 0) 
     The first job has one scheme of every set, so that something is known of all of them soon. What a sample has run is
     not run again for all.
     """
-    setting, rounds = setting_of(layer, seed), order(layer, weights, seed)
-    last = len(rounds) if each is None else min(each, len(rounds))
+    setting, most = setting_of(layer, seed), max(len(places) for _, places in columns(layer, weights, seed))
+    last = most if each is None else min(each, most)
     ends = sorted({0, 1, min(SAMPLE, last), last})
     jobs = []
     for start, end in pairwise(ends):
-        chosen = [each for one in rounds[start:end] for each in one]
+        chosen = rounds(layer, weights, seed, start, end)
         for k in range(0, len(chosen), TOGETHER):
             rows, absorbed = zip(*chosen[k : k + TOGETHER], strict=True)
             jobs.append(Twins(rows, absorbed, setting))

@@ -13,16 +13,25 @@ from normviz.experiments.experiment import Results
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
 
+MOST = 99_999
+"""Schemes of a set that may be asked for: no set has as many."""
+
 
 def asked(layer: str, weights: tuple[str, ...], sample: str | None, seed: int) -> tuple[Twins, ...]:
     """What has to be run; `sample`: so many schemes of every set, "all", or None for what suits a CPU.
 
     Raises InvalidInput for any other text, and for a seed that cannot be.
     """
-    if sample is not None and sample != "all" and not (sample.isdecimal() and int(sample)):
-        raise InvalidInput(f"--sample {sample}: a whole number from 1, or all, would do.")
-    each = sampled(layer, weights) if sample is None else None if sample == "all" else int(sample)
-    return plan(layer, weights, each, seed)
+    return plan(layer, weights, sampled(layer, weights) if sample is None else each(sample), seed)
+
+
+def each(sample: str) -> int | None:
+    """How many schemes of every set; None for all."""
+    if sample == "all":
+        return None
+    if sample.isdecimal() and len(sample) <= len(str(MOST)) and 1 <= int(sample) <= MOST:
+        return int(sample)
+    raise InvalidInput(f"--sample {sample}: a whole number from 1 to {MOST:,}, or all, would do.")
 
 
 def run(parts: Sequence[Twins], shown: bool, archive: Archive, desk: Callable[[int], Desk]) -> Results:

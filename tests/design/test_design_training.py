@@ -14,7 +14,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.rows import Row
 from normviz.core.theory import Verdict
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
-from normviz.design import training
+from normviz.design import search, training
 from normviz.design.search import WEIGHTS, census, searched
 from normviz.design.training import FEW, SAMPLE, TOGETHER, Twins, plan, sampled, setting_of, total
 from normviz.design.training_results import answers, by_set, columns, named, tally, told
@@ -130,7 +130,7 @@ def test_the_first_job_has_the_simplest_of_every_set(layer):
 
 def test_a_seed_draws_the_same_again_and_another_draws_others():
     one = plan("conv", ("none",), SAMPLE, 1)
-    training.order.cache_clear()
+    training.columns.cache_clear()
     plan.cache_clear()
     assert [*map(digest, plan("conv", ("none",), SAMPLE, 1))] == [*map(digest, one)]
     assert {*one}.isdisjoint(plan("conv", ("none",), SAMPLE, 2))
@@ -195,3 +195,11 @@ def test_a_job_is_one_stack_on_a_gpu(layer):
     assert most >= TOGETHER
     assert cost.fits_as_one(setting_of(layer, 0), most, len(NETWORKS))
     assert not cost.fits_as_one(setting_of(layer, 0), most + 1, len(NETWORKS))
+
+
+def test_a_plan_makes_no_scheme_that_it_does_not_have(monkeypatch):
+    made, real = [], search.made
+    monkeypatch.setattr(search, "made", lambda *given: made.append(given) or real(*given))
+    total("conv", WEIGHTS)
+    parts = plan.__wrapped__("conv", WEIGHTS, SAMPLE, 77)
+    assert len(made) == sum(len(part.rows) for part in parts)

@@ -70,6 +70,7 @@ def test_an_answer_that_differs_is_said_and_is_an_error(capsys, monkeypatch):
     [
         ["--sample", "0"],
         ["--sample", "some"],
+        ["--sample", "9" * 5000],
         ["--seed", "-1"],
         ["--layer", "deep"],
         ["--weights", "x"],
