@@ -39,7 +39,7 @@ def test_what_a_panel_on_design_computes_is_computed_once_for_thirty(link):
         visits = all_at_once(url, [f"design?{link}"] * CLASS)
         peak = Server(url).peak()
     assert [error for visit in visits for error in visit.errors] == []
-    assert peak < 400e6  # 220 MB; 630 where each measured for itself, and of the map each made 26,244 schemes in a minute
+    assert peak < 400e6  # 220 MB; 630 where each measured for itself
 
 
 def test_an_error_on_a_page_is_seen(tmp_path):
