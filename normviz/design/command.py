@@ -6,11 +6,10 @@ from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
 from normviz.core.text import spoken
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.describe.wording import plural
 from normviz.design.conditions import CONDITIONS
-from normviz.design.reasons import does, reason
+from normviz.design.reasons import given_up, reason
 from normviz.design.search import WEIGHTS, Demands, Invariances, census, found, name_of, nearest
-from normviz.design.wording import steps
+from normviz.design.wording import printed
 
 SHOWN = 12
 """Schemes that are printed for people."""
@@ -55,15 +54,7 @@ def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]
 
 def refusal(demands: Demands) -> str:
     """Why no scheme meets the demands, and what comes nearest."""
-    near = nearest(demands)[0]
-    missed = [does(each) for each in demands.each if each[0] in near.missed]
-    return f"{reason(demands)} Not asked to {spoken(missed, 'and to')}, {plural(near.schemes, 'scheme')} would do."
-
-
-def printed(scheme: Scheme, layer: str) -> str:
-    """A scheme for people: "mean over N; root mean square over N, 2 groups of C", and its name if it has one."""
-    what, name = steps(scheme, layer), name_of(scheme, layer)
-    return f"{what}  = {name}" if what and name else what or name or ""
+    return f"{reason(demands)} {given_up(nearest(demands)[0], demands)}."
 
 
 def listed(demands: Demands) -> str:

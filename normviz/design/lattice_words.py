@@ -8,10 +8,10 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.text import spoken, typeset
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
-from normviz.design.command import printed
 from normviz.design.lattice import Order, Trained, simplest
-from normviz.design.reasons import LAYER_WORDS, reason
+from normviz.design.reasons import reason
 from normviz.design.search import RULES, Demands, Invariances, Kind, axes_of
+from normviz.design.wording import LAYER_WORDS, printed
 
 SIGNS = {
     key: each.plain.partition(" = ")[2].partition(" for")[0].replace(" ", "") for key, each in TRANSFORMATIONS.items()

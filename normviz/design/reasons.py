@@ -8,11 +8,10 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.text import sentence, spoken
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.wording import plural
 from normviz.design.conditions import CONDITIONS, along
-from normviz.design.search import SHAPES, WEIGHTS, Demand, Demands, behind, conflict, found, probe
-
-LAYER_WORDS = {"dense": "dense", "conv": "convolutional"}
-"""What a layer is called in sentences."""
+from normviz.design.search import SHAPES, WEIGHTS, Demand, Demands, Near, behind, conflict, found, probe
+from normviz.design.wording import LAYER_WORDS
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,12 @@ def does(demand: Demand) -> str:
         return CONDITIONS[key].name
     name = TRANSFORMATIONS[key].name
     return f"absorb {name}" if wanted else f"let {name} through"
+
+
+def given_up(near: Near, demands: Demands) -> str:
+    """What schemes that come near are not to be asked for, and how many they are; without the full stop."""
+    missed = [does(each) for each in demands.each if each[0] in near.missed]
+    return f"Not asked to {spoken(missed, 'and to')}, {plural(near.schemes, 'scheme')} would do"
 
 
 def asked(demand: Demand, demands: Demands, fronts: bool = True) -> str:

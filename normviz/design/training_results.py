@@ -8,10 +8,10 @@ import numpy as np
 
 from normviz.core.rows import Row
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.command import printed
 from normviz.design.lattice import Trained
 from normviz.design.search import Invariances
 from normviz.design.training import ANSWERS, Twins
+from normviz.design.wording import printed
 from normviz.experiments.experiment import Arrays, Results
 
 SAID = {number: answer for answer, number in ANSWERS.items()}

@@ -2,7 +2,16 @@
 
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.design.search import axes_of
+from normviz.design.search import axes_of, name_of
+
+LAYER_WORDS = {"dense": "dense", "conv": "convolutional"}
+"""What a layer is called in sentences."""
+
+
+def printed(scheme: Scheme, layer: str) -> str:
+    """A scheme in a line: "mean over N; root mean square over N, 2 groups of C", and its name if it has one."""
+    what, name = steps(scheme, layer), name_of(scheme, layer)
+    return f"{what}  = {name}" if what and name else what or name or ""
 
 
 def steps(scheme: Scheme, layer: str) -> str:

@@ -10,11 +10,11 @@ from normviz.core.text import sentence, spoken
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
 from normviz.design.panels.answer import answer
-from normviz.design.reasons import LAYER_WORDS, does, reason
+from normviz.design.reasons import given_up, reason
 from normviz.design.search import Demands, Found, found, is_answer, name_of, named, nearest, without_bias
 from normviz.design.state import DEMANDS, PREFIX, Page, demands, pick_text, picked
 from normviz.design.state import has as belongs
-from normviz.design.wording import steps
+from normviz.design.wording import LAYER_WORDS, steps
 from normviz.ui.link import View, segments
 from normviz.ui.settings import Controls
 
@@ -127,12 +127,10 @@ def _none(asked: Demands) -> None:
     st.markdown(f"### No scheme of a {layer} layer does all of this\n{together}\n{lines}\n\n{why.elsewhere}")
     st.markdown("**Those that give up least:**")
     for near in nearest(asked):
-        missed = [does(each) for each in asked.each if each[0] in near.missed]
         labels = [SCHEMES[key].label for key in near.named]
         known = f", among them {spoken(labels, 'and')}" if labels else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            would = f"Not asked to {spoken(missed, 'and to')}, {plural(near.schemes, 'scheme')} would do{known}."
-            st.markdown(would, width="stretch")
+            st.markdown(f"{given_up(near, asked)}{known}.", width="stretch")
             st.button(
                 f"Show {near.schemes:,}",
                 key=f"{PREFIX}without {','.join(near.missed)}",
