@@ -239,11 +239,11 @@ def check_claims(arguments: argparse.Namespace) -> int:
 def design_schemes(arguments: argparse.Namespace) -> int:
     """Print the schemes that have the invariances that are needed, or all sets that there are; 1 where none has."""
     from normviz.design import command
-    from normviz.design.search import Demands, found
+    from normviz.design.search import Demands, found, fronts
 
     needed, without, conditions = map(command.keys, (arguments.need, arguments.without, arguments.condition))
     command.check((*needed, *without, *conditions), arguments.census, arguments.trained, arguments.sample)
-    weights = command.fronts(arguments.weights)
+    weights = fronts(arguments.weights)
     demands = Demands(arguments.layer, needed, without, weights, conditions)
     if arguments.trained:
         return train_census(arguments)
@@ -268,7 +268,7 @@ def train_census(arguments: argparse.Namespace) -> int:
     """
     need("train", "torch", "sklearn", "tqdm")
     from normviz.design import training_command as command
-    from normviz.design.command import fronts
+    from normviz.design.search import fronts
     from normviz.design.training_results import answers
     from normviz.experiments.results import Archive
     from normviz.jobs.kept import Kept

@@ -8,16 +8,11 @@ from normviz.core.text import spoken
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design.conditions import CONDITIONS
 from normviz.design.reasons import given_up, reason
-from normviz.design.search import WEIGHTS, Demands, Invariances, census, found, name_of, nearest
+from normviz.design.search import Demands, Invariances, census, found, name_of, nearest
 from normviz.design.wording import printed
 
 SHOWN = 12
 """Schemes that are printed for people."""
-
-
-def fronts(text: str) -> tuple[str, ...]:
-    """What may stand in front: "any", "none" or the key of a scheme of weights."""
-    return WEIGHTS if text == "any" else (text,)
 
 
 def keys(text: str) -> Invariances:
@@ -27,8 +22,8 @@ def keys(text: str) -> Invariances:
 
 def record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
     """A scheme as plain data."""
-    on_weights = scheme.on_weights
-    fields = (None, None) if scheme is on_weights else (scheme.summation, scheme.suppression)
+    on_weights, on_activations = scheme.on_weights, scheme.on_activations
+    fields = (on_activations.summation, on_activations.suppression) if on_activations else (None, None)
     named = [None if field is None else field.named() for field in fields]
     return {
         "summation": named[0],

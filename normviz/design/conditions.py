@@ -20,8 +20,9 @@ class Condition:
         key: in links and on the command line.
         name: what a scheme has to do, as "work with N = 1".
         asks: (layer) -> what that asks of its fields, in a sentence without its capital and its full stop.
-        inside: the axes inside one index of which it keeps every field.
         met: (scheme, shape of the summed inputs) -> whether it does.
+        inside: the axes inside one index of which it keeps every field.
+        unbiased: whether the scheme is to be taken without β.
     """
 
     key: str
@@ -29,6 +30,7 @@ class Condition:
     asks: Callable[[str], str]
     met: Callable[[Scheme, Shape], bool]
     inside: tuple[str, ...] = ()
+    unbiased: bool = False
 
 
 def met(scheme: Scheme, layer: str) -> tuple[str, ...]:
@@ -97,6 +99,7 @@ CONDITIONS = {
             "do with γ alone",
             lambda layer: "nothing may be centred, as only β gives a mean back",
             _centres_nothing,
+            unbiased=True,
         ),
     )
 }

@@ -37,6 +37,9 @@ SHAPES: dict[str, tuple[Shape, Shape]] = {
 WEIGHTS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weight"))
 """What may stand in front: nothing, or a scheme of the weights."""
 
+ANY = "any"
+"""In place of a key of `WEIGHTS`: all of them."""
+
 Invariances = tuple[str, ...]
 """Keys of transformations, in the order of `TRANSFORMATIONS`."""
 
@@ -74,7 +77,7 @@ class Demands:
                 raise InvalidInput(f"{key!r} is not a transformation; {spoken(TRANSFORMATIONS)} would do.")
         for key in self.weights:
             if key not in WEIGHTS:
-                raise InvalidInput(f"{key!r} is not a scheme of weights; any, {spoken(WEIGHTS)} would do.")
+                raise InvalidInput(f"{key!r} is not a scheme of weights; {spoken([ANY, *WEIGHTS])} would do.")
         for key in self.conditions:
             if key not in CONDITIONS:
                 raise InvalidInput(f"{key!r} is not a condition; {spoken(CONDITIONS)} would do.")
@@ -137,6 +140,11 @@ def axes_of(layer: str) -> tuple[int, ...]:
     return tuple(axis for axis, n in enumerate(SHAPES[layer][0]) if n > 1)
 
 
+def fronts(text: str) -> tuple[str, ...]:
+    """What may stand in front: "any", "none" or the key of a scheme of weights."""
+    return WEIGHTS if text == ANY else (text,)
+
+
 def fields(layer: str, rules: Sequence[Rule] = RULES) -> list[Field | None]:
     """All fields of a layer; None in place of the one that is own on every axis."""
     axes, found = axes_of(layer), []
@@ -155,9 +163,9 @@ def made(summation: Field | None, suppression: Field | None, weights: str = "non
     return SCHEMES["custom"].with_fields(summation, suppression).behind(None if weights == "none" else weights)
 
 
-def without_bias(scheme: Scheme) -> Scheme:
-    """The scheme as it is where γ alone is learned."""
-    return replace(scheme, bias=None)
+def as_asked(scheme: Scheme, demands: Demands) -> Scheme:
+    """An answer as the demands want it: without β where γ alone is to be learned."""
+    return replace(scheme, bias=None) if any(CONDITIONS[key].unbiased for key in demands.conditions) else scheme
 
 
 def front_of(scheme: Scheme) -> str:
@@ -251,6 +259,11 @@ def _asked(demands: Demands) -> tuple[list[int], np.ndarray]:
     return fronts, _index(demands.layer).has[fronts][..., places] == [wanted for _, wanted in demands.each]
 
 
+def _absorbed(row: Sequence[bool] | np.ndarray) -> Invariances:
+    """The invariances among `ASKED`, where a scheme has these."""
+    return tuple(key for key, there in zip(ASKED, row, strict=True) if there and key in TRANSFORMATIONS)
+
+
 class Found(Sequence[tuple[Scheme, Invariances]]):
     """Schemes that meet demands, with all that they absorb, the simplest first; each is made when it is asked for."""
 
@@ -273,9 +286,7 @@ class Found(Sequence[tuple[Scheme, Invariances]]):
         count = len(index.fields)
         front, a, b = np.unravel_index(self._positions[at], (len(WEIGHTS), count, count))
         row = index.has[front, index.pattern[a], index.pattern[b]]
-        absorbs = tuple(key for key, there in zip(TRANSFORMATIONS, row, strict=False) if there)
-        scheme = made(index.fields[a], index.fields[b], WEIGHTS[front])
-        return without_bias(scheme) if "gain-only" in self._demands.conditions else scheme, absorbs
+        return as_asked(made(index.fields[a], index.fields[b], WEIGHTS[front]), self._demands), _absorbed(row)
 
 
 def found(demands: Demands) -> Found:
@@ -299,9 +310,9 @@ def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]
     index = _index(layer)
     counts: Counter[Invariances] = Counter()
     for front in weights:
-        rows = index.has[WEIGHTS.index(front), ..., : len(TRANSFORMATIONS)].reshape(-1, len(TRANSFORMATIONS))
+        rows = index.has[WEIGHTS.index(front)].reshape(-1, len(ASKED))
         for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
-            counts[tuple(key for key, there in zip(TRANSFORMATIONS, row, strict=True) if there)] += int(schemes)
+            counts[_absorbed(row)] += int(schemes)
     named: dict[Invariances, list[str]] = {}
     for scheme in registered(layer, weights):
         named.setdefault(invariances(scheme, layer), []).append(scheme.key)

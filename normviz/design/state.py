@@ -9,10 +9,11 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, real, several, whole
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.describe.snippets import FRAMEWORKS
+from normviz.design import search
 from normviz.design.conditional import SOURCES
 from normviz.design.conditions import CONDITIONS
 from normviz.design.pointwise import POINTWISE
-from normviz.design.search import SHAPES, WEIGHTS, Demands, invariances
+from normviz.design.search import ANY, SHAPES, Demands, invariances
 from normviz.design.training import FEW, SAMPLE, sampled, total
 from normviz.experiments.experiment import own_scheme, own_text
 from normviz.ui import link, looking
@@ -45,7 +46,6 @@ BELONGS: dict[str, tuple[str, ...]] = {
 }
 """Where a value means something; one that is not here does everywhere."""
 
-ANY = "any"
 DEMANDS = {"either": "Either", "need": "Absorbed", "without": "Not absorbed"}
 """What may be asked of a scheme for each transformation."""
 
@@ -145,7 +145,7 @@ def has(view: View, name: str) -> bool:
 
 def fronts(view: View) -> tuple[str, ...]:
     """What may stand in front."""
-    return WEIGHTS if view["weights"] == ANY else (view["weights"],)
+    return search.fronts(view["weights"])
 
 
 def each(view: View) -> int | None:

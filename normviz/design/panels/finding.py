@@ -11,7 +11,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
 from normviz.design.panels.answer import answer
 from normviz.design.reasons import given_up, reason
-from normviz.design.search import Demands, Found, found, is_answer, name_of, named, nearest, without_bias
+from normviz.design.search import Demands, Found, as_asked, found, is_answer, name_of, named, nearest
 from normviz.design.state import DEMANDS, PREFIX, Page, demands, pick_text, picked
 from normviz.design.state import has as belongs
 from normviz.design.wording import LAYER_WORDS, steps
@@ -60,7 +60,7 @@ def _chosen(view: View, asked: Demands, schemes: Found) -> Scheme | None:
     """The scheme that is picked, where it is an answer; else the first; None where there is none."""
     given = picked(view["pick"])
     if given is not None and is_answer(given, asked):
-        return without_bias(given) if "gain-only" in asked.conditions else given
+        return as_asked(given, asked)
     return schemes[0][0] if schemes else None
 
 
