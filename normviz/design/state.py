@@ -20,7 +20,7 @@ from normviz.ui import link, looking
 from normviz.ui.choice import words
 from normviz.ui.custom import FRONTS
 from normviz.ui.link import Param, View, params
-from normviz.ui.scheme import ALPHA_STEPS, ALPHAS, FIRST_ALPHA
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, ALPHAS, FIRST_ALPHA
 
 PAGE = "design"
 PREFIX = f"{PAGE} "
@@ -111,7 +111,7 @@ class Page:
         stops=(1e-3, 0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 10.0, 100.0, 1e3),
     )
     function: str = choice(next(iter(POINTWISE)), POINTWISE, label="In place of statistics", control="segments")
-    alpha: float = real(FIRST_ALPHA, *ALPHAS, label="α (factor inside)", symbol="α", stops=ALPHA_STEPS)
+    alpha: float = real(FIRST_ALPHA, *ALPHAS, label=ALPHA_LABEL, symbol="α", stops=ALPHA_STEPS)
     seed: int = whole(0, 0, 9999, label="Seed", help="Of the digits' order, the weights, the shifts, and V.")
 
 

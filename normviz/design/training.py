@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.core.rows import Row
-from normviz.core.schemes import Scheme
+from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design.lattice import exactly
 from normviz.design.search import Found, Invariances, census, found
@@ -45,8 +45,9 @@ TOGETHER = 64
 SECONDS = {"dense": 0.025, "conv": 0.05}
 """About what a scheme takes on one core, by layer."""
 
-SPECTRAL = {"dense": 3.0, "conv": 1.3}
-"""How many times longer where spectral normalization stands in front."""
+SLOW = {key for key, row in SCHEMES.items() if row.spectral}
+SLOWER = {"dense": 3.0, "conv": 1.3}
+"""What takes longer, alone or in front: a singular value; and how many times."""
 
 FORWARD = 0.1
 """The share of a job's time that forward passes take."""
@@ -128,8 +129,8 @@ class Twins:
     @property
     def seconds(self) -> float:
         """About how long it takes."""
-        spectral = sum(row.weight == "spectral" or row.key == "spectral" for row in self.rows)
-        return SECONDS[self.setting.layer] * (len(self.rows) + (SPECTRAL[self.setting.layer] - 1) * spectral)
+        slow = sum(row.key in SLOW or row.weight in SLOW for row in self.rows)
+        return SECONDS[self.setting.layer] * (len(self.rows) + (SLOWER[self.setting.layer] - 1) * slow)
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Stack by stack, of as many schemes as suit the device; the result has those that are done."""

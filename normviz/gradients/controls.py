@@ -9,7 +9,7 @@ from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.link import KEPT, View, segments, value_slider
 from normviz.ui.player import stop
-from normviz.ui.scheme import ALPHA_STEPS, EPS_STEPS, group_options, grouped
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
 from normviz.ui.settings import Controls
 from normviz.ui.tensor import SIZES, lengths
 from normviz.ui.tensor_controls import window_controls
@@ -49,7 +49,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
     if has(view, "radius"):
         window_controls(["H", "W", "C"], PREFIX)
     if has(view, "alpha"):
-        value_slider(PREFIX + "alpha", "α (factor inside)", ALPHA_STEPS, view["alpha"])
+        value_slider(PREFIX + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 
 def _shape(view: View, scheme: Scheme) -> None:

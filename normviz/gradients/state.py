@@ -45,8 +45,6 @@ BELONGS: dict[str, tuple[str, ...]] = {
 LONGEST = {"n": 4, "h": 3, "w": 3, "c": 4}
 """The largest tensor: its Jacobian is a picture of 144 × 144 numbers."""
 
-STOPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
-"""Of the factor a."""
 
 MOST_NUMBERS = 6
 """In the field that is taken apart step by step."""

@@ -11,7 +11,7 @@ from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.components.picked import picked
 from normviz.ui.link import KEPT, View, value_slider
-from normviz.ui.scheme import ALPHA_STEPS, EPS_STEPS, group_options, grouped
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
 from normviz.ui.tensor import VIEWS, colour_name, colours, lengths, shape_of
 from normviz.ui.tensor_controls import data_controls, shape_controls, window_controls
 
@@ -59,7 +59,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
     if has(scheme, "radius"):
         window_controls(["H", "W", "C"])
     if has(scheme, "alpha"):
-        value_slider("alpha", "α (factor inside)", ALPHA_STEPS, view["alpha"])
+        value_slider("alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
     if has(scheme, "eps"):
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}

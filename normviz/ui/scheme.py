@@ -15,7 +15,8 @@ EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
 FIRST_ALPHA = 0.5
 ALPHAS = (0.01, 100.0)
 ALPHA_STEPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
-"""α of a pointwise scheme: the first value of both papers, the least and the largest, and the stops of its slider."""
+ALPHA_LABEL = "α (factor inside)"
+"""α of a pointwise scheme: the first value of both papers, the least and the largest, the slider's stops and label."""
 
 
 def grouped(view: View) -> dict[str, int]:
@@ -57,7 +58,7 @@ PARAMS = (
     Param("groups", 2, _divisor, label="Groups G", why=_undivided),
     Param("radius", 1, whole(0, MAX_RADIUS), label="Radius R"),
     Param("radius_a", "same", _radius_a, label="Radius R_A of what is averaged"),
-    Param("alpha", FIRST_ALPHA, real(*ALPHAS), decimal, label="α (factor inside)"),
+    Param("alpha", FIRST_ALPHA, real(*ALPHAS), decimal, label=ALPHA_LABEL),
     Param("over", ["H", "W", "C"], _over, "".join, label="Windows along"),
     *custom.params(lengths),
     Param("eps", DEFAULT_EPS, real(0.0, 1e3), decimal, label="ε (smoothing term)"),

@@ -26,17 +26,17 @@ def show(view: View, theme: str) -> None:
     layer, front = view["layer"], fronts(view)
     every = order(layer, front)
     st.markdown(words.headline(every, layer, front))
-    training.show(view, lambda trained: picture(view, theme, trained))
+    training.show(view, lambda trained: picture(view, trained))
     st.markdown(f"### Why there are no more\n\n{listed(words.limits(every, layer, front))}")
     st.caption(f"{words.shape_of(every)} {words.count_of(layer)}")
 
 
-def picture(view: View, theme: str, trained: Mapping[Invariances, Trained] | None = None) -> None:
+def picture(view: View, trained: Mapping[Invariances, Trained]) -> None:
     """The map, with what training says of the schemes of a set, as far as there is such; the chosen set; and a table.
 
     Each element has its place in every run, with and without `trained`, so that it may be drawn again in a fragment.
     """
-    every, trained = order(view["layer"], fronts(view)), trained or {}
+    every = order(view["layer"], fronts(view))
     kind = every.nearest(view["set"])
     alt = (
         f"{len(every.kinds)} sets of invariances {words.where(view['layer'], fronts(view))}, in rows by their number, "
