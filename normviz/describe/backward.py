@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from normviz.core.fields import AXIS
 from normviz.core.schemes import Scheme
-from normviz.describe.notation import Formula, Parts, formulas, gain_letter, inside, parts, subscript
+from normviz.describe.averages import subscript
+from normviz.describe.notation import Formula, Parts, formulas, gain_letter, inside, parts
 
 ALGORITHM_1 = {
     "normalized": r"\frac{\partial\ell}{\partial\hat x_i} = \frac{\partial\ell}{\partial y_i}\cdot\gamma",

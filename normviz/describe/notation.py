@@ -1,24 +1,19 @@
 """The formulas of schemes and transformations in LaTeX.
 
-Those of a scheme derive from its fields. Every rule adds its part to an average: `own` keeps its letter in the index of
-the statistic, `full` is summed away, `groups` puts the group in the index and `window` sums over the neighbours, under
-a primed letter.
+Those of a scheme derive from its fields, of whose averages they are made.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from math import isinf, isnan
 from typing import NamedTuple
 
-from normviz.core.fields import AXES, AXIS, FULL, OWN, Field, Rule
+from normviz.core.fields import AXES, AXIS, FULL, OWN, Field
 from normviz.core.schemes import Scheme
 from normviz.core.transformations import Transformation
+from normviz.describe.averages import Average, averages_of, size_of, subscript
 
 SYMBOL = {"weight": "w"}
 """What the tensor that a scheme acts on is called in formulas, by `Scheme.acts_on`; x where it is not listed."""
-
-SIZE = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": r"C_\mathrm{out}"}
-"""What the size of an axis is called in formulas; its name where it is not listed."""
 
 CHANGES = {
     "weight-matrix-rescaling": r"W' = \delta W",
@@ -48,123 +43,6 @@ class Formula(NamedTuple):
     latex: str
 
 
-class Term(NamedTuple):
-    """What one rule adds to an average: index of the statistic and of what is summed, size, sum sign, explanation.
-
-    `whole`: the letter of an index that is summed over all of its axis, which needs no sign of its own.
-    """
-
-    statistic: str
-    summand: str
-    size: str = ""
-    sum: str = ""
-    where: str = ""
-    whole: str = ""
-
-    @property
-    def moves(self) -> bool:
-        """Whether it is of a window, which every element has its own of."""
-        return self.summand.endswith("'")
-
-
-Tag = tuple[str, ...]
-"""What distinguishes a number of groups or a radius from others: nothing, the axis's letter, the field, or both."""
-
-
-def _own(axis: str, rule: Rule, tag: Tag) -> Term:
-    letter = AXIS[axis].letter
-    return Term(letter, letter)
-
-
-def _full(axis: str, rule: Rule, tag: Tag) -> Term:
-    letter, size = AXIS[axis].letter, _size(axis)
-    return Term("", letter, size, whole=letter)
-
-
-def _groups(axis: str, rule: Rule, tag: Tag) -> Term:
-    letter, size = AXIS[axis].letter, _size(axis)
-    group, count = (symbol + subscript(",".join(tag)) for symbol in "gG")
-    members, share = rf"\mathcal{{G}}{subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
-    where = (
-        rf"{members} = \{{{group}{share},\dots,({group}+1){share}-1\}},\quad {group} = 0,\dots,{count}-1,"
-        rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {AXIS[axis].many}}}"
-    )
-    return Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
-
-
-def _window(axis: str, rule: Rule, tag: Tag) -> Term:
-    letter, radius = AXIS[axis].letter, "R" + subscript(",".join(tag))
-    field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
-    near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{subscript(letter)}"
-    where = (
-        rf"{members} = \{{{letter}' : {near},\ 0\le {letter}' < {_size(axis)}\}},"
-        rf"\quad {radius} = {rule.parameter}\quad\text{{(cut at the border)}}"
-    )
-    return Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
-
-
-_TERMS: dict[str, Callable[[str, Rule, Tag], Term]] = {
-    "own": _own,
-    "full": _full,
-    "groups": _groups,
-    "window": _window,
-}
-
-_TAGS: tuple[Callable[[str, str], Tag], ...] = (
-    lambda letter, field: (),
-    lambda letter, field: (letter,),
-    lambda letter, field: (field,),
-    lambda letter, field: (letter, field),
-)
-
-
-@dataclass(frozen=True)
-class Average:
-    """The average over the boxes of a field, as LaTeX."""
-
-    terms: tuple[Term, ...]
-
-    @property
-    def index(self) -> str:
-        """The index of the statistic, as a subscript."""
-        return subscript("".join(term.statistic for term in self.terms))
-
-    @property
-    def summand(self) -> str:
-        """The index of what is summed, as a subscript."""
-        return subscript("".join(term.summand for term in self.terms))
-
-    @property
-    def sums(self) -> str:
-        """The sum signs, and a space where there are any."""
-        whole = ",".join(term.whole for term in self.terms if term.whole)
-        signs = (rf"\sum_{{{whole}}}" if whole else "") + "".join(term.sum for term in self.terms)
-        return signs and signs + " "
-
-    @property
-    def over(self) -> str:
-        """One over the number of elements, and the sum signs; nothing where a box is one element."""
-        sizes = [term.size for term in self.terms if term.size]
-        size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
-        return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
-
-    @property
-    def neighbour(self) -> str:
-        """The index of the statistic of what is summed, as a subscript: that of a neighbour under a window."""
-        return subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
-
-    def given_back(self, summand: str) -> str:
-        """The transposed average: what an element has given to the averages of others, each over its own size."""
-        fixed = Average(tuple(term._replace(size="") if term.moves else term for term in self.terms))
-        sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.moving)
-        return (fixed.over or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
-
-    @property
-    def moving(self) -> tuple[Term, ...]:
-        """Those of windows."""
-        return tuple(term for term in self.terms if term.moves)
-
-
 class Parts(NamedTuple):
     """What the formulas of a scheme are made of, in LaTeX.
 
@@ -188,7 +66,7 @@ def parts(scheme: Scheme) -> Parts:
     eps = "" if scheme.eps is None else r"+\varepsilon"
     divides = scheme.suppression is not None and not scheme.spectral
     below = rf"\sqrt{{{_mean_square(scheme)}{eps}}}" if divides else r"\sigma_{\max}" if scheme.spectral else ""
-    return Parts(_symbol(scheme), _centred(scheme), _element(scheme), _hat(scheme), below, _averages(scheme))
+    return Parts(_symbol(scheme), _centred(scheme), _element(scheme), _hat(scheme), below, averages_of(scheme))
 
 
 def formulas(scheme: Scheme) -> list[Formula]:
@@ -239,7 +117,7 @@ def number(value: float) -> str:
 def _statistics(scheme: Scheme) -> Iterator[Formula]:
     """The mean, the centred element, and what divides it."""
     x, index = _symbol(scheme), _element(scheme)
-    averages = _averages(scheme)
+    averages = averages_of(scheme)
     if "A" in averages:
         mean = averages["A"]
         yield Formula("mean", rf"\mu{mean.index} = {mean.over}{x}{mean.summand}")
@@ -267,7 +145,7 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
         yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
         return
     if scheme.whitens:
-        over = _averages(scheme)["B"].terms[-1].sum.replace("{c", "{j") or r"\sum_j"
+        over = averages_of(scheme)["B"].terms[-1].sum.replace("{c", "{j") or r"\sum_j"
         root = r"\big[(\Sigma+\varepsilon I)^{-1/2}\big]_{cj}"
         yield Formula("normalized", rf"{_hat(scheme)} = {over} {root}\, v{_beside(scheme)}")
         return
@@ -311,13 +189,13 @@ def _output(scheme: Scheme) -> Iterator[Formula]:
 
 def _where(scheme: Scheme) -> Iterator[Formula]:
     """What the groups, windows, lengths and matrices in the other lines are."""
-    averages = _averages(scheme)
+    averages = averages_of(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
     yield from (Formula("where", text) for text in dict.fromkeys(explained))
     if scheme.spectral:
         letters, out = _element(scheme), scheme.axes[-1]
         row = "".join(AXIS[axis].letter for axis in scheme.axes[:-1])
-        matrix = rf"W\in\mathbb{{R}}^{{{_fan_in(scheme)}\times {_size(out)}}}"
+        matrix = rf"W\in\mathbb{{R}}^{{{_fan_in(scheme)}\times {size_of(out)}}}"
         yield Formula("where", rf"{matrix},\quad W_{{({row}){AXIS[out].letter}}} = {_symbol(scheme)}{letters}")
     elif scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
         square, v = averages["B"], _centred(scheme)
@@ -335,44 +213,6 @@ def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
     yield Formula(
         "where", rf"{_symbol(scheme)}{_element(scheme)} \text{{ is the layer's sum with the weights }} {used}"
     )
-
-
-def _averages(scheme: Scheme) -> dict[str, Average]:
-    """The averages over the summation field A and the suppression field B, as far as the scheme has them."""
-    fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
-    tags = _tags(scheme, fields)
-    return {
-        name: Average(
-            tuple(
-                _TERMS[rule.kind](axis, rule, tags.get((axis, name), ()))
-                for axis, rule in zip(scheme.axes, field.rules, strict=True)
-            )
-        )
-        for name, field in fields.items()
-        if field is not None
-    }
-
-
-def _tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
-    """For each axis and field with a number of groups or a radius, the shortest tags that tell different ones apart.
-
-    One symbol may stand for one radius on all axes, but a group's index belongs to one axis.
-    """
-    chosen: dict[tuple[str, str], Tag] = {}
-    for kind in Rule.PARAMETRIC:
-        meaning = {
-            (axis, name): (rule.parameter, axis if kind == "groups" else None)
-            for name, field in fields.items()
-            if field is not None
-            for axis, rule in zip(scheme.axes, field.rules, strict=True)
-            if rule.kind == kind
-        }
-        for tag in _TAGS:
-            tagged = {place: tag(AXIS[place[0]].letter, place[1]) for place in meaning}
-            if len(set(tagged.values())) == len({(tagged[place], meaning[place]) for place in meaning}):
-                break
-        chosen |= tagged
-    return chosen
 
 
 def _symbol(scheme: Scheme) -> str:
@@ -398,23 +238,14 @@ def _beside(scheme: Scheme) -> str:
 
 
 def _difference(scheme: Scheme) -> str:
-    return rf"{_symbol(scheme)}{_element(scheme)}-\mu{_averages(scheme)['A'].index}"
+    return rf"{_symbol(scheme)}{_element(scheme)}-\mu{averages_of(scheme)['A'].index}"
 
 
 def _mean_square(scheme: Scheme) -> str:
     """The mean square: σ² of a centred tensor, and a bar over the square where nothing is centred."""
     symbol = rf"\overline{{{_symbol(scheme)}^2}}" if scheme.summation is None else r"\sigma^2"
-    return symbol + _averages(scheme)["B"].index
+    return symbol + averages_of(scheme)["B"].index
 
 
 def _fan_in(scheme: Scheme) -> str:
-    return "".join(map(_size, scheme.axes[:-1]))
-
-
-def _size(axis: str) -> str:
-    return SIZE.get(axis, axis)
-
-
-def subscript(text: str) -> str:
-    """An index in LaTeX; nothing where there is none."""
-    return text and (f"_{text}" if len(text) == 1 else f"_{{{text}}}")
+    return "".join(map(size_of, scheme.axes[:-1]))

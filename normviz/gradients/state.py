@@ -45,7 +45,6 @@ BELONGS: dict[str, tuple[str, ...]] = {
 LONGEST = {"n": 4, "h": 3, "w": 3, "c": 4}
 """The largest tensor: its Jacobian is a picture of 144 × 144 numbers."""
 
-
 MOST_NUMBERS = 6
 """In the field that is taken apart step by step."""
 

@@ -1,0 +1,180 @@
+"""Averages over fields in LaTeX, from their rules.
+
+Every rule adds its part to an average: `own` keeps its letter in the index of the statistic, `full` is summed away,
+`groups` puts the group in the index and `window` sums over the neighbours, under a primed letter.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from normviz.core.fields import AXIS, Field, Rule
+from normviz.core.scheme import Scheme
+
+SIZE = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": r"C_\mathrm{out}"}
+"""What the size of an axis is called in formulas; its name where it is not listed."""
+
+
+class Term(NamedTuple):
+    """What one rule adds to an average: index of the statistic and of what is summed, size, sum sign, explanation.
+
+    `whole`: the letter of an index that is summed over all of its axis, which needs no sign of its own.
+    """
+
+    statistic: str
+    summand: str
+    size: str = ""
+    sum: str = ""
+    where: str = ""
+    whole: str = ""
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is of a window, which every element has its own of."""
+        return self.summand.endswith("'")
+
+
+Tag = tuple[str, ...]
+"""What distinguishes a number of groups or a radius from others: nothing, the axis's letter, the field, or both."""
+
+
+def _own(axis: str, rule: Rule, tag: Tag) -> Term:
+    letter = AXIS[axis].letter
+    return Term(letter, letter)
+
+
+def _full(axis: str, rule: Rule, tag: Tag) -> Term:
+    letter, size = AXIS[axis].letter, size_of(axis)
+    return Term("", letter, size, whole=letter)
+
+
+def _groups(axis: str, rule: Rule, tag: Tag) -> Term:
+    letter, size = AXIS[axis].letter, size_of(axis)
+    group, count = (symbol + subscript(",".join(tag)) for symbol in "gG")
+    members, share = rf"\mathcal{{G}}{subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
+    where = (
+        rf"{members} = \{{{group}{share},\dots,({group}+1){share}-1\}},\quad {group} = 0,\dots,{count}-1,"
+        rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {AXIS[axis].many}}}"
+    )
+    return Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
+
+
+def _window(axis: str, rule: Rule, tag: Tag) -> Term:
+    letter, radius = AXIS[axis].letter, "R" + subscript(",".join(tag))
+    field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
+    near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{subscript(letter)}"
+    where = (
+        rf"{members} = \{{{letter}' : {near},\ 0\le {letter}' < {size_of(axis)}\}},"
+        rf"\quad {radius} = {rule.parameter}\quad\text{{(cut at the border)}}"
+    )
+    return Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
+
+
+_TERMS: dict[str, Callable[[str, Rule, Tag], Term]] = {
+    "own": _own,
+    "full": _full,
+    "groups": _groups,
+    "window": _window,
+}
+
+_TAGS: tuple[Callable[[str, str], Tag], ...] = (
+    lambda letter, field: (),
+    lambda letter, field: (letter,),
+    lambda letter, field: (field,),
+    lambda letter, field: (letter, field),
+)
+
+
+@dataclass(frozen=True)
+class Average:
+    """The average over the boxes of a field, as LaTeX."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def index(self) -> str:
+        """The index of the statistic, as a subscript."""
+        return subscript("".join(term.statistic for term in self.terms))
+
+    @property
+    def summand(self) -> str:
+        """The index of what is summed, as a subscript."""
+        return subscript("".join(term.summand for term in self.terms))
+
+    @property
+    def sums(self) -> str:
+        """The sum signs, and a space where there are any."""
+        whole = ",".join(term.whole for term in self.terms if term.whole)
+        signs = (rf"\sum_{{{whole}}}" if whole else "") + "".join(term.sum for term in self.terms)
+        return signs and signs + " "
+
+    @property
+    def over(self) -> str:
+        """One over the number of elements, and the sum signs; nothing where a box is one element."""
+        sizes = [term.size for term in self.terms if term.size]
+        size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
+        return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
+
+    @property
+    def neighbour(self) -> str:
+        """The index of the statistic of what is summed, as a subscript: that of a neighbour under a window."""
+        return subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
+
+    def given_back(self, summand: str) -> str:
+        """The transposed average: what an element has given to the averages of others, each over its own size."""
+        fixed = Average(tuple(term._replace(size="") if term.moves else term for term in self.terms))
+        sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.moving)
+        return (fixed.over or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
+
+    @property
+    def moving(self) -> tuple[Term, ...]:
+        """Those of windows."""
+        return tuple(term for term in self.terms if term.moves)
+
+
+def averages_of(scheme: Scheme) -> dict[str, Average]:
+    """The averages over the summation field A and the suppression field B, as far as the scheme has them."""
+    fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
+    tags = _tags(scheme, fields)
+    return {
+        name: Average(
+            tuple(
+                _TERMS[rule.kind](axis, rule, tags.get((axis, name), ()))
+                for axis, rule in zip(scheme.axes, field.rules, strict=True)
+            )
+        )
+        for name, field in fields.items()
+        if field is not None
+    }
+
+
+def _tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
+    """For each axis and field with a number of groups or a radius, the shortest tags that tell different ones apart.
+
+    One symbol may stand for one radius on all axes, but a group's index belongs to one axis.
+    """
+    chosen: dict[tuple[str, str], Tag] = {}
+    for kind in Rule.PARAMETRIC:
+        meaning = {
+            (axis, name): (rule.parameter, axis if kind == "groups" else None)
+            for name, field in fields.items()
+            if field is not None
+            for axis, rule in zip(scheme.axes, field.rules, strict=True)
+            if rule.kind == kind
+        }
+        for tag in _TAGS:
+            tagged = {place: tag(AXIS[place[0]].letter, place[1]) for place in meaning}
+            if len(set(tagged.values())) == len({(tagged[place], meaning[place]) for place in meaning}):
+                break
+        chosen |= tagged
+    return chosen
+
+
+def size_of(axis: str) -> str:
+    """The size of an axis."""
+    return SIZE.get(axis, axis)
+
+
+def subscript(text: str) -> str:
+    """An index in LaTeX; nothing where there is none."""
+    return text and (f"_{text}" if len(text) == 1 else f"_{{{text}}}")
