@@ -32,8 +32,14 @@ def labels(kind: Kind) -> list[str]:
 def where(layer: str, fronts: Sequence[str]) -> str:
     """Which schemes a map is of."""
     behind = [SCHEMES[key].name for key in fronts if key != "none"]
-    alone = "alone or " if "none" in fronts and behind else ""
-    return f"on a {LAYER_WORDS[layer]} layer{f', {alone}behind {spoken(behind)}' if behind else ''}"
+    alone = ", alone or" if "none" in fronts and behind else ""
+    return f"on a {LAYER_WORDS[layer]} layer{f'{alone} behind {spoken(behind)}' if behind else ''}"
+
+
+def none(some: Sequence[str], layer: str, fronts: Sequence[str]) -> str:
+    """That a set is not among those of a map, in a sentence."""
+    what = f"none absorbs {absorbed(some)} and nothing else" if some else "each absorbs something"
+    return f"Of the schemes {where(layer, fronts)}, {what}."
 
 
 def headline(order: Order, layer: str, fronts: Sequence[str]) -> str:
@@ -55,7 +61,7 @@ def count_of(layer: str) -> str:
     return (
         f"Counted is every choice of own, all or {RULES[-1].number} groups along {axes}, for what is averaged and, "
         "apart from it, for what divides; own along all of them is no such step. Schemes with a name stand where the "
-        "rule puts them; those with windows, and pointwise ones, are not counted."
+        "rule puts them; those with windows, and pointwise ones, are not counted; one that decorrelates is left out."
     )
 
 

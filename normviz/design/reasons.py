@@ -66,8 +66,8 @@ def does(demand: Demand) -> str:
 
 def given_up(near: Near, demands: Demands) -> str:
     """What schemes that come near are not to be asked for, and how many they are; without the full stop."""
-    missed = [does(each) for each in demands.each if each[0] in near.missed]
-    return f"Not asked to {spoken(missed, 'and to')}, {plural(near.schemes, 'scheme')} would do"
+    missed = [f"to {does(each)}" for each in demands.each if each[0] in near.missed]
+    return f"Not asked {spoken(missed, 'and')}, {plural(near.schemes, 'scheme')} would do"
 
 
 def asked(demand: Demand, demands: Demands, fronts: bool = True) -> str:
@@ -97,7 +97,7 @@ def _of_fields(demand: Demand, layer: str) -> str:
         return f"a mean has to be subtracted inside {one}"
     if wanted:
         return "the summed inputs have to be divided" + (f", with every field inside {one}" if axes else "")
-    return "the summed inputs may not be divided" + (f", unless a field reaches over {several}" if axes else "")
+    return "the summed inputs must not be divided" + (f", unless a field reaches over {several}" if axes else "")
 
 
 def inside(demand: Demand, layer: str) -> list[str]:
@@ -125,7 +125,7 @@ def _fronts(demand: Demand, demands: Demands) -> tuple[list[str], list[str], lis
 
 def _none_of(fronts: Sequence[str]) -> str:
     if len(fronts) == 1:
-        return f"{_name(fronts[0])} may not stand in front"
+        return f"{_name(fronts[0])} must not stand in front"
     return f"{spoken(map(_name, fronts), 'nor')} may stand in front"
 
 

@@ -13,9 +13,9 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
 from normviz.describe.notation import formulas
 from normviz.design import state
-from normviz.design.panels.answer import MARKS, about, absorbs, links
+from normviz.design.panels.answer import MARKS, about, absorbs, links, registered
 from normviz.design.panels.finding import AT_ONCE, BY_NAME, LIST, by_name
-from normviz.design.reasons import reason
+from normviz.design.reasons import given_up, reason
 from normviz.design.search import SHAPES, WEIGHTS, Demands, found, has, invariances, name_of, named, nearest, searched
 from normviz.design.state import PREFIX, pick_text, picked
 
@@ -68,7 +68,7 @@ def test_the_simplest_come_first_and_one_of_them_is_open(link):
     table = at.table[0].value
     assert list(table["At ε = 0"]) == [MARKS[key in absorbed] for key in TRANSFORMATIONS]
     assert [latex.value.strip("$\n") for latex in at.latex] == [
-        line.latex for line in formulas(first) if line.name != "where"
+        line.latex for line in formulas(registered(first, layer)) if line.name != "where"
     ]
     assert "import torch" in at.code[0].value
     (copy,) = plots(at)["cubes"]["hover"]["copies"]
@@ -217,3 +217,29 @@ def test_what_is_known_by_name_is_found_or_has_windows(layer):
         windows = {pick_text(row, layer) for row in named(demands) if "window" in row.parameters}
         assert set(by_name(demands)) - windows <= texts
         assert layer == "conv" or not any("Instance" in label for label in by_name(demands).values())
+
+
+@pytest.mark.parametrize(
+    ("link", "gain", "bias"),
+    [
+        ({"dataset-recentering": "need", "dataset-rescaling": "without"}, False, True),  # mean-only batch norm
+        ({"case-rescaling": "need", "weight-matrix-recentering": "without"}, True, False),  # RMS norm
+        ({"case-rescaling": "need", "weight-vector-rescaling": "need", "layer": "conv"}, True, True),
+    ],
+)
+def test_what_is_called_by_a_name_learns_what_that_one_learns(link, gain, bias):
+    at = open_page(**link)
+    last = next(each.value for each in at.latex if each.value.lstrip("$\n").startswith("y_"))
+    assert (r"\gamma" in last, r"\beta" in last) == (gain, bias)
+    first = found(asked(link))[0][0]
+    assert ("It learns γ alone" in about(first, link.get("layer", "dense"))) == (gain and not bias)
+
+
+@pytest.mark.parametrize("link", NOTHING)
+def test_who_gives_up_least_is_said_in_whole_sentences(link):
+    at, demands = open_page(**link), asked(link)
+    text = said(at)
+    for near in nearest(demands):
+        assert given_up(near, demands) in text
+        assert given_up(near, demands).count(" to ") >= len(near.missed)
+    assert ".." not in text

@@ -12,6 +12,7 @@ from normviz.design.lattice_words import numbers
 from normviz.design.search import WEIGHTS
 from normviz.ui import custom
 from normviz.ui.saving import csv_text
+from normviz.ui.stories import STORIES
 
 
 def open_map(**link):
@@ -50,6 +51,8 @@ def test_the_set_of_a_link_is_chosen_and_one_that_there_is_not_is_said():
     at = open_map(set=",".join(TRANSFORMATIONS))
     assert "differs least" in words(at)
     assert at.query_params["set"] == ",".join(TRANSFORMATIONS)
+    at = open_map(weights="weight", set="")
+    assert "Of the schemes on a dense layer behind weight normalization, each absorbs something." in words(at)
 
 
 def test_the_way_to_the_search_asks_for_just_this_set():
@@ -72,3 +75,11 @@ def test_the_ways_on_are_to_the_named_schemes_or_to_the_simplest():
     assert "schemes=custom" in simple[0]
     assert "scheme=custom" in simple[1]
     assert all(f"{key}={value}" in way for way in simple for key, value in rules.items())
+
+
+def test_the_takeaway_has_the_numbers_of_the_map():
+    every = order("conv")
+    takeaway = next(story.takeaway for story in STORIES if story.page == "design")
+    assert every.schemes > 2000
+    assert f"only {len(every.kinds)} sets" in takeaway
+    assert all(len(each) < len(TRANSFORMATIONS) for each in every.sets)

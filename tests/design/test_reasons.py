@@ -107,7 +107,7 @@ def one(part, scheme, layer):
         return bool(mean) and not reach(mean, named)
     if part.startswith("the summed inputs have to be divided"):
         return divides and not reach(fields, named)
-    if part.startswith("the summed inputs may not be divided"):
+    if part.startswith("the summed inputs must not be divided"):
         return not divides or reach(fields, named)
     if part.startswith("no field may reach"):
         return not reach(fields, named)

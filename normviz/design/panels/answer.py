@@ -18,7 +18,7 @@ from normviz.cube.panels import copies
 from normviz.data.samples import SAMPLES
 from normviz.describe.snippets import snippet
 from normviz.describe.wording import named
-from normviz.design.search import SHAPES, name_of
+from normviz.design.search import SHAPES, name_of, without_bias
 from normviz.design.state import CAMERA, PREFIX, Page
 from normviz.design.state import has as belongs
 from normviz.design.wording import steps
@@ -36,6 +36,8 @@ MARKS = {True: "✔ absorbed", False: "✘ not absorbed"}
 def answer(scheme: Scheme, view: View, theme: str) -> None:
     """All of it."""
     layer = view["layer"]
+    row = registered(scheme, layer)
+    written = without_bias(row) if scheme.bias is None else row
     st.markdown(f"## {sentence(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
     left, right = st.columns(2, gap="medium")
     with left:
@@ -47,11 +49,11 @@ def answer(scheme: Scheme, view: View, theme: str) -> None:
         way(table, "The six changes, measured and trained:", ":material/grid_on:")
     left, right = st.columns(2, gap="medium")
     with left:
-        formula(scheme)
+        formula(written)
     with right:
         Controls(Page, PREFIX, view, belongs).draw("code")
         shape = SHAPES[layer][0 if scheme.on_activations is not None else 1]
-        st.code(snippet(scheme, view["code"], shape, _eps(scheme)), "python")
+        st.code(snippet(written, view["code"], shape, _eps(written)), "python")
 
 
 def about(scheme: Scheme, layer: str) -> str:
@@ -61,10 +63,11 @@ def about(scheme: Scheme, layer: str) -> str:
     name = name_of(scheme, layer)
     others = [named(other) for other in same_as(scheme, SHAPES[layer][0]) if other.name != name]
     if others:
-        told.append(f"On this layer the same as {spoken(others, 'and')}.")
+        told.append(f"On this layer, x̂ is that of {spoken(others, 'and')}, too.")
     if scheme.on_activations is not None and scheme.weight is not None:
         told.append(SCHEMES[scheme.weight].about)
-    if scheme.on_activations is not None and scheme.fields and scheme.bias is None:
+    row = registered(scheme, layer)
+    if row.on_activations is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
         told.append("It learns γ alone.")
     if scheme.fields and scheme.on_activations is not None and (hollow := degenerate(scheme, SHAPES[layer][0], 0.0)):
         told.append(f"On the shape that is drawn, though: {hollow[0].lower()}{hollow[1:]}")
@@ -81,11 +84,16 @@ def absorbs(scheme: Scheme, layer: str) -> dict[str, list[str]]:
     }
 
 
-def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
-    """What the links to the lab and to Table 1 hold: this very scheme, by its name where it has one."""
+def registered(scheme: Scheme, layer: str) -> Scheme:
+    """The registered scheme that computes the same on this layer, with what it learns; else the scheme itself."""
     rows = [row for row in same_as(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
     same = [row for row in rows if row.weight == SCHEMES[row.key].weight]  # what is put in front goes with custom alone
-    row = same[0] if scheme.key == "custom" and same else scheme
+    return same[0] if scheme.key == "custom" and same else scheme
+
+
+def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
+    """What the links to the lab and to Table 1 hold: this very scheme, by its name where it has one."""
+    row = registered(scheme, layer)
     on = 0 if row.on_activations is not None else 1
     lab = link_of(row) | dict(zip(SIZES, SHAPES[layer][on], strict=True))
     known = {param.name for param in table1.PARAMS}

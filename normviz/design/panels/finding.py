@@ -9,6 +9,7 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.text import sentence, spoken
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
+from normviz.design.lattice_words import count_of
 from normviz.design.panels.answer import answer
 from normviz.design.reasons import given_up, reason
 from normviz.design.search import Demands, Found, as_asked, found, is_answer, name_of, named, nearest
@@ -68,7 +69,8 @@ def _answers(view: View, asked: Demands, schemes: Found, chosen: Scheme) -> None
     """How many there are, those with a name, and a page of the list."""
     layer = LAYER_WORDS[asked.layer]
     if asked.each:
-        st.markdown(f"### {plural(len(schemes), 'scheme')} of a {layer} layer, the simplest first")
+        order = ", the simplest first" * (len(schemes) > 1)
+        st.markdown(f"### {plural(len(schemes), 'scheme')} of a {layer} layer{order}")
     else:
         st.markdown(f"### Nothing is asked: all {len(schemes):,} schemes of a {layer} layer, the simplest first")
     state = st.session_state
@@ -90,6 +92,7 @@ def _answers(view: View, asked: Demands, schemes: Found, chosen: Scheme) -> None
         first = (page - 1) * AT_ONCE + 1
         st.markdown(f"{first:,} to {first + len(shown) - 1:,} of {len(schemes):,}", width="content")
         st.button("More", icon=":material/arrow_forward:", disabled=page == pages, on_click=_turn, args=(page + 1,))
+    st.caption(count_of(asked.layer))
 
 
 def by_name(asked: Demands) -> dict[str, str]:
@@ -128,9 +131,9 @@ def _none(asked: Demands) -> None:
     st.markdown("**Those that give up least:**")
     for near in nearest(asked):
         labels = [SCHEMES[key].label for key in near.named]
-        known = f", among them {spoken(labels, 'and')}" if labels else ""
+        known = f" Known by name: {spoken(labels, 'and').removesuffix('.')}." if labels else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"{given_up(near, asked)}{known}.", width="stretch")
+            st.markdown(f"{given_up(near, asked)}.{known}", width="stretch")
             st.button(
                 f"Show {near.schemes:,}",
                 key=f"{PREFIX}without {','.join(near.missed)}",

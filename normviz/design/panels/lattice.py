@@ -55,8 +55,8 @@ def chosen(kind: Kind, every: Order, view: View, trained: Trained | None) -> Non
     missing = {*kind.invariances} != {*view["set"]}
     st.markdown(f"### The chosen set: {len(kind.invariances)} of {len(TRANSFORMATIONS)} absorbed")
     st.markdown(
-        f"No scheme {words.where(layer, front)} absorbs {words.absorbed(view['set'])}, and nothing else. This set "
-        "differs least from that:\n\n" * missing + listed(words.told(kind, every, layer, front, trained))
+        f"{words.none(view['set'], layer, front)} This set differs least from that:\n\n" * missing
+        + listed(words.told(kind, every, layer, front, trained))
     )
     simple = simplest(kind, layer, front)
     with st.container(horizontal=True, vertical_alignment="center"):

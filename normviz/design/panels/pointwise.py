@@ -10,6 +10,7 @@ from normviz.describe.wording import gap_text, linked, passed_words, plural
 from normviz.design import pointwise
 from normviz.design.pointwise import DELTAS, EDGE, PLAIN, SHARED, Change, at_alpha
 from normviz.design.pointwise_figures import field_figure, gaps_figure
+from normviz.design.wording import LAYER_WORDS
 from normviz.ui.components.plot import plot
 from normviz.ui.frame import way
 from normviz.ui.link import View
@@ -25,18 +26,15 @@ def show(view: View, theme: str) -> None:
     """What a factor does to x̂, the six changes, and what saturation gives."""
     scheme, delta = at_alpha(view["function"], view["alpha"]), view["delta"]
     st.markdown(f"### {headline(scheme, delta)}")
-    st.markdown(
-        f"{scheme.about} Here α = {typeset(scheme.alpha)}; {linked(scheme.reference)} learns it. RMS norm divides the "
-        "same numbers by what they share."
-    )
+    st.markdown(f"{scheme.about} Here {_parameters(scheme)}. RMS norm divides the same numbers by what they share.")
     _fields(scheme, delta, theme)
     _gaps(scheme, delta, theme)
     st.markdown("## The six changes")
     st.table(table(scheme, view["layer"], delta), border="horizontal")
     st.caption(
         "✔ and ✘ are the rule's: whether x̂ stays. The numbers are measured: max|x̂′ − x̂| / max|x̂| on a forward pass of "
-        f"the networks of Table 1, a {view['layer']} layer, at δ = {typeset(delta)} and ε = 0. α is kept at "
-        f"{typeset(scheme.alpha)}."
+        f"the networks of Table 1, a {LAYER_WORDS[view['layer']]} layer, at δ = {typeset(delta)} and ε = 0. α "
+        f"is kept at {typeset(scheme.alpha)}."
     )
     st.markdown(f"## What saturation gives instead\n{saturation_words(scheme, delta)}")
     st.table(alphas(scheme, delta), border="horizontal")
@@ -54,8 +52,18 @@ def show(view: View, theme: str) -> None:
     way(f"/invariance?schemes={scheme.key},rms", "The six changes, trained:", ":material/grid_on:")
 
 
+def _parameters(scheme: Scheme) -> str:
+    """What the function has beside x, with its values, and who learns it."""
+    alpha, source = f"α = {typeset(scheme.alpha)}", linked(scheme.reference)
+    if scheme.shift is None:
+        return f"{alpha}; {source} learns it"
+    return f"{alpha} and s = {typeset(scheme.shift)}; {source} learns both"
+
+
 def headline(scheme: Scheme, delta: float) -> str:
     """How far a factor comes through."""
+    if delta == 1:
+        return "δ = 1 changes nothing, with or without normalization: move δ."
     ours, shared, plain = (measured(pointwise.gap(each, delta), 2, ROUNDING) for each in (scheme, SHARED, PLAIN))
     return (
         f"As all x are multiplied by δ = {typeset(delta)}, x̂ changes by {ours} of its largest number with "
@@ -66,7 +74,7 @@ def headline(scheme: Scheme, delta: float) -> str:
 def _fields(scheme: Scheme, delta: float, theme: str) -> None:
     """One field's elements under both, beside each other."""
     said = {
-        SHARED: "**RMS norm is a line whose slope follows δ**: every element keeps its height.",
+        SHARED: "**RMS norm is a line, the flatter the larger δ is**: every element keeps its height.",
         scheme: f"**{passed_words(scheme)} is one fixed curve**, on which elements slide outwards as δ grows.",
     }
     for column, (each, words) in zip(st.columns(2, gap="large"), said.items(), strict=True):
@@ -91,8 +99,8 @@ def _gaps(scheme: Scheme, delta: float, theme: str) -> None:
     st.markdown("How far x̂ changes, of its largest number, as all x are multiplied by δ:")
     plot(gaps_figure(DELTAS, lines, delta, theme), "gaps", alt, "24rem")
     st.markdown(
-        "**The smaller α is, the more a function is a line, and comes through as x itself does; the larger, the sooner "
-        "it is bounded. Only RMS norm stays at 0, to rounding, for every δ.**"
+        "**The smaller α is, the more the function is a line, and a factor comes through as without normalization; the "
+        "larger α, the sooner it is bounded. Only RMS norm stays at 0, to rounding, for every δ.**"
     )
     save_table(
         lambda: {"delta": DELTAS.tolist()} | {name: values.tolist() for name, values in lines.items()},
@@ -129,8 +137,8 @@ def saturation_words(scheme: Scheme, delta: float) -> str:
         f"**A gradient that goes to 0**: beyond |{_inside(scheme)}| = {typeset(EDGE)} the slope is at most "
         f"{measured(pointwise.edge_slope(scheme), 2)} of that at 0. There {_are(before.beyond)} before, "
         f"{plural(after.beyond, 'element')} after.\n\n"
-        f"**In the end only signs**, which do not notice a factor: at α = {typeset(most)} x̂ changes by {moved}. It is "
-        f"true and of no use: all sizes are lost, and the mean slope is {slope}, so that no gradient comes back."
+        f"**In the end only signs**, which do not notice a factor: at α = {typeset(most)} x̂ changes by {moved}. That "
+        f"absorbs δ and is of no use: all sizes are lost, and the mean slope is {slope}: no gradient comes back."
     )
 
 

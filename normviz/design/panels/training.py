@@ -26,9 +26,9 @@ SHOWN = 6
 """Twins that stand out and are shown; the file has all."""
 
 ONE_CHANNEL = (
-    "Of one thing the map, which is of layers with several input channels, says less: digits have one, and a filter "
-    "that weight standardization has centred sums to nothing on what is added to all of it, so that behind it every "
-    "scheme absorbs dataset re-centring here."
+    "In one thing this differs from the map, which is of layers with several input channels. The digits have one, and "
+    "a filter that weight standardization has centred gives 0 for a constant on all of it: behind weight "
+    "standardization, every scheme absorbs dataset re-centring here."
 )
 """Where the layer that is trained differs from those of the map."""
 
@@ -104,7 +104,8 @@ def about(layer: str, weights: Sequence[str]) -> str:
         "A twin is a copy of a network whose first weights or whose data are changed by one of the six "
         f"transformations. Both train for {STEPS} steps on the same digits, at ε = 0 and in float64; where weights are "
         "re-scaled, their learning rate follows. What is absorbed leaves the twin's outputs and its losses as the "
-        "original's, to rounding; what is not parts them. How much rounding does is known from copies that are "
-        f"disturbed as little as it does. With these, {len(NETWORKS)} networks are trained for each scheme."
+        "original's, to rounding; what is not parts them. How far rounding alone takes two networks apart is seen in "
+        "copies that are disturbed by no more than that. "
+        f"With these, {len(NETWORKS)} networks are trained for each scheme."
     )
     return f"{said} {ONE_CHANNEL}" if layer == "conv" and "weight-standardization" in weights else said
