@@ -8,7 +8,7 @@ import numpy as np
 from normviz.core.fields import AXIS, FULL, Field
 from normviz.core.normalize import Normalized, quiet
 from normviz.core.schemes import Scheme, same_as
-from normviz.core.text import typeset
+from normviz.core.text import spoken, typeset
 from normviz.describe import live, wording
 from normviz.describe.mathml import mathml
 from normviz.describe.notation import SYMBOL
@@ -76,7 +76,7 @@ def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
     news = [other for other in same if scheme.whitens or not other.whitens]
     twins = [wording.named(other) for other in news if other.parameters.get("groups") != 1]
     verb = "This is" if scheme.key == "custom" else "On this shape it is the same as"
-    return f"{verb} {', '.join(twins)}." if twins else ""
+    return f"{verb} {spoken(twins, 'and')}." if twins else ""
 
 
 def _written(lines: list[live.Line]) -> list[dict]:

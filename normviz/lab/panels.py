@@ -138,11 +138,17 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
     panels = [(title, values, values[inside]) for title, values in (("before: x", x), ("after: x̂", result.xhat))]
-    alt = "Histograms of x before and x̂ after, of all elements and of the chosen field. " + "; ".join(
-        f"{title}: mean {measured(part.mean(), 3, rounding(everything))}, standard deviation "
-        f"{measured(part.std(), 3, rounding(everything))} in the field"
-        for title, everything, part in panels
-    )
+    if scheme.field:
+        of = "field"
+        said = (
+            f"{title}: mean {measured(part.mean(), 3, rounding(everything))}, standard deviation "
+            f"{measured(part.std(), 3, rounding(everything))} in the field"
+            for title, everything, part in panels
+        )
+    else:
+        of = "element"
+        said = (f"{title} = {measured(part.item(), 3, rounding(everything))}" for title, everything, part in panels)
+    alt = f"Histograms of x before and x̂ after, of all elements and of the chosen {of}. " + "; ".join(said)
     plot(histograms(panels, theme), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
 
@@ -156,10 +162,11 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
             "No other element matters. The dotted line is the tensor as it is, c = 1."
         )
         return
-    if scheme.suppression is None or scheme.eps is None:
-        st.write(
-            "Nothing divides here, or it does without ε: x̂ is proportional to the contrast, or does not depend on it."
-        )
+    if scheme.suppression is None:
+        st.write("Nothing divides here: x̂ is proportional to the contrast.")
+        return
+    if scheme.eps is None:
+        st.write("What divides here has no ε: x̂ does not depend on the contrast.")
         return
     one = whitened_saturation(x, scheme, focus) if scheme.whitens else saturation(x, scheme, focus)
     response_chart(one, eps, theme)

@@ -292,3 +292,18 @@ def test_a_task_asks_only_for_the_lengths_that_its_layout_has():
         view = clean(PARAMS, {"show": "answer", "layout": layout})[0]
         assert {name for name in ("height", "width") if has(view, name)} == offered
     assert not has(clean(PARAMS, {"show": "answer"})[0], "parts")
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("batch", "∂l/∂x, γ, β and ε."),
+        ("mean-only-batch", "∂l/∂x and β."),
+        ("rms", "∂l/∂x, γ and ε."),
+        ("pixel", "∂l/∂x and ε."),
+        ("none", "∂l/∂x."),
+        ("dynamic-erf", "∂l/∂x, γ, β, α and s."),
+    ],
+)
+def test_only_what_there_is_has_a_gradient(key, found):
+    assert f"backwards**: from ∂l/∂y to {found}" in said(open_page(scheme=key))

@@ -1,5 +1,6 @@
 """The tensor lab as a user meets it, run by Streamlit without a browser."""
 
+import re
 import subprocess
 import sys
 
@@ -295,7 +296,7 @@ def test_the_custom_scheme_says_what_it_equals(key):
     at = open_lab(scheme="custom", centre=centre, divide=divide, **rules)
     (info,) = texts(at.info)
     assert info.startswith("This is ")
-    assert wording.named(scheme) in info.removeprefix("This is ").removesuffix(".").split(", ")
+    assert wording.named(scheme) in re.split(", | and ", info.removeprefix("This is ").removesuffix("."))
 
 
 def test_schemes_that_compute_the_same_are_named():
@@ -532,3 +533,27 @@ def test_the_gain_of_weight_norm_is_g_as_in_its_paper():
         assert at.number_input(key="gain").label == f"{symbol} (gain)"
         assert replaced(at) == [f"{symbol} (gain): 99 is too large; 10 is used."]
         assert ("γ" in said(at)) == (symbol == "γ")
+
+
+def test_what_does_the_same_is_a_sentence():
+    assert texts(open_lab(scheme="scale").info) == [
+        "On this shape it is the same as RMS normalization and pixel normalization."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "words"), [("mean-only-batch", "is proportional to"), ("none", "is proportional to"), ("batch", None)]
+)
+def test_where_nothing_divides_the_contrast_stays(key, words):
+    at = open_lab(scheme=key, tab="response")
+    assert ("Nothing divides here" in said(at)) == (words is not None)
+    assert words is None or words in said(at)
+    assert "or it does without" not in said(at)
+
+
+@pytest.mark.parametrize("key", ["dynamic-tanh", "none", "rms"])
+def test_the_distribution_speaks_of_a_field_only_where_there_is_one(key):
+    at = open_lab(scheme=key, tab="distribution")
+    captions = " ".join(texts(at.caption))
+    assert ("in the field" in captions) == (SCHEMES[key].field is not None)
+    assert ("standard deviation 0 in" in captions) is False

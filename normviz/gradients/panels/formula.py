@@ -26,6 +26,9 @@ ROUNDING = RELATIVE["float64"]
 
 NAMES = {"dx": "∂l/∂x", "dgain": "∂l/∂γ", "dbias": "∂l/∂β", "deps": "∂l/∂ε"}
 
+SYMBOLS = {"gain": "γ", "bias": "β", "smoothing": "ε"}
+"""By the name of a line, what else than x it is the gradient of."""
+
 WEIGHTS = "weights: "
 """How the names of lines begin that belong to the weights in front."""
 
@@ -66,9 +69,10 @@ def in_front(scheme: Scheme) -> None:
 def _lines(scheme: Scheme) -> None:
     """The formulas; first those on the way to ∂l/∂x."""
     lines = backward_formulas(scheme)
-    inside = ["α"] if scheme.shift is None else ["α", "s"]
-    learned = spoken(["γ", "β", *(["ε"] if scheme.pointwise is None else inside)], "and")
-    st.markdown(f"**{wording.sentence(wording.named(scheme))}, backwards**: from ∂l/∂y to ∂l/∂x, {learned}.")
+    there = {line.name for line in lines}
+    inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
+    found = spoken(["∂l/∂x", *(symbol for name, symbol in SYMBOLS.items() if name in there), *inside], "and")
+    st.markdown(f"**{wording.sentence(wording.named(scheme))}, backwards**: from ∂l/∂y to {found}.")
     _in_rows([line for line in lines if not line.name.startswith(WEIGHTS)])
     front = [line._replace(name=line.name.removeprefix(WEIGHTS)) for line in lines if line.name.startswith(WEIGHTS)]
     if front:
