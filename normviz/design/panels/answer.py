@@ -18,7 +18,7 @@ from normviz.cube.panels import copies
 from normviz.data.samples import SAMPLES
 from normviz.describe.snippets import snippet
 from normviz.describe.wording import named
-from normviz.design.search import SHAPES, name_of, without_bias
+from normviz.design.search import SHAPES, name_of
 from normviz.design.state import CAMERA, PREFIX, Page
 from normviz.design.state import has as belongs
 from normviz.design.wording import steps
@@ -37,7 +37,7 @@ def answer(scheme: Scheme, view: View, theme: str) -> None:
     """All of it."""
     layer = view["layer"]
     row = registered(scheme, layer)
-    written = without_bias(row) if scheme.bias is None else row
+    written = replace(row, bias=None) if scheme.bias is None else row
     st.markdown(f"## {sentence(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
     left, right = st.columns(2, gap="medium")
     with left:
