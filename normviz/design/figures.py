@@ -138,8 +138,8 @@ def card(kind: Kind, lines: Sequence[str], trained: Trained | None) -> dict[str,
     if trained is not None:
         top = HEAD + LINE * len(lines) + 4
         bar = {"x": PAD, "y": top, "width": CARD - 2 * PAD, "share": trained.done / max(trained.of, 1)}
-        told = [f"{trained.agree:,} of {trained.of:,} as predicted"]
-        counts = (("✗", trained.disagree, "disagree"), ("?", trained.unanswered, "unanswered"))
+        told = [trained.predicted]
+        counts = (("✘", trained.disagree, "disagree"), ("?", trained.unanswered, "unanswered"))
         told.append(" ".join(f"{mark} {count:,} {what}" for mark, count, what in counts if count))
         texts += [
             {"x": PAD, "y": top + 6 + LINE * (k + 0.8), "text": text, "kind": "verdict"} for k, text in enumerate(told)

@@ -35,7 +35,12 @@ class Trained(NamedTuple):
     @property
     def words(self) -> str:
         """How many are as predicted, and how many are not."""
-        return ", ".join((f"{self.agree:,} of {self.of:,} as predicted", *self.others))
+        return ", ".join((self.predicted, *self.others))
+
+    @property
+    def predicted(self) -> str:
+        """How many are as predicted."""
+        return f"{self.agree:,} of {self.of:,} as predicted"
 
     @property
     def others(self) -> tuple[str, ...]:

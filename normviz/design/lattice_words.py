@@ -125,7 +125,7 @@ def more(some: Invariances, key: str, order: Order) -> str:
 def columns(order: Order, trained: Mapping[Invariances, Trained]) -> dict[str, list[str]]:
     """The map in words, in columns: a row for each set, those with the most invariances first."""
     kinds = order.kinds[::-1]
-    found = {SIGNS[key]: ["✓" if key in kind.invariances else "–" for kind in kinds] for key in TRANSFORMATIONS} | {
+    found = {SIGNS[key]: ["✔" if key in kind.invariances else "–" for kind in kinds] for key in TRANSFORMATIONS} | {
         "Schemes": [f"{kind.schemes:,}" for kind in kinds],
         "With a name": [", ".join(labels(kind)) for kind in kinds],
     }

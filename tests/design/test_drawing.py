@@ -77,7 +77,7 @@ def test_cards_of_the_map_lie_apart_and_hold_their_words(layer, fronts, done):
         written = [text["text"] for text in each["texts"]]
         assert f"{kind.schemes:,}" in written
         assert [mark["on"] for mark in each["marks"]] == [key in kind.invariances for key in SHOWN]
-        assert ("✗ 1 disagree" in written) == each["alert"] == bool(done)
+        assert ("✘ 1 disagree" in written) == each["alert"] == bool(done)
         assert (each["bar"] is None) == (done == 0)
         higher = [other for other in cards.values() if {*code.split(",")} < {*other["code"].split(",")}]
         assert all(other["y"] < each["y"] for other in higher)
