@@ -8,7 +8,7 @@ from normviz.core.text import spoken
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design.conditions import CONDITIONS
 from normviz.design.reasons import given_up, reason
-from normviz.design.search import Demands, Invariances, census, found, name_of, nearest
+from normviz.design.search import Demands, Invariances, census, found, name_of, nearest, parts_of
 from normviz.design.wording import printed
 
 SHOWN = 12
@@ -22,13 +22,12 @@ def keys(text: str) -> Invariances:
 
 def record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
     """A scheme as plain data."""
-    on_weights, on_activations = scheme.on_weights, scheme.on_activations
-    fields = (on_activations.summation, on_activations.suppression) if on_activations else (None, None)
-    named = [None if field is None else field.named() for field in fields]
+    *fields, weights = parts_of(scheme)
+    summation, suppression = (None if field is None else field.named() for field in fields)
     return {
-        "summation": named[0],
-        "suppression": named[1],
-        "weights": None if on_weights is None else on_weights.key,
+        "summation": summation,
+        "suppression": suppression,
+        "weights": weights,
         "name": name_of(scheme, layer),
         "invariances": list(invariances),
     }

@@ -170,7 +170,14 @@ def as_asked(scheme: Scheme, demands: Demands) -> Scheme:
 
 def front_of(scheme: Scheme) -> str:
     """What stands in front of a scheme, or is all of it: a key of `WEIGHTS`."""
-    return "none" if scheme.on_weights is None else scheme.on_weights.key
+    return parts_of(scheme)[-1] or "none"
+
+
+def parts_of(scheme: Scheme) -> tuple[Field | None, Field | None, str | None]:
+    """What is averaged and what divides of the activations, and the key of what stands in front, or is all of it."""
+    front, behind = scheme.on_weights, scheme.on_activations
+    fields = (None, None) if behind is None else (behind.summation, behind.suppression)
+    return *fields, None if front is None else front.key
 
 
 def invariances(scheme: Scheme, layer: str) -> Invariances:

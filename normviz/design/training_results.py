@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.rows import Row
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design.lattice import Trained
-from normviz.design.search import Invariances
+from normviz.design.search import Invariances, parts_of
 from normviz.design.training import ANSWERS, Twins
 from normviz.design.wording import printed
 from normviz.experiments.experiment import Arrays, Results
@@ -123,12 +123,11 @@ def named(row: Row, layer: str) -> str:
 def columns(results: Results) -> dict[str, list[Any]]:
     """All that came out, in columns: a row for each scheme and transformation."""
     found = [*answers(results)]
+    parts = {row: parts_of(row.scheme) for row in {each.row for each in found}}
+    texts = {row: [None if part is None else str(part) for part in each] for row, each in parts.items()}
+    names = ("summation", "suppression", "weights")
     return {
-        "summation": [each.row.summation for each in found],
-        "suppression": [each.row.suppression for each in found],
-        "weights": [
-            each.row.weight or (each.row.key if each.row.scheme.acts_on == "weight" else None) for each in found
-        ],
+        **{name: [texts[each.row][k] for each in found] for k, name in enumerate(names)},
         "transformation": [each.transformation for each in found],
         "absorbed by the rule": [each.absorbed for each in found],
         "outputs together": [each.forward for each in found],

@@ -12,6 +12,7 @@ from emulation import emulate_graphs
 from normviz.core import theory
 from normviz.core.errors import InvalidInput
 from normviz.core.rows import Row
+from normviz.core.schemes import SCHEMES
 from normviz.core.theory import Verdict
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.design import search, training
@@ -99,6 +100,15 @@ def test_where_rounding_leaves_no_answer_it_says_so():
     assert by_set([part], found)[part.absorbed[0]] == (0, 0, 1, 1, 1)
     assert tally([part], found) == (5, 0, 1, 6, 6)
     assert columns(found)["as predicted"].count(False) == 1
+
+
+@pytest.mark.parametrize("key", WEIGHTS[1:])
+def test_in_the_file_a_scheme_of_the_weights_has_no_fields_on_the_activations(key):
+    row = Row.of(SCHEMES[key])
+    part = Twins((row,), (search.invariances(row.scheme, "dense"),), setting_of("dense", 0))
+    found = columns({part: finish(part)})
+    assert {*found["summation"], *found["suppression"]} == {None}
+    assert {*found["weights"]} == {key}
 
 
 @pytest.mark.parametrize("layer", LAYERS)
