@@ -225,6 +225,7 @@ def test_what_is_known_by_name_is_found_or_has_windows(layer):
         ({"dataset-recentering": "need", "dataset-rescaling": "without"}, False, True),  # mean-only batch norm
         ({"case-rescaling": "need", "weight-matrix-recentering": "without"}, True, False),  # RMS norm
         ({"case-rescaling": "need", "weight-vector-rescaling": "need", "layer": "conv"}, True, True),
+        ({"case-rescaling": "need", "weights": "weight-standardization"}, True, False),  # RMS norm behind it
     ],
 )
 def test_what_is_called_by_a_name_learns_what_that_one_learns(link, gain, bias):

@@ -87,13 +87,18 @@ def absorbs(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 def registered(scheme: Scheme, layer: str) -> Scheme:
     """The registered scheme that computes the same on this layer, with what it learns; else the scheme itself."""
     rows = [row for row in same_as(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
-    same = [row for row in rows if row.weight == SCHEMES[row.key].weight]  # what is put in front goes with custom alone
-    return same[0] if scheme.key == "custom" and same else scheme
+    return min(rows, key=_is_put_behind) if scheme.key == "custom" and rows else scheme
+
+
+def _is_put_behind(row: Scheme) -> bool:
+    """Whether what stands in front is not of the row itself; in a link such goes with custom alone."""
+    return row.weight != SCHEMES[row.key].weight
 
 
 def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     """What the links to the lab and to Table 1 hold: this very scheme, by its name where it has one."""
     row = registered(scheme, layer)
+    row = scheme if _is_put_behind(row) else row
     on = 0 if row.on_activations is not None else 1
     lab = link_of(row) | dict(zip(SIZES, SHAPES[layer][on], strict=True))
     known = {param.name for param in table1.PARAMS}
