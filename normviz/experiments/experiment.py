@@ -39,6 +39,9 @@ class Part(Protocol):
     def steps(self) -> Iterator[Step[Arrays]]:
         """As of every job."""
 
+    def __hash__(self) -> int:
+        """Results are found by parts."""
+
 
 Results = Mapping[Part, Arrays]
 """Of the parts that have begun; "share" says how much of a part is done, and is 1 in the end."""

@@ -16,11 +16,12 @@ from normviz.design.search import WEIGHTS
 from normviz.design.state import PARAMS, each, has
 from normviz.design.training import SAMPLE, Twins, plan, setting_of, total
 from normviz.design.training_results import Answer
-from normviz.experiments import work
+from normviz.experiments import results, work
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
 from normviz.jobs.kept import Kept
+from normviz.jobs.spec import digest
 from normviz.table1 import state as table1
 from normviz.ui import custom
 
@@ -173,3 +174,13 @@ def test_table_1_opens_with_the_very_scheme(layer):
             assert scheme.weight == row.weight
         else:
             assert custom.link_of(row.scheme).items() <= link.items() or row.key != "custom"
+
+
+def test_looks_at_a_run_name_each_of_its_parts_once(monkeypatch, server):
+    named = []
+    monkeypatch.setattr(results, "digest", lambda part: named.append(part) or digest(part))
+    parts = plan("conv", ("none",), SAMPLE, 78)
+    for _ in range(3):
+        assert server.missing(parts) == [*parts]
+        assert not server.damaged(parts)
+    assert named == [*parts]
