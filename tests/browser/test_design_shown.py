@@ -97,6 +97,19 @@ def test_back_undoes_a_choice_and_its_link_opens_it(page, server, show):
     soon(page, lambda: shown(page) == chosen)
 
 
+def test_the_button_for_more_stays_under_the_finger(page, server):
+    with phone(page) as held:
+        open_page(held, server, "?weights=any")
+        more = held.get_by_test_id("stMain").get_by_role("button", name="More")
+        more.scroll_into_view_if_needed()
+        before = more.bounding_box()["y"]
+        for number in (2, 3):
+            more.tap()
+            held.wait_for_url(f"**page={number}**")
+            settle(held)
+            assert more.bounding_box()["y"] == before
+
+
 def test_from_γ_and_β_to_photographs(page, server):
     open_page(page, server, "?show=conditional")
     page.get_by_role("link", name="on photographs").click()

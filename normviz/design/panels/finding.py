@@ -82,16 +82,16 @@ def _answers(view: View, asked: Demands, schemes: Found, chosen: Scheme) -> None
     pages = -(-len(schemes) // AT_ONCE)
     page = min(view["page"], pages)
     shown = {pick_text(scheme, asked.layer): scheme for scheme, _ in schemes[(page - 1) * AT_ONCE : page * AT_ONCE]}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):  # keeps its place above
+        st.button("Simpler", icon=":material/arrow_back:", disabled=page == 1, on_click=_turn, args=(page - 1,))
+        first = (page - 1) * AT_ONCE + 1
+        st.markdown(f"{first:,} to {first + len(shown) - 1:,} of {len(schemes):,}", width="content")
+        st.button("More", icon=":material/arrow_forward:", disabled=page == pages, on_click=_turn, args=(page + 1,))
     state[LIST] = here if here in shown else None
     st.radio(
         "Schemes, the simplest first", list(shown), key=LIST, index=None, on_change=_pick, args=(LIST,),
         format_func=lambda text: _said(shown[text], asked.layer), label_visibility="collapsed",
     )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Simpler", icon=":material/arrow_back:", disabled=page == 1, on_click=_turn, args=(page - 1,))
-        first = (page - 1) * AT_ONCE + 1
-        st.markdown(f"{first:,} to {first + len(shown) - 1:,} of {len(schemes):,}", width="content")
-        st.button("More", icon=":material/arrow_forward:", disabled=page == pages, on_click=_turn, args=(page + 1,))
     st.caption(count_of(asked.layer))
 
 
