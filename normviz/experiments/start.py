@@ -69,7 +69,7 @@ class Setting(Comparison):
     rate: float = real(
         By("optimizer", RATES), 1e-4, 1.0, label="Learning rate", stops=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
     )  # fmt: skip
-    steps: int = whole(150, 20, 1000, label="Steps", stops=(50, 100, 150, 300, 500, 1000), control="stops")
+    steps: int = whole(150, 20, 800, label="Steps", stops=(50, 100, 150, 300, 500, 800), control="stops")
 
     @property
     def shape(self) -> Shape:

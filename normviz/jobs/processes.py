@@ -37,6 +37,10 @@ class WorkerLost(RuntimeError):  # noqa: N818 - the name says what it is
     """The process of a job has ended in the middle of it."""
 
 
+class LostBefore(WorkerLost):
+    """The process of earlier jobs had ended before it began this one, which another may do."""
+
+
 class Worker:
     """One process, which does one job at a time.
 
@@ -52,7 +56,7 @@ class Worker:
         )  # fmt: skip
         self.number, self.since = self._process.pid, time.monotonic()
         self._heard: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        self._ready = True
+        self._ready, self._used = True, False
         Thread(target=self._listen, name="worker", daemon=True).start()
         self._send(pickle.dumps(initializer))
 
@@ -64,7 +68,7 @@ class Worker:
     def perform(self, function: Callable[..., Any], job: Any, control: Control, limits: Limits = NO_LIMITS) -> Any:
         """What the function makes of the job there; None where the job was to stop, did not, and was ended.
 
-        Raises what the job raises, OverLimit, or WorkerLost.
+        Raises what the job raises, OverLimit, or WorkerLost; LostBefore where it died while it had nothing to do.
         """
         task = pickle.dumps((function, job, limits))
         self._ready, over = False, None
@@ -73,11 +77,13 @@ class Worker:
         while time.monotonic() < end:
             kind, value = self._next()
             if kind == BEGUN:
-                began, before = time.monotonic(), resident(self.number)
+                began, before, self._used = time.monotonic(), resident(self.number), True
             elif kind == TOLD:
                 control.tell(*value)
             elif kind == LOST:
-                raise WorkerLost(self._ended())
+                # Its end may not have been known when it was chosen: a process is there until it is waited for.
+                idle = self._used and began == math.inf
+                raise (LostBefore if idle else WorkerLost)(self._ended())
             elif kind in (DONE, RAISED):
                 self._ready, self.since = True, time.monotonic()
                 if kind == RAISED:
@@ -220,9 +226,14 @@ class Processes(Executor):
             return worker
 
     def _perform(self, function: Callable[..., Any], job: Any, control: Control, *limits: Limits) -> Any:
-        if control.stopped():
-            return None
-        worker = self._take()
+        while not control.stopped():
+            with suppress(LostBefore):
+                return self._perform_by(self._take(), function, job, control, *limits)
+        return None
+
+    def _perform_by(
+        self, worker: Worker, function: Callable[..., Any], job: Any, control: Control, *limits: Limits
+    ) -> Any:
         try:
             return worker.perform(function, job, control, *limits)
         finally:

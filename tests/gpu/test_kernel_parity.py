@@ -47,6 +47,6 @@ def test_gradients(key, device):
         normalize(x, SCHEMES[key], 1e-3).y.pow(3).sum().backward()
         return x.grad.cpu()
 
-    x = torch.tensor(uneven_array((3, 4, 5, 6), 9))
+    x = torch.tensor(uneven_array((4, 4, 5, 6), 9))
     there, here = gradient(x.to(device)), gradient(x)
     assert (there - here).abs().max() <= 1e-10 * here.abs().max()

@@ -101,6 +101,15 @@ def test_a_worker_that_died_while_it_had_nothing_to_do_is_not_missed(desk):
     assert result(desk, "process") != process
 
 
+def test_nor_where_its_end_was_not_known_yet_when_it_was_chosen(desk, monkeypatch):
+    process = result(desk, "process")
+    really, believed = processes.Worker.ready.fget, iter([True])
+    os.kill(process, 9)
+    until(lambda: gone(process))
+    monkeypatch.setattr(processes.Worker, "ready", property(lambda worker: next(believed, False) or really(worker)))
+    assert result(desk, "process") != process
+
+
 def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(desk, monkeypatch):
     monkeypatch.setattr(processes, "GRACE", 0.0)
     ticket = desk.submit([Does("hangs"), Count(1)], kept := Kept())

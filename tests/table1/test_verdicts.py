@@ -131,8 +131,8 @@ def test_what_fades_fades_as_predicted(eps, dtype):
 
 @pytest.mark.parametrize("wrong", [0.5, 1.2, 2.0])
 def test_a_gap_that_does_not_fade_as_predicted_disagrees(wrong, monkeypatch):
-    real = forward._gap
-    monkeypatch.setattr(forward, "_gap", lambda *outputs: wrong * real(*outputs))
+    real = forward.gap
+    monkeypatch.setattr(forward, "gap", lambda *outputs: wrong * real(*outputs))
     cells = cells_of(replace(SMALL, eps=1e-3), ("batch",))
     assert not any(cell.agrees for cell in cells.values() if cell.fades)
 
