@@ -86,7 +86,7 @@ def build_parser() -> Parser:
     job.add_argument("--census", action="store_true", help="all sets of invariances, with how many schemes have them")
     job.add_argument("--trained", action="store_true", help="with --census: train its schemes with their six twins")
     job.add_argument("--sample", metavar="K|all", help="so many of every set; all by default on a dense layer, else 8")
-    job.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample and the training; 0 by default")
+    job.add_argument("--seed", type=int, metavar="S", help="of the sample and the training; 0 by default")
     job.add_argument("--json", action="store_true")
     job.set_defaults(run=commands.design_schemes)
     job = jobs.add_parser("serve", help="serve the app")

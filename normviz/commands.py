@@ -242,7 +242,9 @@ def design_schemes(arguments: argparse.Namespace) -> int:
     from normviz.design.search import Demands, found, fronts
 
     needed, without, conditions = map(command.keys, (arguments.need, arguments.without, arguments.condition))
-    command.check((*needed, *without, *conditions), arguments.census, arguments.trained, arguments.sample)
+    command.check(
+        (*needed, *without, *conditions), arguments.census, arguments.trained, arguments.sample, arguments.seed
+    )
     weights = fronts(arguments.weights)
     demands = Demands(arguments.layer, needed, without, weights, conditions)
     if arguments.trained:
@@ -274,7 +276,7 @@ def train_census(arguments: argparse.Namespace) -> int:
     from normviz.jobs.kept import Kept
 
     layer, weights = arguments.layer, fronts(arguments.weights)
-    parts, archive = command.asked(layer, weights, arguments.sample, arguments.seed), Archive(Kept())
+    parts, archive = command.asked(layer, weights, arguments.sample, arguments.seed or 0), Archive(Kept())
     with ended() as code:
         results = command.run(parts, sys.stderr.isatty(), archive, partial(workers_for, archive))
     if code:

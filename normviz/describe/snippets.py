@@ -52,6 +52,10 @@ class Layer(NamedTuple):
         """Whether channels may stay last in PyTorch: no other axis is averaged over."""
         return all(rule == OWN for field in self.scheme.fields for rule in field.rules[:-1])
 
+    def learns_as(self, scheme: Scheme) -> bool:
+        """Whether γ and β are as those of another scheme."""
+        return (self.scheme.gain, self.scheme.bias) == (scheme.gain, scheme.bias)
+
 
 def snippet(
     scheme: Scheme,

@@ -66,7 +66,13 @@ def counted(found: list[dict[str, Any]]) -> str:
     )
 
 
-def check(demanded: Invariances, census_wanted: bool, trained: bool = False, sample: str | None = None) -> None:
+def check(
+    demanded: Invariances,
+    census_wanted: bool,
+    trained: bool = False,
+    sample: str | None = None,
+    seed: int | None = None,
+) -> None:
     """Raise InvalidInput where nothing is asked for, or two things, or something of what is not asked for."""
     if demanded and census_wanted:
         raise InvalidInput(
@@ -79,3 +85,5 @@ def check(demanded: Invariances, census_wanted: bool, trained: bool = False, sam
         raise InvalidInput("--trained trains the schemes that --census counts, and goes with it.")
     if sample is not None and not trained:
         raise InvalidInput("--sample says how many schemes of every set are trained, and goes with --trained.")
+    if seed is not None and not trained:
+        raise InvalidInput("--seed is that of the sample and of the training, and goes with --trained.")

@@ -146,6 +146,11 @@ def test_fields_of_ones_own_get_the_layer_that_computes_them(framework):
     assert "# On this shape this is group normalization." in code
 
 
+def test_a_layer_that_learns_something_else_says_so():
+    code = snippet(SCHEMES["scale"], "PyTorch", SHAPE, 1e-5)  # one γ, where the layer has one for each channel
+    assert "# On this shape x̂ is that of RMS normalization; what is learned differs." in code
+
+
 def test_a_layer_without_a_bias_is_not_used_where_there_is_one():
     rms = CUSTOM.with_fields(None, Field.parse("own, own, own, full"))
     assert "nn.RMSNorm" in snippet(rms, "PyTorch", SHAPE, 1e-5, gain=2.0)

@@ -82,7 +82,9 @@ def test_bad_input_is_one_line(capsys, words):
     assert (code, out, err.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.parametrize("words", [["--trained", "--need", "case-rescaling"], ["--census", "--sample", "2"]])
+@pytest.mark.parametrize(
+    "words", [["--trained", "--need", "case-rescaling"], ["--census", "--sample", "2"], ["--census", "--seed", "3"]]
+)
 def test_what_goes_with_another_option_says_so(capsys, words):
     assert main(["design", *words]) == 2
     assert "goes with" in capsys.readouterr().err
