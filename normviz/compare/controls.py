@@ -16,10 +16,8 @@ from normviz.ui.tensor_controls import data_controls, shape_controls
 
 
 def controls(view: View) -> None:
-    """Shape, schemes, their parameters and data, in the sidebar."""
+    """Schemes, their parameters, shape and data, in the sidebar."""
     with st.sidebar:
-        shape_controls(view, SCHEMES["batch"], ONE_TENSOR)
-        st.divider()
         choose_several(PREFIX + "schemes", KEYS, MOST)
         if "custom" in view["schemes"]:
             custom.controls(view, lengths)
@@ -30,6 +28,8 @@ def controls(view: View) -> None:
         if "window" in kinds:
             st.slider("Radius R of the windows", 0, MAX_RADIUS, key="radius", **KEPT)
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+        st.divider()
+        shape_controls(view, SCHEMES["batch"], ONE_TENSOR)
         st.divider()
         data_controls(view)
     names = ", ".join(scheme.label for scheme in schemes_of(view))

@@ -17,12 +17,12 @@ from normviz.ui.tensor_controls import data_controls, shape_controls, window_con
 
 
 def controls(view: View, scheme: Scheme) -> None:
-    """Shape, scheme, parameters and data, in the sidebar: however many schemes there are, the shape is in sight."""
+    """Scheme, parameters, shape and data, in the sidebar."""
     with st.sidebar:
-        shape_controls(view, scheme, COMPUTED)
-        st.divider()
         choose_one()
         _parameters(view, scheme)
+        st.divider()
+        shape_controls(view, scheme, COMPUTED)
         st.divider()
         data_controls(view)
     picked(f"{labelled(scheme)} on {shape_words(shape_of(view))}")
