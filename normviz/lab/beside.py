@@ -51,7 +51,7 @@ def beside_data(
         "ranges": wording.ranges(Field((FULL,) * 4), scheme.axes, shape),
         "statistics": _written(live.statistics(scheme)),
         "lines": _written(live.lines(scheme, shape)),
-        "numbers": {name: {"values": _short(each.values), "shape": list(each.shape)} for name, each in numbers.items()},
+        "numbers": {name: {"values": short(each.values), "shape": list(each.shape)} for name, each in numbers.items()},
         "pictures": pictures,
         "caption": _caption(pictures),
         "colours": {
@@ -93,11 +93,11 @@ def _written(lines: list[live.Line]) -> list[dict]:
     ]
 
 
-def _short(values: np.ndarray) -> np.ndarray:
-    """In half the bytes, where that changes no digit that is shown."""
+def short(values: np.ndarray) -> np.ndarray:
+    """In half the bytes, where digits that are shown stay: but a number right between two of them may go either way."""
     with np.errstate(over="ignore", under="ignore"):
-        short = values.astype(np.float32) if values.dtype == np.float64 else values
-    return (short if np.allclose(short, values, rtol=1e-6, atol=0, equal_nan=True) else values).ravel()
+        half = values.astype(np.float32) if values.dtype == np.float64 else values
+    return (half if np.allclose(half, values, rtol=1e-6, atol=0, equal_nan=True) else values).ravel()
 
 
 @quiet

@@ -7,11 +7,12 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from normviz.ui.components import element, grid, picked, picture, toolbar
+from normviz.ui.components import diagram, element, grid, picked, picture, toolbar
 from normviz.ui.components.scripts import script
 from normviz.ui.packed import packed
 
 MARKUP = {
+    "diagram": diagram.HTML,
     "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
     "grid": grid.HTML,
     "element": element.HTML,

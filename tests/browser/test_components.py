@@ -9,6 +9,8 @@ from normviz.ui.packed import packed
 
 LABEL = "what is shown"
 DATA = {
+    "diagram": {"alt": LABEL, "name": "map", "alarm": "#000", "width": 1, "height": 1, "mark": [1, 1], "chosen": ""}
+    | {"key": {"marks": [], "texts": []}, "levels": [], "lines": [], "cards": []},
     "drag": {"label": LABEL, "texts": ["1", "2"], "index": 0},
     "element": {
         "says": LABEL,

@@ -19,7 +19,7 @@ from normviz.cube.layout import layout_of
 from normviz.data.samples import SAMPLES
 from normviz.describe import live, wording
 from normviz.describe.mathml import mathml
-from normviz.lab.beside import beside_data
+from normviz.lab.beside import beside_data, short
 from normviz.lab.picture import PLAIN, ROLES
 from normviz.ui.components.scripts import script
 from normviz.ui.packed import packed
@@ -58,7 +58,7 @@ def cases(count):
 def python_says(scheme, x, result, index, eps, gain, bias):
     numbers = live.numbers(scheme, x, result, eps, gain, bias)
     form = int(numbers["form"].of(index, x.shape)) if "form" in numbers else 0
-    own = {name: each.of(index, x.shape) for name, each in numbers.items()}
+    own = {name: each._replace(values=short(each.values)).of(index, x.shape) for name, each in numbers.items()}
     own |= dict(zip("nhwc", index, strict=True))
     lines = [*live.statistics(scheme), *live.lines(scheme, x.shape)]
     words = [box.where for box in wording.boxes(scheme, index, x.shape)] or ["Nothing is shared:"]
