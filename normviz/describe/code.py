@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
 from normviz.core.fields import FULL, Rule
+from normviz.core.scheme import Scheme
 
 
 def as_code(value: object) -> str:
@@ -43,6 +44,11 @@ _TEMPLATES = Environment(
     keep_trailing_newline=True,
     auto_reload=False,
 )
+
+
+def inside(scheme: Scheme, x: str) -> str:
+    """What a pointwise scheme's function is of, αx + s, in code: "0.5 * x"."""
+    return f"{float(scheme.alpha)} * {x}" + (f" + {scheme.shift}" if scheme.shift else "")
 
 
 def render(template: str, **facts: object) -> str:

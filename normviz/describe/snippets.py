@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Shape
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.describe.code import Step, render, steps
+from normviz.describe.code import Step, inside, render, steps
 
 
 class Framework(NamedTuple):
@@ -133,7 +133,7 @@ def _facts(
         "threshold": None,
         "matrices": scheme.matrices(sizes),
         "passed": "" if scheme.function is None else getattr(scheme.function, function),
-        "inside": f"{float(scheme.alpha)} * x" + (f" + {scheme.shift}" if scheme.shift else ""),
+        "inside": inside(scheme, "x"),
     }
 
 

@@ -172,9 +172,14 @@ def parameter_words(scheme: Scheme) -> list[str]:
     return [f"{PARAMETERS[kind]} = {typeset(value)}" for kind, value in scheme.parameters.items()]
 
 
+def inside_words(scheme: Scheme) -> str:
+    """What the function of a pointwise scheme is of: "αx", "αx + s"."""
+    return "αx" if scheme.shift is None else "αx + s"
+
+
 def passed_words(scheme: Scheme) -> str:
     """The function of a pointwise scheme: "tanh(αx)", "erf(αx + s)"."""
-    return f"{scheme.pointwise}(αx{'' if scheme.shift is None else ' + s'})"
+    return f"{scheme.pointwise}({inside_words(scheme)})"
 
 
 def named(scheme: Scheme) -> str:

@@ -15,7 +15,7 @@ from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import EXPLAINED, MAGNIFIED
 from normviz.core.transformations import Transformation
 from normviz.data.digits import CLASSES, SIDE
-from normviz.describe.code import Step, render, steps
+from normviz.describe.code import Step, inside, render, steps
 from normviz.describe.parameters import CHANNELS_FIRST
 from normviz.networks.problem import PROBE_SIZE, SHIFT
 from normviz.networks.setting import BETAS, FIRST_BIAS, HALF, MOMENTUM, NOISE, Setting
@@ -186,7 +186,6 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, whitens=False), 0
     alike = len(set(scheme.fields)) == 1
-    inside = f"{scheme.alpha} * a" + (f" + {scheme.shift}" if scheme.shift else "")
     return Normalizer(
         scheme=scheme,
         function="normalize" + suffix,
@@ -195,7 +194,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
         centre=average(scheme.summation, "average" if alike else "centre_average"),
         square=average(scheme.suppression, "average" if alike else "square_average"),
         takes_eps=_takes_eps(scheme),
-        passed="" if scheme.function is None else scheme.function.torch.format(u=inside),
+        passed="" if scheme.function is None else scheme.function.torch.format(u=inside(scheme, "a")),
         matrices=matrices,
     )
 

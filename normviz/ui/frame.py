@@ -1,13 +1,14 @@
 """What stands around every page: its question above, its takeaway and the ways on below."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, urlsplit
 
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from normviz.ui.link import PRESENTING, lead
+from normviz.core.errors import InvalidInput
+from normviz.ui.link import PRESENTING, View, current_theme, lead
 from normviz.ui.stories import STORIES, Story, following, previous
 
 
@@ -57,3 +58,12 @@ def framed(story: Story) -> Iterator[None]:
         with st.container(key="turns"):  # unseen: what the keys of a presentation press
             for each in (previous(story), after):
                 st.page_link(script(each.page), label=each.title)
+
+
+def shown(show: Callable[[View, str], None], view: View) -> None:
+    """What a page shows for a view, in the browser's theme; or why that cannot be, in the same place."""
+    with st.container():
+        try:
+            show(view, current_theme())
+        except InvalidInput as error:
+            st.error(str(error))

@@ -18,12 +18,12 @@ from normviz.cube.panels import copies
 from normviz.data.samples import SAMPLES
 from normviz.describe.snippets import snippet
 from normviz.describe.wording import named
+from normviz.design.panels.ways import table_link
 from normviz.design.search import SHAPES, name_of
 from normviz.design.state import CAMERA, PREFIX, Page
 from normviz.design.state import has as belongs
 from normviz.design.wording import steps
 from normviz.lab.panels import formula
-from normviz.table1 import state as table1
 from normviz.ui.frame import way
 from normviz.ui.link import View
 from normviz.ui.scheme import link_of
@@ -101,9 +101,7 @@ def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     row = scheme if _is_put_behind(row) else row
     on = 0 if row.on_activations is not None else 1
     lab = link_of(row) | dict(zip(SIZES, SHAPES[layer][on], strict=True))
-    known = {param.name for param in table1.PARAMS}
-    rules = {name: value for name, value in link_of(row).items() if name in known}
-    return {"/": lab, "/invariance": {"schemes": row.key, "layer": layer} | rules}
+    return {"/": lab, "/invariance": {"layer": layer} | table_link(row)}
 
 
 def _eps(scheme: Scheme) -> float:

@@ -11,9 +11,9 @@ from normviz.design import figures
 from normviz.design import lattice_words as words
 from normviz.design.lattice import Order, Trained, order, simplest
 from normviz.design.panels import training
+from normviz.design.panels.ways import table_link
 from normviz.design.search import Invariances, Kind
 from normviz.design.state import PREFIX, fronts
-from normviz.ui import custom
 from normviz.ui.components.diagram import diagram
 from normviz.ui.frame import way
 from normviz.ui.link import View
@@ -72,8 +72,8 @@ def listed(lines: list[str]) -> str:
 
 def table_address(kind: Kind, layer: str, simple: Scheme) -> str:
     """Table 1 with the schemes of a set that have a name, or else with its simplest."""
-    link = {"layer": layer, "schemes": ",".join(kind.named) or "custom"}
-    return f"/invariance?{urlencode(link | ({} if kind.named else custom.link_of(simple)))}"
+    link = {"schemes": ",".join(kind.named)} if kind.named else table_link(simple)
+    return f"/invariance?{urlencode({'layer': layer} | link)}"
 
 
 def choose() -> None:

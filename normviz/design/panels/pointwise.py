@@ -6,7 +6,7 @@ from normviz.core.scheme import Scheme
 from normviz.core.text import decimal, measured, sentence, typeset
 from normviz.core.tolerances import INVARIANT, RELATIVE
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.describe.wording import gap_text, linked, passed_words, plural
+from normviz.describe.wording import gap_text, inside_words, linked, passed_words, plural
 from normviz.design import pointwise
 from normviz.design.pointwise import DELTAS, EDGE, PLAIN, SHARED, Change, at_alpha
 from normviz.design.pointwise_figures import field_figure, gaps_figure
@@ -40,7 +40,7 @@ def show(view: View, theme: str) -> None:
     st.table(alphas(scheme, delta), border="horizontal")
     st.caption(
         f"On 64 standard normal numbers (seed {pointwise.SEED}). The slope is ∂x̂/∂x, by which a gradient is multiplied "
-        f"on its way back: the mean of all elements, over the slope where {_inside(scheme)} = 0."
+        f"on its way back: the mean of all elements, over the slope where {inside_words(scheme)} = 0."
     )
     alpha = decimal(scheme.alpha)
     way(
@@ -134,16 +134,12 @@ def saturation_words(scheme: Scheme, delta: float) -> str:
     return (
         f"**Bounds**: x̂ lies between −1 and 1, whatever comes in; the largest |x̂| is {measured(before.largest)}, and "
         f"{measured(after.largest)} after x is multiplied by δ = {typeset(delta)}.\n\n"
-        f"**A gradient that goes to 0**: beyond |{_inside(scheme)}| = {typeset(EDGE)} the slope is at most "
+        f"**A gradient that goes to 0**: beyond |{inside_words(scheme)}| = {typeset(EDGE)} the slope is at most "
         f"{measured(pointwise.edge_slope(scheme), 2)} of that at 0. There {_are(before.beyond)} before, "
         f"{plural(after.beyond, 'element')} after.\n\n"
         f"**In the end only signs**, which do not notice a factor: at α = {typeset(most)} x̂ changes by {moved}. That "
         f"absorbs δ and is of no use: all sizes are lost, and the mean slope is {slope}: no gradient comes back."
     )
-
-
-def _inside(scheme: Scheme) -> str:
-    return "αx" if scheme.shift is None else "αx + s"
 
 
 def _are(count: int) -> str:
@@ -156,7 +152,7 @@ def alphas(scheme: Scheme, delta: float) -> dict[str, list[str]]:
     found = [pointwise.saturated(one) for one in each]
     return {
         "α": [f"**{typeset(one.alpha)}**" if one.alpha == scheme.alpha else typeset(one.alpha) for one in each],
-        f"elements beyond |{_inside(scheme)}| = {typeset(EDGE)}": [f"{one.beyond} of 64" for one in found],
+        f"elements beyond |{inside_words(scheme)}| = {typeset(EDGE)}": [f"{one.beyond} of 64" for one in found],
         f"x̂ changes, as x is multiplied by δ = {typeset(delta)}": [
             measured(pointwise.gap(one, delta), 2, ROUNDING) for one in each
         ],

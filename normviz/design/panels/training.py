@@ -9,6 +9,7 @@ import streamlit as st
 from normviz.describe.wording import plural
 from normviz.design import state
 from normviz.design.lattice import Trained
+from normviz.design.panels.ways import table_link
 from normviz.design.search import Invariances
 from normviz.design.training import STEPS, Twins, plan, setting_of, total
 from normviz.design.training_results import Answer, answers, by_set, columns, tally, told
@@ -16,7 +17,6 @@ from normviz.experiments import work
 from normviz.experiments.experiment import Results
 from normviz.experiments.panels import status
 from normviz.networks.problem import NETWORKS
-from normviz.ui import custom
 from normviz.ui.frame import way
 from normviz.ui.link import View, segments
 from normviz.ui.saving import save_table
@@ -94,8 +94,8 @@ def address(answer: Answer, layer: str) -> str:
     """Where Table 1 has the same scheme trained in the same way, its cell open."""
     scheme, setting = answer.row.scheme, setting_of(layer, 0)
     named = {name: str(getattr(setting, name)) for name in ("layer", "steps", "batch", "seed")}
-    cell = {"schemes": scheme.key, "cell": f"{scheme.key}.{answer.transformation}"}
-    return f"/invariance?{urlencode(named | cell | (custom.link_of(scheme) if scheme.key == 'custom' else {}))}"
+    cell = {"cell": f"{scheme.key}.{answer.transformation}"}
+    return f"/invariance?{urlencode(named | cell | table_link(scheme))}"
 
 
 def about(layer: str, weights: Sequence[str]) -> str:
