@@ -12,7 +12,10 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import paths
@@ -38,8 +41,8 @@ def lacking() -> str | None:
         )
     import torch
 
-    version = tuple(map(int, re.findall(r"\d+", torch.__version__)[:2]))
-    return None if version >= OLDEST else f"torch {torch.__version__} is too old: 2.9 or newer is needed."
+    found = tuple(map(int, re.findall(r"\d+", torch.__version__)[:2]))
+    return None if found >= OLDEST else f"torch {torch.__version__} is too old: 2.9 or newer is needed."
 
 
 def parity(device: str, smallest: bool) -> tuple[int, str]:
@@ -58,23 +61,23 @@ def parity(device: str, smallest: bool) -> tuple[int, str]:
     return run.returncode, last
 
 
-def report(device: str, smallest: bool, tested: str) -> str:
-    """What it ran on, what the tests said, and the table."""
+def report(device: str, smallest: bool, tested: str) -> Iterator[str]:
+    """Yield the lines of the report, each as soon as it is measured: machine, result of the tests, table."""
     import gpu_times  # which needs torch
     import torch
 
     sizes = gpu_times.SMALLEST if smallest else gpu_times.WHOLE
     name = "no GPU" if device == "cpu" else f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}"
-    begun = f"{datetime.date.today()}, {name}, {os.cpu_count()} cores {platform.machine()}"
-    load = f"load {os.getloadavg()[0]:.1f} at the start"
-    lines = [
-        f"{begun}, {load}; Python {platform.python_version()}, torch {torch.__version__}; float64, SGD, "
-        f"batch {sizes.cases[0].batch}, medians of {sizes.rounds} rounds.",
-        f"Parity with the CPU: {tested}.",
-        "",
-    ]
-    table = [gpu_times.HEAD, ["---"] * len(gpu_times.HEAD), *gpu_times.rows(sizes, device)]
-    return "\n".join([*lines, *("| " + " | ".join(cells) + " |" for cells in table)])
+    yield (
+        f"{datetime.date.today()}, {name}, {os.cpu_count()} cores {platform.machine()}, load {os.getloadavg()[0]:.1f} "
+        f"at the start; Python {platform.python_version()}, torch {torch.__version__}, NumPy {version('numpy')}; "
+        f"float64, SGD, batch {sizes.cases[0].batch}, medians of {sizes.rounds} rounds."
+    )
+    yield f"Parity with the CPU: {tested}."
+    yield ""
+    head = [gpu_times.HEAD, ["---"] * len(gpu_times.HEAD)]
+    for cells in chain(head, gpu_times.rows(sizes, device)):
+        yield "| " + " | ".join(cells) + " |"
 
 
 def main() -> None:
@@ -95,10 +98,12 @@ def main() -> None:
         raise SystemExit(2)
     device = "cpu" if options.cpu else "cuda"
     failed, tested = parity(device, options.smallest)
-    text = report(device, options.smallest, tested)
-    print(text)
-    if options.write:
-        RESULT.write_text(f"# On a GPU\n\n{text}\n")
+    lines = []
+    for line in report(device, options.smallest, tested):
+        print(line, flush=True)
+        lines.append(line)
+        if options.write:
+            RESULT.write_text("\n".join(["# On a GPU", "", *lines, ""]))
     raise SystemExit(1 if failed else 0)
 
 

@@ -38,7 +38,18 @@ TITLES = {
     "table1.py": ["the smallest", "where the engine's time goes"],
     "table1_page.py": [""],
 }
-WORDS = ("elements", "what", "value", "layer", "page", "schemes × networks", "setting", "workers", "the lab answers")
+WORDS = (
+    "elements",
+    "what",
+    "value",
+    "layer",
+    "page",
+    "schemes × networks",
+    "setting",
+    "workers",
+    "the lab answers",
+    "losses not compared",
+)
 """Columns that say what a row is about; what stands in the others was measured."""
 
 
