@@ -44,8 +44,8 @@ bench: .venv/dev.stamp chromium
 
 # With the Python that is there, which needs a torch for the GPU: nothing is installed. GPU=--write keeps the table.
 gpu:
-	$(PYTHON) benchmarks/gpu.py $(GPU)
-	$(PYTHON) benchmarks/map.py $(if $(findstring --cpu,$(GPU)),--smallest)
+	@$(PYTHON) benchmarks/gpu.py $(GPU); status=$$?; [ $$status = 2 ] || \
+	  $(PYTHON) benchmarks/map.py $(if $(findstring --cpu,$(GPU)),--smallest) || status=1; exit $$status
 
 .venv/run.stamp: requirements.txt
 	$(PYTHON) -m venv .venv
