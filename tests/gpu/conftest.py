@@ -1,7 +1,7 @@
-"""A GPU against the CPU. Runs under `make test`, skipped where there is no CUDA device, and alone under `make gpu`.
+"""A GPU against the CPU. Runs under `make test`, and alone under `make gpu`.
 
-Nothing here may need more than torch, NumPy, scikit-learn, array-api-compat and pytest. With PARITY_DEVICE=cpu the CPU
-stands in for the GPU, so that the tests themselves can be tried anywhere.
+Without a CUDA device, or with PARITY_DEVICE=cpu, the CPU stands in for the GPU, so that the tests themselves stay true.
+Nothing here may need more than torch, NumPy, scikit-learn, array-api-compat and pytest.
 """
 
 import os
@@ -14,14 +14,12 @@ from emulation import emulate_graphs
 
 from normviz.networks import capture, twins
 
-DEVICE = os.environ.get("PARITY_DEVICE", "cuda")
+DEVICE = os.environ.get("PARITY_DEVICE", "cuda" if torch.cuda.is_available() else "cpu")
 
 
 @pytest.fixture
 def device(monkeypatch):
-    """The device that is held against the CPU, for `Setting` and for torch."""
-    if DEVICE == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no CUDA device here")
+    """Return the name of the device that is compared with the CPU, for `Setting` and for torch."""
     if DEVICE == "cpu":
         emulate_graphs(monkeypatch)
     return DEVICE
