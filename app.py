@@ -1,5 +1,11 @@
 """The app, a Streamlit script and an ASGI application in one: `streamlit run app.py` serves it."""
 
+import os
+
+# Before NumPy loads: OpenBLAS, MKL and PyTorch read it where their own variable is not set. Threads of thirty sessions
+# that share the cores with the workers would mostly wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import streamlit as st
 
 from normviz.ui.frame import framed, menu

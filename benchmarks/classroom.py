@@ -1,4 +1,7 @@
-"""A class on one server: how long a page takes to answer 1, 30 and 60 students. See benchmarks/README.md."""
+"""A class on one server: how long a page takes to answer 1, 30 and 60 students. See benchmarks/README.md.
+
+`--fresh`: how long visitors wait who open a page at once on a server just started, beside two busy processes.
+"""
 
 import argparse
 import asyncio
@@ -12,7 +15,7 @@ from random import Random
 import numpy as np
 import paths
 from browsing import served
-from visitors import PAGES, Visit, Visitor, visit, visitor
+from visitors import PAGES, Visit, Visitor, all_at_once, busy_processes, visit, visitor
 from watched import Server
 
 EVERY = 3.0
@@ -89,6 +92,22 @@ def row(page: str, args: argparse.Namespace) -> list[str]:
     return cells
 
 
+def fresh_row(page: str, args: argparse.Namespace) -> list[str]:
+    """Return a row on visitors who open a page at once on a server just started, beside two busy processes."""
+    with busy_processes(2), served(str(args.folder / "app.py")) as url:
+        visits = all_at_once(url, [page] * args.at_once)
+        server = Server(url)
+        cells = [f"{server.worked():.1f}", f"{server.peak() / 2**20:.0f}"]
+    wrong = [error for one in visits for error in one.errors]
+    if wrong:
+        print(f"/{page}: {len(wrong)} errors, such as {wrong[0]}", file=sys.stderr)
+    seconds = [one.seconds for one in visits]
+    return [f"/{page}", f"{np.median(seconds):.1f}", f"{max(seconds):.1f}", str(len(wrong)), *cells]
+
+
+FRESH = ["page", "median, s", "slowest, s", "errors", "processor of the server, s", "its peak, MB"]
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -97,11 +116,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=15.0, help="for which each class uses a page")
     parser.add_argument("--at-once", type=int, default=100, help="who open one view at the same moment")
     parser.add_argument("--job", action="store_true", help="train for another visitor of Table 1 all the while")
+    parser.add_argument(
+        "--fresh", action="store_true", help="a server just started, beside two busy processes, instead"
+    )
     parser.add_argument("--folder", type=Path, default=paths.ROOT, help="of the app; another one for a comparison")
     parser.add_argument("--smallest", action="store_true", help="one page, two students, one change")
     args = parser.parse_args(argv)
     if args.smallest:
         args.pages, args.students, args.seconds, args.at_once = [""], [1, 2], 0.1, 2
+    if args.fresh:
+        print(
+            f"**{args.at_once} at once, on a server just started**\n\n| {' | '.join(FRESH)} |\n|{'---|' * len(FRESH)}"
+        )
+        for page in args.pages:
+            print(f"| {' | '.join(fresh_row(page, args))} |", flush=True)
+        return
     head = ["page"]
     for students in args.students:
         who = f"{students} student{'s' * (students > 1)}"

@@ -1,14 +1,22 @@
 """A class opens its link on a server that has just started: thirty at once, and nobody sees an error."""
 
+import os
+import subprocess
 import sys
 from itertools import cycle, islice
 
 import pytest
-from browsing import served
-from visitors import PAGES, all_at_once
+from browsing import ROOT, served
+from visitors import PAGES, all_at_once, busy_processes
 from watched import Server
 
 CLASS = 30
+
+
+@pytest.fixture(autouse=True)
+def _unlimited(monkeypatch):
+    """Start servers as users do, without the limit on threads that the tests set for themselves."""
+    monkeypatch.delenv("OMP_NUM_THREADS")
 
 
 @pytest.mark.parametrize("pages", [[""], PAGES], ids=["one page", "every page"])
@@ -17,6 +25,30 @@ def test_thirty_at_once_on_a_server_just_started(pages):
         visits = all_at_once(url, list(islice(cycle(pages), CLASS)))
     assert [error for visit in visits for error in visit.errors] == []
     assert all(visit.elements > 10 for visit in visits)
+
+
+def test_thirty_open_geometry_at_once_beside_two_busy_processes():
+    with busy_processes(2), served("app.py") as url:
+        visits = all_at_once(url, ["geometry"] * CLASS)
+    assert [error for visit in visits for error in visit.errors] == []
+    assert all(visit.elements > 10 for visit in visits)
+
+
+THREADS = """
+import streamlit.web.bootstrap, app, numpy, scipy.linalg, torch
+from threadpoolctl import threadpool_info
+print({each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}, torch.get_num_threads())
+"""
+"""What `streamlit run app.py` imports, in its order; how many threads BLAS and PyTorch use then."""
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one core has one thread anyway")
+@pytest.mark.parametrize(("given", "found"), [({}, "{1} 1"), ({"OPENBLAS_NUM_THREADS": "2"}, "{2} 1")])
+def test_the_server_computes_on_one_thread_unless_told_otherwise(given, found):
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS], cwd=ROOT, env=os.environ | given, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == found
 
 
 HEAVIEST = "?n=65536&h=1&w=1&c=1&view=unfolded&data=digits&scheme=divisive&radius=16"

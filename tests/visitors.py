@@ -3,9 +3,11 @@ what it sends."""
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
@@ -133,10 +135,16 @@ async def visitor(url: str, page: str = "", query: str = "") -> AsyncIterator[Vi
 
 
 async def visit(url: str, page: str = "", query: str = "", patience: float = 60.0) -> Visit:
-    """Open a page in a session of its own, and wait until its script has run."""
+    """Open a page in a session of its own, and wait until its script has run.
+
+    A page that does not answer within `patience` seconds is a visit with an error.
+    """
     start = time.monotonic()
-    async with asyncio.timeout(patience), visitor(url, page, query) as one:
-        return (await one.ask())._replace(seconds=time.monotonic() - start)
+    try:
+        async with asyncio.timeout(patience), visitor(url, page, query) as one:
+            return (await one.ask())._replace(seconds=time.monotonic() - start)
+    except TimeoutError:
+        return Visit(time.monotonic() - start, [f"/{page} did not answer within {patience:g} s."], 0, 0)
 
 
 def all_at_once(url: str, pages: Sequence[str]) -> list[Visit]:
@@ -146,6 +154,18 @@ def all_at_once(url: str, pages: Sequence[str]) -> list[Visit]:
         return await asyncio.gather(*(visit(url, *page.partition("?")[::2]) for page in pages))
 
     return asyncio.run(together())
+
+
+@contextmanager
+def busy_processes(count: int) -> Iterator[None]:
+    """Keep the processor busy with `count` other processes until the block ends."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 class Session:
