@@ -9,8 +9,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import streamlit as st
 
 from normviz.ui.frame import framed, menu
-from normviz.ui.server import ICON, MIDDLEWARE, ROUTES, lifespan
+from normviz.ui.server import ICON, MIDDLEWARE, ROUTES, check_settings, lifespan
 
+check_settings()
 app = st.App(__file__, lifespan=lifespan, routes=ROUTES, middleware=MIDDLEWARE)
 
 if __name__ == "__main__":

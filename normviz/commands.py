@@ -292,9 +292,10 @@ def train_census(arguments: argparse.Namespace) -> int:
 
 def workers_for(archive: "Archive", parts: int) -> "Desk":
     """Where so many jobs run, whose results go into the archive."""
+    from normviz.jobs.executors import count_workers
     from normviz.jobs.usual import usual_desk
 
-    workers = min(os.cpu_count() or 1, parts)
+    workers = min(count_workers(), parts)
     return usual_desk(workers, workers, lambda part: not archive.missing([part]))
 
 
@@ -316,7 +317,10 @@ def ended() -> Iterator[list[int]]:
 
 def serve(arguments: argparse.Namespace) -> None:
     """Serve the app, from whatever folder, until it is interrupted."""
+    from normviz.jobs.executors import count_workers
+
     need("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
+    count_workers()  # here a setting that cannot be is one line and exit code 2
     os.chdir(app_folder())  # where Streamlit looks for its settings, .streamlit/config.toml
     # The server replaces this process, so that a signal to this process, as by Ctrl-C, ends the server.
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(arguments.port)])

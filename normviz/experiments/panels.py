@@ -10,7 +10,7 @@ from normviz.experiments.results import done
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
-from normviz.ui.work import POLL
+from normviz.ui.work import POLL, waiting_words
 
 KEPT = "Kept for this link."
 
@@ -75,12 +75,11 @@ def status(asked: work.Asked, found: Results, labels: tuple[str, str] = RUN) -> 
 
 def _progress_words(asked: work.Asked, ready: int) -> str:
     ticket, whole = asked.ticket, len(asked.parts)
+    if ticket is None:
+        return "Waiting for a worker"
+    if ticket.waits:
+        return waiting_words(ticket)
     part = f"Part {min(ready + 1, whole)} of {whole}"
-    if ticket is None or ticket.waits:
-        ahead = 0 if ticket is None else ticket.position
-        if not ahead:
-            return f"{part}, waiting for a worker"
-        return f"{part}, waiting: {ahead} job{'s' * (ahead > 1)} of others first, then about {duration(asked.seconds)}"
     if ticket.paused:
         return f"{part}, then a pause" if ticket.runs else f"Paused after {ready} of {whole} parts"
     return f"{part}, about {duration(asked.seconds)} to go"

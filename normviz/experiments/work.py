@@ -10,14 +10,14 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.experiments.experiment import Part, Results
-from normviz.experiments.results import Archive
+from normviz.experiments.results import Archive, done
 from normviz.experiments.state import PAGE
 from normviz.jobs.desk import Desk, Ticket
-from normviz.jobs.executors import WORKERS
+from normviz.jobs.executors import count_workers
 from normviz.jobs.failures import told
 from normviz.jobs.kept import Kept
 from normviz.jobs.usual import usual_desk
-from normviz.ui.work import handed_in
+from normviz.ui.work import handed_in, speed
 
 KEY = f"{PAGE} work"
 """Where the session holds it."""
@@ -35,7 +35,8 @@ def archive() -> Archive:
 @st.cache_resource
 def desk() -> Desk:
     """Where all sessions hand in their experiments."""
-    return usual_desk(WORKERS, at_once=WORKERS, done=lambda part: not archive().missing([part]))
+    workers = count_workers()
+    return usual_desk(workers, at_once=workers, done=lambda part: not archive().missing([part]), speed=speed())
 
 
 @dataclass
@@ -71,7 +72,8 @@ class Asked:
     @property
     def next(self) -> bool:
         """Whether it is at work, or nobody's work comes before it."""
-        return self.ticket is not None and not self.ticket.over and not self.ticket.position
+        ticket = self.ticket
+        return ticket is not None and not ticket.over and not (ticket.waits and ticket.position)
 
     def found(self) -> Results:
         """What there is so far; of a run that has just begun once its first report is there, or after a while."""
@@ -81,16 +83,25 @@ class Asked:
         return found
 
     def share(self, found: Results) -> float:
-        """The share that is done of all parts, by the time that they take; 0 to 1."""
+        """Return the share that is done of all parts, by the time that they take; 0 to 1.
+
+        Of a part that runs, that is what its run has done: one that began anew has its old result beside it.
+        """
+        shares = {part: float(done(arrays)) for part, arrays in found.items()}
+        running = [] if self.ticket is None else [*self.ticket.runs]
+        shares |= {cast(Part, run.job): run.share for run in running}
         whole = sum(part.seconds for part in self.parts)
-        return sum(part.seconds * float(arrays["share"]) for part, arrays in found.items()) / whole
+        return sum(part.seconds * shares.get(part, 0.0) for part in self.parts) / whole
 
     @property
     def seconds(self) -> float:
-        """About how long that takes, at the pace so far where there is one."""
+        """Return the expected seconds until all is done, with the jobs of others before it once it is handed in."""
         if self.ticket is not None and not self.ticket.over:
-            return self.ticket.left(_seconds)
-        return sum(part.seconds for part in self.missing)
+            return self.ticket.seconds_left
+        try:
+            return desk().expected_seconds(self.missing)
+        except InvalidInput:  # a cluster is named that cannot be, which a run says
+            return sum(part.seconds for part in self.missing)
 
     def run(self) -> None:
         """Run it, or the rest of it."""
@@ -150,7 +161,3 @@ def start(parts: Sequence[Part], page: str = PAGE, key: str = KEY, wanted: bool 
             asked.wanted = asked.wanted or desk().at_work(missing)
     asked.try_to(None if held is None else held.ticket)
     return asked
-
-
-def _seconds(part: object) -> float:
-    return cast(Part, part).seconds

@@ -6,6 +6,7 @@ is the desk's own `Run` for jobs in threads.
 
 import ctypes
 import math
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Protocol
 
+from normviz.core.errors import InvalidInput
 from normviz.jobs.limits import NO_LIMITS, Limits, resident
 from normviz.jobs.spec import Job, Result
 
@@ -22,8 +24,31 @@ TELL = 0.2
 ASK = 0.05
 """Seconds between two questions whether a job in another process is to stop."""
 
-WORKERS = 2
-"""Jobs that run at a time on one server; the others wait."""
+VARIABLE = "NORMVIZ_WORKERS"
+"""The environment variable that holds how many jobs run at a time."""
+
+MOST = 256
+"""The most jobs that may run at a time."""
+
+
+def count_workers() -> int:
+    """Return how many jobs run at a time on this machine: NORMVIZ_WORKERS, or the cores that this process may use.
+
+    Raises InvalidInput where the variable holds anything but a whole number from 1 to MOST.
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        return _count_cores()
+    if not (given.isdecimal() and len(given) <= 4 and 1 <= int(given) <= MOST):
+        raise InvalidInput(f"{VARIABLE} is {given[:40]!r}; a whole number from 1 to {MOST} would do.")
+    return int(given)
+
+
+def _count_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux; a container may have fewer than the machine
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Control(Protocol):
@@ -76,6 +101,6 @@ def give_back() -> None:
         torch.cuda.empty_cache()
 
 
-def threads(workers: int = WORKERS, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:
+def threads(workers: int, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:
     """A pool of threads; each calls the initializer before its first job."""
     return ThreadPoolExecutor(workers, thread_name_prefix="job", initializer=initializer)

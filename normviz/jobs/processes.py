@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from normviz.jobs.executors import ASK, WORKERS, Control, on_one_core
+from normviz.jobs.executors import ASK, Control, on_one_core
 from normviz.jobs.failures import Elsewhere
 from normviz.jobs.limits import NO_LIMITS, Limits, OverLimit, resident
 from normviz.jobs.worker import BEGUN, DONE, LOST, RAISED, TOLD
@@ -151,9 +151,7 @@ class Processes(Executor):
         initializer: what each does first.
     """
 
-    def __init__(
-        self, workers: int = WORKERS, idle: float = IDLE, initializer: Callable[[], object] = on_one_core
-    ) -> None:
+    def __init__(self, workers: int, idle: float = IDLE, initializer: Callable[[], object] = on_one_core) -> None:
         self._tasks: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
         self._workers, self._idle, self._initializer, self._closed = workers, idle, initializer, False
         self._free: list[Worker] = []

@@ -6,6 +6,7 @@ from threading import Event, Lock, RLock
 from typing import Any, Protocol
 
 from normviz.jobs.spec import Job, digest
+from normviz.jobs.speed import modelled_seconds
 
 Keep = Callable[[Any, Any], object]
 """Is given a job and its result so far, again and again, and at last the whole result."""
@@ -22,11 +23,14 @@ class Queue(Protocol):
     lease: float
     clock: Callable[[], float]
 
-    def before(self, ticket: "Ticket") -> int:
-        """How many jobs of others stand before its own."""
+    def count_ahead(self, ticket: "Ticket") -> int:
+        """Return how many unfinished jobs of others come before the last of its jobs that waits."""
 
-    def go_on(self, ticket: "Ticket") -> None:
-        """Put its next jobs to work."""
+    def seconds_left(self, ticket: "Ticket") -> float:
+        """Return the expected seconds until all of its jobs are done."""
+
+    def resume(self, ticket: "Ticket") -> None:
+        """Let it go on after a pause."""
 
 
 class Ticket:
@@ -35,12 +39,16 @@ class Ticket:
     Attributes:
         jobs: with their digests; runs: those handed to a worker, or waiting for one; ran: those that are done.
         keep: where their results go; lease: seconds that it stays valid when nobody is there.
+        costs: kind and modelled seconds of its jobs, by name.
+        first_round, number: the round of its first job, and its place among the tickets of a round; the desk sets both.
         paused: whether no further job is started.
         error: what a job raised, or None; the jobs after it were not started.
     """
 
     def __init__(self, desk: Queue, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = nobody) -> None:
         self.jobs = [(digest(job), job) for job in jobs]
+        self.costs = {name: (job.kind, modelled_seconds(job)) for name, job in self.jobs}
+        self.first_round = self.number = 0
         self.keep, self.lease, self._there = keep, desk.lease, there
         self.runs: list[Run] = []
         self.ran: list[Run] = []
@@ -64,7 +72,7 @@ class Ticket:
     def resume(self) -> None:
         """Go on after a pause."""
         self.paused = False
-        self._desk.go_on(self)
+        self._desk.resume(self)
 
     @property
     def wanted(self) -> bool:
@@ -95,21 +103,42 @@ class Ticket:
         return bool(runs) and not any(run.over or run.begun() for run in runs)
 
     @property
+    def begun(self) -> int:
+        """Return how many of its jobs have been handed in to a worker, or wait for one, or are done."""
+        return len(self.runs) + len(self.ran)
+
+    @property
     def position(self) -> int:
-        """How many jobs of others, at work or waiting, stand before its own; 0 when one of its own is at work."""
-        return self._desk.before(self) if self.waits else 0
+        """Return how many unfinished jobs of others come before its last one; 0 where none of its jobs waits."""
+        return self._desk.count_ahead(self)
 
-    def left(self, seconds_of: Callable[[Any], float]) -> float:
-        """Seconds that its jobs still take once they are at work, from those that each should take and the pace so far.
+    @property
+    def seconds_left(self) -> float:
+        """Return the expected seconds until all of its jobs are done, those of others before them included."""
+        return self._desk.seconds_left(self)
 
-        `seconds_of`: the seconds of a job, by a model of its cost; only their ratios matter once a pace is known.
+    def turn(self, index: int) -> tuple[int, int]:
+        """Return the turn of its job at this index; of all waiting jobs, that with the least turn starts first."""
+        return self.first_round + index, self.number
+
+    def last_turn(self) -> tuple[int, int] | None:
+        """Return the turn of the last of its jobs that wait for a worker, None where none does."""
+        waiting = [run.turn for run in self.runs if not (run.over or run.begun())]
+        if self.begun < len(self.jobs):
+            waiting.append(self.turn(len(self.jobs) - 1))
+        return max(waiting, default=None)
+
+    def unfinished(self, before: tuple[int, int] | None = None) -> list[str]:
+        """Return the names of the jobs that are not done, only those with a turn before this one where it is given.
+
+        A ticket that pauses starts no job besides those that have begun.
         """
-        runs, ran = [*self.runs], [*self.ran]
-        modelled = sum(run.told_share * seconds_of(run.job) for run in runs + ran)
-        pace = sum(run.told_seconds for run in runs + ran) / modelled if modelled else 1.0
-        done = sum(seconds_of(run.job) for run in ran) + sum(run.share * seconds_of(run.job) for run in runs)
-        at_work = sum(run.begun() for run in runs)
-        return max(sum(seconds_of(job) for _, job in self.jobs) - done, 0.0) * pace / max(at_work, 1)
+        runs = [run.name for run in self.runs if before is None or run.turn < before]
+        begun = self.begun
+        if self.paused and before is not None:
+            return runs
+        count = len(self.jobs) if before is None else before[0] - self.first_round + (self.number < before[1])
+        return runs + [name for name, _ in self.jobs[begun : max(count, begun)]]
 
     @property
     def over(self) -> bool:
@@ -120,19 +149,18 @@ class Ticket:
         """Whether it is over within this time."""
         return self._ended.wait(seconds)
 
-    def following(self, most: int) -> tuple[str, Job[Any]] | None:
-        """The job that is to be put to work next, None where none is: at most so many at a time.
+    def following(self, most: int) -> int | None:
+        """Return the index of the job to put to work next, None where none is: at most so many at a time.
 
         Ends the ticket where nothing is at work and nothing will be.
         """
         if not self.wanted:
             self.cancel()
-        begun = len(self.runs) + len(self.ran)
-        if self._cancelled or begun == len(self.jobs):
+        if self._cancelled or self.begun == len(self.jobs):
             if not self.runs:
                 self._ended.set()
             return None
-        return None if self.paused or len(self.runs) >= most else self.jobs[begun]
+        return None if self.paused or len(self.runs) >= most else self.begun
 
     def close(self, run: "Run", error: Exception | None, stopped: bool) -> None:
         """A run of its has ended; where it did not come to its end, nothing more is wanted."""
@@ -148,15 +176,25 @@ class Run:
     """One job at work, for all tickets that ask for it. In the desk's own process it is also the job's control.
 
     Attributes:
+        name: the digest of its job; turn: when it starts, among all that wait.
+        cost: the kind and the modelled seconds of its job.
         share: the share that is done, as far as was told.
         told_share, told_seconds: what was done, and how long it took, since the first report.
-        begun: whether a worker has taken it.
+        handed: whether the executor has it; begun: whether a worker has taken it.
         over: whether nothing more comes of it, and nobody can join it.
     """
 
-    def __init__(self, job: Job[Any], ticket: Ticket, clock: Callable[[], float] = time.monotonic) -> None:
-        self.job, self.tickets = job, [ticket]
-        self.share, self.over = 0.0, False
+    def __init__(
+        self,
+        name: str,
+        job: Job[Any],
+        ticket: Ticket,
+        clock: Callable[[], float] = time.monotonic,
+        turn: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.name, self.job, self.tickets, self.turn = name, job, [ticket], turn
+        self.cost = ticket.costs[name]
+        self.share, self.over, self.handed = 0.0, False, False
         self.told_share = self.told_seconds = 0.0
         self.begun: Callable[[], bool] = nobody
         self._clock, self._first = clock, (0.0, 0.0)
@@ -190,6 +228,11 @@ class Run:
                 keeps = {ticket.keep for ticket in self.tickets}
             for keep in keeps:
                 keep(self.job, result)
+
+    def restart(self) -> None:
+        """Forget how far it has come: the job begins anew, in another process."""
+        with self._lock:
+            self.share = self.told_share = self.told_seconds = 0.0
 
     def _measure(self, share: float) -> None:
         """How far it has come, and in what time, since the first report: what a worker imports first is no measure."""

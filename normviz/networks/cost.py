@@ -121,11 +121,6 @@ def seconds(setting: Setting, schemes: int, networks: int) -> float:
     return setting.steps * (blocks * setting.depth * CALL + schemes * networks * network * half)
 
 
-def pace(taken: float, modelled: float) -> float:
-    """How many times longer than modelled a training takes here, after this many seconds of both; 1 at first."""
-    return (taken + 1) / (modelled + 1)
-
-
 def dense_seconds(
     schemes: Sequence[Scheme], networks: int, widths: Sequence[int], batch: int, steps: int, measured: int = 0
 ) -> float:

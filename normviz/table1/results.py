@@ -37,12 +37,11 @@ class Results:
 
     Attributes:
         device: what the last training ran on, in words.
-        pace: how many times longer than modelled it took.
         version: another number whenever there is something new.
     """
 
     def __init__(self, limit: int = 8192) -> None:
-        self.device, self.pace, self.version = "", 1.0, 0
+        self.device, self.version = "", 0
         self._records: Store[Hashed, Record] = Store(limit, replaces=_at_least_as_long)
         self._measured: Store[Hashed, Measured] = Store(limit, replaces=_at_least_as_much)
 
@@ -85,16 +84,11 @@ class Results:
                 jobs.append(Training.of(some, setting, part))
         return jobs
 
-    def seconds(self, jobs: Sequence[Training]) -> float:
-        """What these trainings take here, at the pace of the last one."""
-        return self.pace * sum(map(_modelled, jobs))
-
     def keep(self, job: Training, outcome: Outcome) -> None:
         """Keep what came out of a job, whole or as far as it has come; a longer run is never lost to a shorter one."""
         if len(outcome.losses) == 0:
             return
         self.device = outcome.device
-        self.pace = cost.pace(outcome.seconds, _modelled(job) * len(outcome.losses) / job.setting.steps)
         for row, scheme in enumerate(job.schemes):
             keys = _keys(scheme, job.setting)
             self.version += len(outcome.losses) > len(self._record(keys[job.networks[0]]).losses)
@@ -128,10 +122,6 @@ def _cut(whole: Sequence[Part], most: int) -> list[Sequence[Part]]:
     parts = -(-len(whole) // most)
     ends = [len(whole) * part // parts for part in range(parts + 1)]
     return [whole[start:end] for start, end in pairwise(ends)]
-
-
-def _modelled(job: Training) -> float:
-    return cost.seconds(job.setting, len(job.rows), len(job.networks))
 
 
 def _without_idle_eps(scheme: Scheme, setting: Setting) -> Setting:

@@ -1,6 +1,5 @@
 """The training of Table 1's networks as a job: plain data that say what to train, and the pure function of them."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,13 +29,11 @@ class Outcome(NamedTuple):
         losses: of every step, (steps, schemes, networks).
         failures: where networks stopped being finite, by (scheme, network); filled in after the last step.
         device: what it ran on, in words.
-        seconds: what its steps took, on the clock.
     """
 
     losses: np.ndarray
     failures: dict[tuple[int, int], Failure]
     device: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,11 @@ class Training:
     def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "Training":
         """The training of these schemes."""
         return cls(tuple(map(Row.of, schemes)), setting, tuple(networks))
+
+    @property
+    def seconds(self) -> float:
+        """Return about how long it takes on the machine on which that was measured."""
+        return cost.seconds(self.setting, len(self.rows), len(self.networks))
 
     @property
     def schemes(self) -> list[Scheme]:
@@ -77,12 +79,11 @@ class Training:
 
         schemes, whole = self.schemes, self.setting.steps
         step = Step(0.0, partial(Outcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
-        start = time.monotonic()
         for losses in twins.training(schemes, self.setting, self.networks):
             if len(losses) < whole:
-                step = Step(len(losses) / whole, partial(_outcome, losses, time.monotonic() - start))
+                step = Step(len(losses) / whole, partial(_outcome, losses))
                 yield step
-        result = _outcome(losses, time.monotonic() - start)
+        result = _outcome(losses)
         lost = ~np.isfinite(result.losses).all(0)
         if lost.any():
             rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
@@ -94,7 +95,7 @@ class Training:
         yield Step(1.0, lambda: result)
 
 
-def _outcome(losses: "Tensor", seconds: float) -> Outcome:
+def _outcome(losses: "Tensor") -> Outcome:
     from normviz.networks.twins import device_words
 
-    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device), seconds)
+    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device))

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,7 +11,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
 from normviz.describe.wording import duration, sentence
 from normviz.jobs.desk import Desk
-from normviz.jobs.executors import on_one_core, threads
+from normviz.jobs.executors import count_workers, on_one_core, threads
 from normviz.jobs.tickets import Ticket
 from normviz.networks import cost
 from normviz.networks.problem import NETWORKS
@@ -21,7 +20,7 @@ from normviz.table1.offers import Change, offers
 from normviz.table1.results import Results
 from normviz.table1.state import PAGE, PREFIX
 from normviz.table1.training import Training
-from normviz.ui.work import POLL, handed_in
+from normviz.ui.work import POLL, handed_in, speed, waiting_words
 
 LIMIT = 60.0
 """Seconds up to which a training starts by itself; before a longer one the page asks."""
@@ -63,13 +62,7 @@ class Asked:
 
     def asks(self, missing: Sequence[Training]) -> bool:
         """Whether it waits for an answer, as it would take long and nobody has said that it may."""
-        return not (self.agreed or self.stopped or self.ticket) and results().seconds(missing) > LIMIT
-
-    def left(self, missing: Sequence[Training]) -> float:
-        """Seconds that are still to go, at the pace of this server."""
-        run = None if self.ticket is None else self.ticket.run
-        done = 0.0 if run is None else run.share * results().seconds([cast(Training, run.job)])
-        return results().seconds(missing) - done
+        return not (self.agreed or self.stopped or self.ticket) and desk().expected_seconds(missing) > LIMIT
 
     def drop(self) -> None:
         """Want no more of what is at work."""
@@ -96,19 +89,23 @@ def results() -> Results:
 @st.cache_resource
 def desk() -> Desk:
     """Where all sessions hand in their trainings."""
-    return Desk(threads(initializer=on_one_core))
+    workers = count_workers()
+    return Desk(threads(workers, on_one_core), workers=workers, speed=speed())
 
 
 @st.cache_resource
 def patient_desk() -> Desk:
     """Where they hand in those that take long: one at a time, so that nobody else waits for them."""
-    return Desk(threads(1, initializer=on_one_core))
+    return Desk(threads(1, on_one_core), workers=1, speed=speed())
 
 
 @st.cache_resource
 def forward_desk() -> Desk:
-    """Where they hand in forward passes: these are soon done, also before torch is imported."""
-    return Desk(threads(1))
+    """Where they hand in forward passes: these are soon done, also before torch is imported.
+
+    They have no model of their cost, so that they say nothing on the speed of this machine.
+    """
+    return Desk(threads(1), workers=1)
 
 
 def measure(looked_at: Sequence[tuple[Sequence[Scheme], Setting]]) -> Ticket | None:
@@ -134,7 +131,7 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
     if asked.stopped or asked.asks(jobs) or not jobs:
         asked.drop()
     else:
-        long = results().seconds(jobs) > LIMIT
+        long = desk().expected_seconds(jobs) > LIMIT
         before = asked.ticket if held is None else held.ticket
         asked.ticket = handed_in(before, jobs, patient_desk() if long else desk(), results().keep, PAGE)
     if held is not None:
@@ -155,7 +152,7 @@ def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGen
     missing = asked.missing()
     trains = not asked.stopped and asked.ticket is not None and (working or bool(missing))
     with above:
-        _progress(asked, missing) if trains else _done()
+        _progress(asked, asked.ticket) if trains and asked.ticket else _done()
     if asked.error:
         st.error(asked.error)
     elif not trains and asked.asks(missing):
@@ -178,23 +175,23 @@ def _done() -> None:
     st.caption(f"Trained on: {device}." if device else "Not trained yet.")
 
 
-def _progress(asked: Asked, missing: Sequence[Training]) -> None:
-    share = 0.0 if asked.ticket is None else asked.ticket.progress
-    left = asked.left(missing)
+def _progress(asked: Asked, ticket: Ticket) -> None:
+    """Show how far the training is and how long it still takes, or how long it waits."""
+    left = ticket.seconds_left
     to_go = f", about {duration(left)} to go" if left > 10 else ""
-    waits = ", waiting to start" if asked.ticket is not None and asked.ticket.waits else ""
+    words = waiting_words(ticket) if ticket.waits else f"Training: {ticket.progress:.0%}{to_go}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Cancel", on_click=asked.stop, key="cancel")  # first, where nothing that grows can push it aside
-        st.progress(share, f"Training: {share:.0%}{to_go}{waits}", width="stretch")
+        st.progress(ticket.progress, words, width="stretch")
 
 
 def _question(asked: Asked, missing: Sequence[Training]) -> None:
     """What the training would take, and what would take less: nothing starts by itself."""
-    pace = results().pace
+    factor = desk().speed.factor(Training.kind)
     size = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
 
     def seconds(setting: Setting) -> float:
-        return pace * len(asked.settings) * cost.seconds(setting, len(asked.schemes), len(NETWORKS))
+        return factor * len(asked.settings) * cost.seconds(setting, len(asked.schemes), len(NETWORKS))
 
     def fits(setting: Setting) -> bool:
         try:
@@ -205,7 +202,7 @@ def _question(asked: Asked, missing: Sequence[Training]) -> None:
 
     with st.container(border=True):
         st.markdown(
-            f"Training this takes about **{duration(results().seconds(missing))}** on this machine, and up to "
+            f"Training this takes about **{duration(desk().expected_seconds(missing))}** on this machine, and up to "
             f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers that need no training are below."
         )
         with st.container(horizontal=True):

@@ -1,5 +1,6 @@
 """What the server sends beside Streamlit's own pages: plotly.js, compressed once, and what is in every page."""
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -14,6 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
 import normviz
+from normviz.core.errors import InvalidInput
+from normviz.jobs.executors import count_workers
 from normviz.ui.vendor import ROUTES as ROUTES
 
 SHIPPED = Path(__file__).parent
@@ -63,6 +66,14 @@ class WithOurs:
             await send(message)
 
         return send_on
+
+
+def check_settings() -> None:
+    """End the process with a line on stderr where a variable of the environment has a value that cannot be."""
+    try:
+        count_workers()
+    except InvalidInput as error:
+        sys.exit(f"normviz: {error}")
 
 
 def bring_up() -> None:

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import streamlit as st
+
+from normviz.describe.wording import duration
 from normviz.jobs.desk import Desk
+from normviz.jobs.speed import Speed
 from normviz.jobs.tickets import Keep, Ticket
 from normviz.ui.presence import here
 
@@ -14,6 +18,21 @@ AT_ONCE = 0.25
 
 POLL = 0.5
 """Seconds between two looks at it."""
+
+
+@st.cache_resource
+def speed() -> Speed:
+    """Return what all desks of this server measure of its speed."""
+    return Speed()
+
+
+def waiting_words(ticket: Ticket) -> str:
+    """Return a sentence on a ticket that waits: when all of it is done, and how many jobs of others come before."""
+    ahead = ticket.position
+    if not ahead:
+        return "Waiting for a worker"
+    jobs = "1 job is" if ahead == 1 else f"{ahead} jobs are"
+    return f"Waiting: done in about {duration(ticket.seconds_left)} ({jobs} ahead of yours)"
 
 
 def handed_in(held: Ticket | None, jobs: Sequence[Any], where: Desk, keep: Keep, page: str) -> Ticket | None:

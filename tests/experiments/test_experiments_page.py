@@ -1,5 +1,6 @@
 """The page on experiments as a user meets it, run by Streamlit without a browser; its jobs run in a thread here."""
 
+import re
 import time
 from threading import Event
 
@@ -233,7 +234,10 @@ def test_who_comes_second_is_told_so(held):
     press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
     other = press(open_page(**SMALL | {"batch_size_seed": "7"}), "start run")
-    assert any("1 job of others first" in each.proto.text for each in other.get("progress"))
+    (bar,) = other.get("progress")
+    assert re.fullmatch(
+        r"Waiting: done in about \d+ (seconds?|minutes?) \(\d+ jobs are ahead of yours\)", bar.proto.text
+    )
 
 
 def test_another_setting_ends_what_was_run_for_the_one_before(held):

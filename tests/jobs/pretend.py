@@ -22,6 +22,7 @@ class Later(Executor):
 
     def submit(self, function, /, *arguments):
         future = Future()
+        future.job = arguments[0]
         self.waiting.append((future, function, arguments))
         self.jobs.append(arguments[0])
         return future

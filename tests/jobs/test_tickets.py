@@ -9,15 +9,15 @@ from work import Count, Fails
 from normviz.jobs.desk import Desk
 
 
-def test_a_ticket_tells_how_many_jobs_of_others_stand_before_its_own(slow, later):
+def test_a_ticket_tells_how_many_jobs_of_others_stand_before_its_last(slow, later):
     tickets = [slow.submit([Count(n), Count(10 + n)], Kept()) for n in (1, 2, 3)]
-    assert [ticket.position for ticket in tickets] == [0, 1, 2]
+    assert [ticket.position for ticket in tickets] == [2, 3, 4]
     assert [ticket.waits for ticket in tickets] == [True, True, True]
     later.work()  # that of the first, whose next job goes to the end of the queue
-    assert [ticket.position for ticket in tickets] == [2, 0, 1]
+    assert [ticket.position for ticket in tickets] == [2, 2, 3]
     later.take()
     assert [ticket.waits for ticket in tickets] == [True, False, True]
-    assert [ticket.position for ticket in tickets] == [2, 0, 1]
+    assert [ticket.position for ticket in tickets] == [2, 2, 3]
 
 
 def test_those_who_have_gone_do_not_stand_before_anybody(slow):
@@ -143,37 +143,6 @@ def test_a_ticket_that_lapses_between_two_jobs_is_over_for_good(slow, later, clo
     assert ticket.over
     assert not ticket.wanted
     assert later.jobs == [Count(1)]
-
-
-def test_the_time_that_is_left_is_modelled_before_anything_is_measured(slow):
-    ticket = slow.submit([Count(1), Count(3)], Kept())
-    assert ticket.left(lambda job: job.n * 5.0) == 20.0
-
-
-def test_the_time_that_is_left_follows_the_pace(slow, later, clock):
-    ticket = slow.submit([Count(4), Count(8)], Kept())
-
-    def left():
-        return ticket.left(lambda job: float(job.n))  # a model of one second for every number
-
-    told = later.take().tell
-    clock.now = 7.0  # a worker that imports first
-    told(0.25, None)
-    assert left() == 11.0
-    clock.now = 9.0
-    told(0.5, None)
-    assert left() == pytest.approx(20.0)  # one number took two seconds, and ten are left
-    clock.now = 13.0
-    later.waiting.pop(0)[0].set_result("all four")
-    assert left() == pytest.approx(16.0)
-    assert ticket.progress == 0.5
-
-
-def test_the_time_that_is_left_is_shared_by_the_jobs_at_work(later, clock):
-    ticket = Desk(later, clock=clock, at_once=2).submit([Count(4), Count(8)], Kept())
-    for future, *_ in later.waiting:
-        future.set_running_or_notify_cancel()
-    assert ticket.left(lambda job: float(job.n)) == 6.0
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import ClassVar
 
@@ -24,6 +25,10 @@ class Count:
     version: ClassVar[int] = 1
     n: int
     pause: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return float(self.n)
 
     def steps(self) -> Iterator[Step[tuple[tuple[int, ...], int]]]:
         for done in range(1, self.n + 1):
@@ -90,6 +95,15 @@ def process() -> int:
 
 def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_once() -> int:
+    """End the process the first time, which leaves a file of this name behind; then return the process."""
+    path = Path(os.environ["KILLED_ONCE"])
+    if not path.exists():
+        path.write_text(str(os.getpid()))
+        killed()
+    return os.getpid()
 
 
 def leaves() -> None:

@@ -98,9 +98,3 @@ def test_time_grows_with_what_is_done():
 
 def vars_of(setting):
     return {name: getattr(setting, name) for name in declarations(Setting)}
-
-
-def test_the_pace_is_learned_from_what_took_long():
-    assert cost.pace(0.0, 0.0) == 1.0
-    assert cost.pace(0.3, 0.1) == pytest.approx(1.2, abs=0.05)
-    assert cost.pace(600.0, 200.0) == pytest.approx(3.0, abs=0.02)

@@ -10,6 +10,8 @@ from lab_page import sound, texts
 from table_page import SMALL, cells_of, open_now, settled, trains
 
 from normviz.core.schemes import SCHEMES
+from normviz.jobs.desk import Desk
+from normviz.jobs.speed import Speed
 from normviz.jobs.tickets import Ticket
 from normviz.networks import twins
 from normviz.networks.problem import NETWORKS
@@ -64,9 +66,11 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def _usual_pace(monkeypatch):
+def _usual_speed(monkeypatch):
     """Trainings take as long as modelled, whatever tests before have held up: the page asks before long ones."""
-    monkeypatch.setattr(training_panels.results(), "pace", 1.0)
+    speed = Speed()
+    for name in ("desk", "patient_desk"):
+        monkeypatch.setattr(getattr(training_panels, name)(), "speed", speed)
 
 
 @pytest.fixture
@@ -221,11 +225,13 @@ def idle(monkeypatch):
 
         def submit(self, function, /, *arguments):
             Idle.handed_in += 1
-            return Future()
+            future = Future()
+            future.set_running_or_notify_cancel()
+            return future
 
     for name in ("desk", "patient_desk"):
-        monkeypatch.setattr(getattr(training_panels, name)(), "_executor", Idle())
-    monkeypatch.setattr(training_panels.results(), "pace", 1.0)
+        desk = Desk(Idle(), workers=1)
+        monkeypatch.setattr(training_panels, name, lambda desk=desk: desk)
     return Idle
 
 

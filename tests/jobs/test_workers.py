@@ -1,0 +1,62 @@
+"""The setting NORMVIZ_WORKERS: how many jobs run at a time, checked before anything is served."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from browsing import ROOT
+
+from normviz.core.errors import InvalidInput
+from normviz.experiments import work
+from normviz.jobs.executors import MOST, VARIABLE, count_workers
+from normviz.running.panels import accuracy
+from normviz.table1 import training_panels
+
+WRONG = ["0", "-1", "two", "1.5", "²", f"{MOST + 1}", "9" * 5000]
+
+
+def test_by_default_there_is_a_worker_for_each_core_that_the_process_may_use(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert 1 <= count_workers() <= os.cpu_count()
+    if sys.platform == "linux":
+        code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\n"
+        code += "from normviz.jobs.executors import count_workers; print(count_workers())"
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "1"
+
+
+@pytest.mark.parametrize(("given", "found"), [("1", 1), (" 7 ", 7), (f"{MOST}", MOST)])
+def test_the_setting_is_their_number(monkeypatch, given, found):
+    monkeypatch.setenv(VARIABLE, given)
+    assert count_workers() == found
+
+
+@pytest.mark.parametrize("given", WRONG)
+def test_any_other_setting_is_refused_in_words(monkeypatch, given):
+    monkeypatch.setenv(VARIABLE, given)
+    with pytest.raises(InvalidInput, match=rf"^{VARIABLE} is .*; a whole number from 1 to {MOST} would do.$") as raised:
+        count_workers()
+    assert len(str(raised.value)) < 200
+
+
+@pytest.mark.parametrize("module", [work, accuracy, training_panels], ids=["experiments", "running", "table1"])
+def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, module):
+    monkeypatch.setenv(VARIABLE, "5")
+    monkeypatch.delenv("NORMVIZ_DASK", raising=False)
+    desk = module.desk.__wrapped__()
+    assert desk.workers == 5
+    desk._executor.shutdown()
+
+
+@pytest.mark.parametrize(
+    "command", [["normviz", "serve"], ["streamlit", "run", "app.py"]], ids=["normviz", "streamlit"]
+)
+def test_a_server_does_not_start_with_a_setting_that_cannot_be(command):
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, env=os.environ | {VARIABLE: "0"},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert f"normviz: {VARIABLE} is '0'; a whole number from 1 to {MOST} would do." in done.stderr
+    assert "Traceback" not in done.stderr
