@@ -16,7 +16,7 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Protocol
 
 from normviz.jobs.executors import ASK, Control, on_one_core
 from normviz.jobs.failures import Elsewhere
@@ -35,6 +35,13 @@ ONE_CORE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREAD
 
 class WorkerLost(RuntimeError):  # noqa: N818 - the name says what it is
     """The process of a job has ended in the middle of it."""
+
+
+class RestartableControl(Control, Protocol):
+    """The control of a job that another process may begin anew."""
+
+    def restart(self) -> None:
+        """Forget how far the job has come."""
 
 
 class LostBefore(WorkerLost):
@@ -143,6 +150,8 @@ class Worker:
 class Processes(Executor):
     """An executor whose jobs run in processes of their own, a bounded number at a time; the others wait.
 
+    A job whose process dies is begun once more, in another process.
+
     It takes what a `Desk` hands in: `submit(function, job, control, limits)`, where the control stays here.
 
     Args:
@@ -223,10 +232,19 @@ class Processes(Executor):
             self._busy += 1
             return worker
 
-    def _perform(self, function: Callable[..., Any], job: Any, control: Control, *limits: Limits) -> Any:
+    def _perform(self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: Limits) -> Any:
+        """Do a job; once more, in another process, where the first one died in the middle of it."""
+        died = False
         while not control.stopped():
-            with suppress(LostBefore):
+            try:
                 return self._perform_by(self._take(), function, job, control, *limits)
+            except LostBefore:
+                pass
+            except WorkerLost:
+                if died:
+                    raise
+                died = True
+                control.restart()
         return None
 
     def _perform_by(

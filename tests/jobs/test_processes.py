@@ -94,6 +94,28 @@ def test_a_worker_that_dies_is_an_error_of_its_job_alone(desk, what, words):
     assert kept[-1][1][0] == (0, 1)
 
 
+def test_a_job_whose_worker_dies_once_is_done_by_another(tmp_path, monkeypatch):
+    monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "first"))
+    with Processes(1, initializer=process) as pool:
+        ticket = Desk(pool, lease=STARTED).submit([Does("killed_once")], kept := Kept())
+        assert ticket.wait(STARTED)
+    assert ticket.error is None
+    dead = int((tmp_path / "first").read_text())
+    first, *_, last = [told for _, told in kept]
+    assert first == dead != last
+    assert gone(dead)
+    assert ticket.progress == 1.0
+
+
+def test_a_job_whose_worker_dies_twice_is_not_tried_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "first"))
+    with Processes(1, initializer=process) as pool:
+        ticket = Desk(pool, lease=STARTED).submit([Does("killed")], kept := Kept())
+        assert ticket.wait(STARTED)
+    assert isinstance(ticket.error, WorkerLost)
+    assert len({told for _, told in kept}) == 2
+
+
 def test_a_worker_that_died_while_it_had_nothing_to_do_is_not_missed(desk):
     process = result(desk, "process")
     os.kill(process, 9)
@@ -131,10 +153,11 @@ def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(desk, monke
 )
 def test_a_job_over_its_limits_in_one_step_is_ended_after_a_while(pool, monkeypatch, what, limits, words):
     monkeypatch.setattr(processes, "GRACE", 0.0)
-    ticket = Desk(pool, lease=STARTED, limits=limits).submit([Does(what)], Kept())
+    ticket = Desk(pool, lease=STARTED, limits=limits).submit([Does(what)], kept := Kept())
     assert ticket.wait(STARTED)
     assert isinstance(ticket.error, OverLimit)
     assert words in str(ticket.error)
+    assert len(kept) <= 1  # it is not begun again
 
 
 def test_a_job_over_its_limits_ends_by_itself_and_its_worker_goes_on(desk, pool):
