@@ -126,7 +126,7 @@ class Desk:
         """Let a ticket begin, or go on after a pause: its next job comes behind those of the latest round."""
         with self._lock:
             self._number += 1
-            ticket.first_round, ticket.number = self._round - ticket.begun, self._number
+            ticket.first_round, ticket.number = self._round - ticket.next_index, self._number
         self.go_on(ticket)
 
     def _ahead(self, ticket: Ticket) -> dict[str, Ticket]:

@@ -24,23 +24,23 @@ TELL = 0.2
 ASK = 0.05
 """Seconds between two questions whether a job in another process is to stop."""
 
-VARIABLE = "NORMVIZ_WORKERS"
+WORKERS_VARIABLE = "NORMVIZ_WORKERS"
 """The environment variable that holds how many jobs run at a time."""
 
-MOST = 256
+MAX_WORKERS = 256
 """The most jobs that may run at a time."""
 
 
 def count_workers() -> int:
     """Return how many jobs run at a time on this machine: NORMVIZ_WORKERS, or the cores that this process may use.
 
-    Raises InvalidInput where the variable holds anything but a whole number from 1 to MOST.
+    Raises InvalidInput where the variable holds anything but a whole number from 1 to MAX_WORKERS.
     """
-    given = os.environ.get(VARIABLE, "").strip()
+    given = os.environ.get(WORKERS_VARIABLE, "").strip()
     if not given:
         return _count_cores()
-    if not (given.isdecimal() and len(given) <= 4 and 1 <= int(given) <= MOST):
-        raise InvalidInput(f"{VARIABLE} is {given[:40]!r}; a whole number from 1 to {MOST} would do.")
+    if not (given.isdecimal() and len(given) <= 4 and 1 <= int(given) <= MAX_WORKERS):
+        raise InvalidInput(f"{WORKERS_VARIABLE} is {given[:40]!r}; a whole number from 1 to {MAX_WORKERS} would do.")
     return int(given)
 
 

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
-MEMORY = 10.0
+REMEMBERED_SECONDS = 10.0
 """Modelled seconds of recent jobs that are remembered, of one kind: older jobs count less and less."""
 
-PRIOR = 1.0
+PRIOR_SECONDS = 1.0
 """Modelled seconds that are assumed to have taken as long as modelled, so that a short job alone decides little."""
 
-MOST = 20.0
+MAX_FACTOR = 20.0
 """The largest factor; its inverse is the smallest."""
 
-ALL = ""
+ANY_KIND = ""
 """The key of the sums over jobs of all kinds."""
 
 Measured = tuple[float, float]
@@ -35,20 +35,20 @@ class Speed:
     def add(self, kind: str, seconds: float, modelled: float) -> None:
         """Count work of this kind that took `seconds` and was modelled to take `modelled` seconds."""
         with self._lock:
-            for key in (kind, ALL):
+            for key in (kind, ANY_KIND):
                 taken, model = self._sums.get(key, (0.0, 0.0))
                 taken, model = taken + seconds, model + modelled
-                kept = min(1.0, MEMORY / model) if model else 1.0
+                kept = min(1.0, REMEMBERED_SECONDS / model) if model else 1.0
                 self._sums[key] = taken * kept, model * kept
 
     def factor(self, kind: str, running: Mapping[str, Measured] | None = None) -> float:
-        """Return measured over modelled seconds for jobs of this kind, between 1 / MOST and MOST.
+        """Return measured over modelled seconds for jobs of this kind, between 1 / MAX_FACTOR and MAX_FACTOR.
 
-        The factor of jobs that have ended, of this kind or else of all kinds, counts as much as PRIOR seconds of the
+        The factor of jobs that have ended, of this kind or else of all kinds, counts as much as PRIOR_SECONDS of the
         work that jobs of this kind have done so far: `running` holds that by kind.
         """
         with self._lock:
-            taken, model = self._sums.get(kind) or self._sums.get(ALL) or (0.0, 0.0)
-        before = (PRIOR + taken) / (PRIOR + model)
+            taken, model = self._sums.get(kind) or self._sums.get(ANY_KIND) or (0.0, 0.0)
+        before = (PRIOR_SECONDS + taken) / (PRIOR_SECONDS + model)
         seconds, modelled = (running or {}).get(kind, (0.0, 0.0))
-        return min(max((PRIOR * before + seconds) / (PRIOR + modelled), 1 / MOST), MOST)
+        return min(max((PRIOR_SECONDS * before + seconds) / (PRIOR_SECONDS + modelled), 1 / MAX_FACTOR), MAX_FACTOR)

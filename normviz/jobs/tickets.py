@@ -103,8 +103,8 @@ class Ticket:
         return bool(runs) and not any(run.over or run.begun() for run in runs)
 
     @property
-    def begun(self) -> int:
-        """Return how many of its jobs have been handed in to a worker, or wait for one, or are done."""
+    def next_index(self) -> int:
+        """Return the index of the first of its jobs that is neither done nor at work nor waits for a worker."""
         return len(self.runs) + len(self.ran)
 
     @property
@@ -124,7 +124,7 @@ class Ticket:
     def last_turn(self) -> tuple[int, int] | None:
         """Return the turn of the last of its jobs that wait for a worker, None where none does."""
         waiting = [run.turn for run in self.runs if not (run.over or run.begun())]
-        if self.begun < len(self.jobs):
+        if self.next_index < len(self.jobs):
             waiting.append(self.turn(len(self.jobs) - 1))
         return max(waiting, default=None)
 
@@ -134,11 +134,11 @@ class Ticket:
         A ticket that pauses starts no job besides those that have begun.
         """
         runs = [run.name for run in self.runs if before is None or run.turn < before]
-        begun = self.begun
+        index = self.next_index
         if self.paused and before is not None:
             return runs
         count = len(self.jobs) if before is None else before[0] - self.first_round + (self.number < before[1])
-        return runs + [name for name, _ in self.jobs[begun : max(count, begun)]]
+        return runs + [name for name, _ in self.jobs[index : max(count, index)]]
 
     @property
     def over(self) -> bool:
@@ -156,11 +156,11 @@ class Ticket:
         """
         if not self.wanted:
             self.cancel()
-        if self._cancelled or self.begun == len(self.jobs):
+        if self._cancelled or self.next_index == len(self.jobs):
             if not self.runs:
                 self._ended.set()
             return None
-        return None if self.paused or len(self.runs) >= most else self.begun
+        return None if self.paused or len(self.runs) >= most else self.next_index
 
     def close(self, run: "Run", error: Exception | None, stopped: bool) -> None:
         """A run of its has ended; where it did not come to its end, nothing more is wanted."""
@@ -237,7 +237,7 @@ class Run:
     def _measure(self, share: float) -> None:
         """How far it has come, and in what time, since the first report: what a worker imports first is no measure."""
         now = self._clock()
-        if self.share == 0.0:
+        if self.share == 0.0 or share < self.share:  # the first report, also of a worker that begins anew
             self._first = share, now
         self.told_share, self.told_seconds = share - self._first[0], now - self._first[1]
 

@@ -20,7 +20,7 @@ from normviz.table1.offers import Change, offers
 from normviz.table1.results import Results
 from normviz.table1.state import PAGE, PREFIX
 from normviz.table1.training import Training
-from normviz.ui.work import POLL, handed_in, speed, waiting_words
+from normviz.ui.work import POLL, handed_in, progress_words, speed
 
 LIMIT = 60.0
 """Seconds up to which a training starts by itself; before a longer one the page asks."""
@@ -177,12 +177,9 @@ def _done() -> None:
 
 def _progress(asked: Asked, ticket: Ticket) -> None:
     """Show how far the training is and how long it still takes, or how long it waits."""
-    left = ticket.seconds_left
-    to_go = f", about {duration(left)} to go" if left > 10 else ""
-    words = waiting_words(ticket) if ticket.waits else f"Training: {ticket.progress:.0%}{to_go}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Cancel", on_click=asked.stop, key="cancel")  # first, where nothing that grows can push it aside
-        st.progress(ticket.progress, words, width="stretch")
+        st.progress(ticket.progress, progress_words(ticket, "Training"), width="stretch")
 
 
 def _question(asked: Asked, missing: Sequence[Training]) -> None:

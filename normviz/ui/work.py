@@ -20,6 +20,10 @@ POLL = 0.5
 """Seconds between two looks at it."""
 
 
+LONG = 10.0
+"""Seconds from which a page says how long the rest takes."""
+
+
 @st.cache_resource
 def speed() -> Speed:
     """Return what all desks of this server measure of its speed."""
@@ -33,6 +37,14 @@ def waiting_words(ticket: Ticket) -> str:
         return "Waiting for a worker"
     jobs = "1 job is" if ahead == 1 else f"{ahead} jobs are"
     return f"Waiting: done in about {duration(ticket.seconds_left)} ({jobs} ahead of yours)"
+
+
+def progress_words(ticket: Ticket, name: str) -> str:
+    """Return how far `name` is and how long the rest takes, or the sentence on a ticket that waits."""
+    if ticket.waits:
+        return waiting_words(ticket)
+    left = ticket.seconds_left
+    return f"{name}: {ticket.progress:.0%}" + (f", about {duration(left)} to go" if left > LONG else "")
 
 
 def handed_in(held: Ticket | None, jobs: Sequence[Any], where: Desk, keep: Keep, page: str) -> Ticket | None:

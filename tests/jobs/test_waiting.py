@@ -7,7 +7,7 @@ from pretend import Kept
 from work import Count, Endless
 
 from normviz.jobs.desk import Desk
-from normviz.jobs.speed import MOST, Speed
+from normviz.jobs.speed import MAX_FACTOR, Speed
 
 CLASS = 30
 
@@ -171,7 +171,7 @@ def test_one_short_job_decides_little_and_no_factor_is_beyond_bounds():
     speed.add("training", 600.0, 200.0)
     assert speed.factor("training") == pytest.approx(3.0, abs=0.2)
     speed.add("stuck", 1e6, 1.0)
-    assert speed.factor("stuck") == MOST
+    assert speed.factor("stuck") == MAX_FACTOR
     speed.add("instant", 0.0, 1e6)
     assert speed.factor("instant") == pytest.approx(1 / 11)
 

@@ -9,15 +9,15 @@ from browsing import ROOT
 
 from normviz.core.errors import InvalidInput
 from normviz.experiments import work
-from normviz.jobs.executors import MOST, VARIABLE, count_workers
+from normviz.jobs.executors import MAX_WORKERS, WORKERS_VARIABLE, count_workers
 from normviz.running.panels import accuracy
 from normviz.table1 import training_panels
 
-WRONG = ["0", "-1", "two", "1.5", "²", f"{MOST + 1}", "9" * 5000]
+WRONG = ["0", "-1", "two", "1.5", "²", f"{MAX_WORKERS + 1}", "9" * 5000]
 
 
 def test_by_default_there_is_a_worker_for_each_core_that_the_process_may_use(monkeypatch):
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(WORKERS_VARIABLE, raising=False)
     assert 1 <= count_workers() <= os.cpu_count()
     if sys.platform == "linux":
         code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\n"
@@ -26,23 +26,25 @@ def test_by_default_there_is_a_worker_for_each_core_that_the_process_may_use(mon
         assert done.stdout.strip() == "1"
 
 
-@pytest.mark.parametrize(("given", "found"), [("1", 1), (" 7 ", 7), (f"{MOST}", MOST)])
+@pytest.mark.parametrize(("given", "found"), [("1", 1), (" 7 ", 7), (f"{MAX_WORKERS}", MAX_WORKERS)])
 def test_the_setting_is_their_number(monkeypatch, given, found):
-    monkeypatch.setenv(VARIABLE, given)
+    monkeypatch.setenv(WORKERS_VARIABLE, given)
     assert count_workers() == found
 
 
 @pytest.mark.parametrize("given", WRONG)
 def test_any_other_setting_is_refused_in_words(monkeypatch, given):
-    monkeypatch.setenv(VARIABLE, given)
-    with pytest.raises(InvalidInput, match=rf"^{VARIABLE} is .*; a whole number from 1 to {MOST} would do.$") as raised:
+    monkeypatch.setenv(WORKERS_VARIABLE, given)
+    with pytest.raises(
+        InvalidInput, match=rf"^{WORKERS_VARIABLE} is .*; a whole number from 1 to {MAX_WORKERS} would do.$"
+    ) as raised:
         count_workers()
     assert len(str(raised.value)) < 200
 
 
 @pytest.mark.parametrize("module", [work, accuracy, training_panels], ids=["experiments", "running", "table1"])
 def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, module):
-    monkeypatch.setenv(VARIABLE, "5")
+    monkeypatch.setenv(WORKERS_VARIABLE, "5")
     monkeypatch.delenv("NORMVIZ_DASK", raising=False)
     desk = module.desk.__wrapped__()
     assert desk.workers == 5
@@ -54,9 +56,9 @@ def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, module):
 )
 def test_a_server_does_not_start_with_a_setting_that_cannot_be(command):
     done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, env=os.environ | {VARIABLE: "0"},
+        [sys.executable, "-m", *command], cwd=ROOT, env=os.environ | {WORKERS_VARIABLE: "0"},
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode != 0
-    assert f"normviz: {VARIABLE} is '0'; a whole number from 1 to {MOST} would do." in done.stderr
+    assert f"normviz: {WORKERS_VARIABLE} is '0'; a whole number from 1 to {MAX_WORKERS} would do." in done.stderr
     assert "Traceback" not in done.stderr

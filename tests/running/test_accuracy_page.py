@@ -1,5 +1,6 @@
 """What mistakes cost, as the training and inference page shows it: trained once for all, in the background."""
 
+import re
 import time
 from threading import Event
 
@@ -8,6 +9,8 @@ import pytest
 from checked import checked
 from lab_page import open_lab, plots, sound, texts, traces
 
+from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
 from normviz.jobs.spec import finish
 from normviz.jobs.store import Store
 from normviz.running import cases, network
@@ -86,6 +89,18 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
     assert fresh in said
     assert convention.training in said
     assert any(f"{NETWORKS} networks of 64 → 32" in text for text in texts(at.caption))
+
+
+def test_who_waits_for_others_is_told_how_long(held, monkeypatch):
+    with threads(1) as pool:
+        desk = Desk(pool, workers=1)
+        monkeypatch.setattr(accuracy, "desk", lambda: desk)
+        open_now(seed="31")
+        assert held.waits.wait(SOON)
+        other = open_now(seed="32")
+        (bar,) = other.get("progress")
+        assert re.fullmatch(r"Waiting: done in about \d+ seconds \(\d+ jobs are ahead of yours\)", bar.proto.text)
+        held.go_on.set()
 
 
 def test_two_sessions_share_one_training(held):

@@ -1,5 +1,6 @@
 """The Table 1 page while it trains: slow pages, closed ones, several with one view, and those that are cancelled."""
 
+import re
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from threading import Event
@@ -11,6 +12,7 @@ from table_page import SMALL, cells_of, open_now, settled, trains
 
 from normviz.core.schemes import SCHEMES
 from normviz.jobs.desk import Desk
+from normviz.jobs.executors import threads
 from normviz.jobs.speed import Speed
 from normviz.jobs.tickets import Ticket
 from normviz.networks import twins
@@ -116,6 +118,18 @@ def test_a_page_that_looks_again_renews_its_ticket(held, clock):
         at = sound(at.run())
         assert asked(at).ticket is ticket
         assert not ticket.run.stopped()
+
+
+def test_who_waits_for_others_is_told_how_long(held, clock, monkeypatch):
+    with threads(1) as pool:
+        desk = Desk(pool, workers=1, clock=clock)
+        monkeypatch.setattr(training_panels, "desk", lambda: desk)
+        open_now(schemes="rms", seed="70", **SMALL)
+        assert held.waits.wait(SOON)
+        other = open_now(schemes="rms", seed="71", **SMALL)
+        (bar,) = other.get("progress")
+        assert re.fullmatch(r"Waiting: done in about \d+ seconds? \(1 job is ahead of yours\)", bar.proto.text)
+        held.go_on.set()
 
 
 def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monkeypatch):

@@ -9,7 +9,6 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.text import typeset
 from normviz.data.digits import CLASSES
-from normviz.describe.wording import duration
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import count_workers, threads
 from normviz.jobs.spec import digest
@@ -23,7 +22,7 @@ from normviz.running.state import PAGE, PREFIX
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
-from normviz.ui.work import POLL, handed_in, speed, under_way, waiting_words
+from normviz.ui.work import POLL, handed_in, progress_words, speed, under_way
 
 SIZES = (2, 4, 8, 16, 32, 64, 128)
 """Batch sizes over which accuracy is shown."""
@@ -33,9 +32,6 @@ SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0)
 
 KEPT = 40
 """Trainings that are kept for all sessions, of two megabytes each."""
-
-LONG = 10.0
-"""Seconds from which the page says how long the rest takes."""
 
 KEY = PREFIX + "training"
 """Where the session holds what it asks for."""
@@ -158,7 +154,7 @@ def status(asked: Asked, working: bool) -> None:
         asked.looked, asked.seen = time.monotonic(), missing
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button("Cancel", on_click=asked.stop, key="cancel networks")
-            st.progress(asked.ticket.progress, progress_words(asked.ticket), width="stretch")
+            st.progress(asked.ticket.progress, progress_words(asked.ticket, "Training networks"), width="stretch")
         watch(asked)
     elif missing:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -172,14 +168,6 @@ def status(asked: Asked, working: bool) -> None:
             f"{STEPS} batches of {asked.jobs[0].batch} of {len(pictures):,} digits. Accuracy on {len(unseen)} others: "
             "mean ± standard deviation over the networks."
         )
-
-
-def progress_words(ticket: Ticket) -> str:
-    """Return how far the training is and how long it still takes, or how long it waits."""
-    if ticket.waits:
-        return waiting_words(ticket)
-    left = ticket.seconds_left
-    return f"Training networks: {ticket.progress:.0%}" + (f", about {duration(left)} to go" if left > LONG else "")
 
 
 @st.fragment(run_every=POLL)
