@@ -1,16 +1,18 @@
-"""CUDA graphs as far as the CPU can play them: capturing runs the step, and a replay is the step run again."""
+"""CUDA graphs as far as the CPU can play them: a capture records the operations of a step, and a replay runs these."""
 
 from unittest.mock import MagicMock
 
 import pytest
 import torch
+from recording import Capturing, Recording
 
 from normviz.networks import capture, twins
 
 
 def emulate_graphs(patch: pytest.MonkeyPatch) -> None:
     """Let trainings on the CPU take the way that those on a GPU take."""
-    for name in ("Stream", "current_stream", "stream", "CUDAGraph", "graph"):
+    for name in ("Stream", "current_stream", "stream"):
         patch.setattr(torch.cuda, name, MagicMock())
-    patch.setattr(capture, "replay", lambda captured, step, number: step())
+    patch.setattr(torch.cuda, "CUDAGraph", Recording)
+    patch.setattr(torch.cuda, "graph", Capturing)
     patch.setattr(twins, "eager", capture.graph)
