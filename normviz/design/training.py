@@ -108,11 +108,11 @@ def plan(layer: str, weights: tuple[str, ...], each: int | None, seed: int = 0) 
 
 
 def stacked(setting: Setting) -> int:
-    """The most schemes that are trained as one stack on the setting's device."""
-    from normviz.networks.twins import resolve_device  # imports torch
+    """Return the most schemes that are trained as one stack on the setting's device."""
+    from normviz.networks import devices  # imports torch
 
-    on_cpu = resolve_device(setting.device, setting.storage) == "cpu"
-    return (cost.rows if on_cpu else cost.together)(setting, len(NETWORKS))
+    device = devices.open_device(setting.device, setting.storage)
+    return cost.rows(setting, len(NETWORKS), devices.measure_budget(device))
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Twins:
             **{name: column.reshape(-1, len(TRANSFORMATIONS)) for name, column in columns.items()},
             "reasons": np.array(reasons, str),
             "share": np.array(share),
-            "device": np.array(results.device),
+            "device": np.array(results.devices([row.scheme for row in self.rows], self.setting)),
         }
 
 

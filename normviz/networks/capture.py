@@ -1,6 +1,7 @@
 """Training steps that are run again and again: as they are, or captured once as a CUDA graph and replayed."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from threading import Lock
 
 import torch
@@ -60,8 +61,7 @@ def graph(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
         with torch.cuda.stream(stream):
             step()
         torch.cuda.current_stream().wait_stream(stream)
-        with capturing:
-            step()
+        _capture(capturing, step)
     for tensor, value in zip(state, before, strict=True):
         tensor.copy_(value)
 
@@ -70,6 +70,25 @@ def graph(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
         return ()
 
     return advance
+
+
+def _capture(capturing: AbstractContextManager[object], step: Callable[[], None]) -> None:
+    """Run a step inside of a capture, and raise what the step raised.
+
+    An error leaves the capture broken, of which its exit complains in an error of its own.
+    """
+    raised: Exception | None = None
+    try:
+        with capturing:
+            try:
+                step()
+            except Exception as error:
+                raised = error
+                raise
+    except Exception as last:
+        if raised is None or last is raised:
+            raise
+        raise raised from last
 
 
 def replay(captured: torch.cuda.CUDAGraph, step: Callable[[], None], number: int) -> None:

@@ -1,26 +1,47 @@
 """What a training takes, before it starts: memory and time, from the sizes of a setting alone; and how it is cut.
 
 A stack is trained in blocks, of which one at a time holds its tensors; parameters and the optimizer's state of all of
-them are there all the time. The constants were measured on one machine (`benchmarks/bounds.py`).
+them are there all the time. How large a block may be is the device's `Budget`. The constants of the CPU were measured
+on one machine (`benchmarks/bounds.py`).
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES, SIDE
 from normviz.networks.setting import Setting
 
-BUDGET = 512 * 2**20
-"""Bytes that a training may hold, at most."""
 
-BLOCK = 2**18
-"""Elements of a tensor up to which one stack is faster than two half as large. Beyond, every temporary tensor is fresh
-memory from the system, which costs more than the calls that are saved (measured on convolutions)."""
+class Budget(NamedTuple):
+    """What one training may take of a device.
+
+    Attributes:
+        memory: bytes that it may hold, at most.
+        block: elements of the largest tensor of one block. On a CPU two stacks half as large are faster beyond.
+    """
+
+    memory: int
+    block: int
+
+
+HOST = Budget(512 * 2**20, 2**18)
+"""The budget of a CPU. Beyond its block every temporary tensor is fresh memory from the system, which costs more than
+the calls that are saved (measured on convolutions)."""
+
+MPS = Budget(HOST.memory, 2**26)
+"""The budget of an Apple GPU, which shares its memory with the CPU: one block where that fits."""
+
+SHARE = 0.25
+"""The share of a GPU's free memory for one training. A few may run at once, in threads and in another process."""
+
+PASS = 0.02
+"""Seconds that one pass over the largest tensor of a block may take on a GPU. A step makes about fifty passes, and can
+be left only between two blocks."""
 
 SLOTS = {"sgd": 1, "momentum": 2, "adam": 3}
 """Tensors that stay of every parameter: itself, and what the optimizer remembers."""
@@ -61,59 +82,70 @@ def sizes(setting: Setting) -> Sizes:
     return Sizes([prod(shape) for shape in shapes], patches, learned)
 
 
-def large(setting: Setting) -> bool:
-    """Whether one network alone is more than a block."""
-    return max(sizes(setting).sums) > BLOCK
+def device_budget(free: int, bandwidth: float = inf) -> Budget:
+    """Return the budget of a GPU with so many bytes free, which copies so many bytes a second; inf: not measured."""
+    held = int(SHARE * free)
+    return Budget(held, int(min(bandwidth * PASS, held)) // 8)
 
 
-def block(setting: Setting) -> int:
-    """The most networks that are trained as one stack."""
-    return max(BLOCK // max(sizes(setting).sums), 1)
+def is_large(setting: Setting, budget: Budget) -> bool:
+    """Return True if one network alone is more than a block."""
+    return max(sizes(setting).sums) > budget.block
 
 
-def rows(setting: Setting, networks: int) -> int:
-    """The most schemes that one training takes within its budget: one where not even its own networks fit a block.
+def block(setting: Setting, budget: Budget) -> int:
+    """Return the most networks that are trained as one block, at least one."""
+    return max(budget.block // max(sizes(setting).sums), 1)
 
-    Nothing is saved then by training several together, and one that is done says more than many that are begun.
+
+def rows(setting: Setting, networks: int, budget: Budget | None = None) -> int:
+    """Return the most schemes of one training: as many as fit one block, within the budget, at least one.
+
+    Nothing is saved by training more than a block, and one that is done says more than many that are begun. A training
+    that is cut for a GPU fits the CPU as well, in smaller blocks, where it ends if the GPU fails. By default the budget
+    is that of a CPU.
     """
-    most = max(block(setting) // networks, 1)
-    return max(bisect_right(range(1, most + 1), BUDGET, key=lambda count: memory(setting, count, networks)), 1)
+    budget = budget or HOST
+    most = max(block(setting, budget) // networks, 1)
+
+    def exceeds(count: int) -> bool:
+        return memory(setting, count, networks) > HOST.memory or not (
+            budget is HOST or fits_as_one(setting, count, networks, budget)
+        )
+
+    return max(bisect_left(range(1, most + 1), True, key=exceeds), 1)
 
 
-def fits_as_one(setting: Setting, schemes: int, networks: int) -> bool:
-    """Whether the tensors of all networks may be there at once, as a GPU takes them."""
-    return memory(setting, schemes, networks, schemes * networks) <= BUDGET
-
-
-def together(setting: Setting, networks: int) -> int:
-    """The most schemes whose networks' tensors may all be there at once, at least one."""
-    most = BUDGET // (8 * sizes(setting).parameters) + 1
-    return max(bisect_right(range(1, most), False, key=lambda count: not fits_as_one(setting, count, networks)), 1)
+def fits_as_one(setting: Setting, schemes: int, networks: int, budget: Budget) -> bool:
+    """Return True if all networks may be one block, with all their tensors there at once."""
+    count = schemes * networks
+    fits = count * max(sizes(setting).sums) <= budget.block
+    return fits and memory(setting, schemes, networks, count) <= budget.memory
 
 
 def memory(setting: Setting, schemes: int, networks: int, together: int = 0) -> int:
-    """Bytes that a training of so many schemes, and networks of each, holds at its largest.
+    """Return the bytes that a training of so many schemes, and networks of each, holds at its largest.
 
-    `together`: how many networks' tensors are there at once; by default those of a block.
+    `together`: how many networks' tensors are there at once; by default those of a block on a CPU.
     """
     size = 8 if setting.storage == "float64" else 4
     sums, patches, parameters = sizes(setting)
     stays = parameters * SLOTS[setting.optimizer] * schemes * networks
     works = sum(patches) + 4 * sum(sums) + max(patches) + 2 * max(sums)
     gradients = 3 * parameters
-    together = together or min(block(setting), schemes * networks)
+    together = together or min(block(setting, HOST), schemes * networks)
     data = 8 * setting.steps * (setting.batch + schemes * networks)
     return data + size * (stays + round(KEPT * together * (works + gradients)))
 
 
 def columns(setting: Setting, networks: int) -> int:
-    """The most networks of one scheme that one training holds within its budget, at least one."""
-    return max(bisect_right(range(1, networks + 1), BUDGET, key=lambda count: memory(setting, 1, count)), 1)
+    """Return the most networks of one scheme that one training holds within the budget of a CPU, at least one."""
+    return max(bisect_right(range(1, networks + 1), HOST.memory, key=lambda count: memory(setting, 1, count)), 1)
 
 
 def seconds(setting: Setting, schemes: int, networks: int) -> float:
     """Seconds that a training takes on the machine on which this was measured."""
-    blocks = -(-schemes * networks // block(setting))
+    blocks = -(-schemes * networks // block(setting, HOST))
     sums, patches, parameters = sizes(setting)
     products = 3 * (setting.width * sum(patches) + CLASSES * sums[-1])  # forward, and to weights and inputs
     network = products * PRODUCT + sum(patches) * PATCH + sum(sums) * SUM + parameters * PARAMETER

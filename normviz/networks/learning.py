@@ -9,15 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from normviz.networks import devices
+from normviz.networks.devices import device_words as device_words
 from normviz.networks.optimizers import OPTIMIZERS
-from normviz.networks.twins import device_words as device_words
-from normviz.networks.twins import resolve_device
 
 
 def device_of(name: str) -> torch.device:
-    """The device of a name, where products of float32 are what they say; raises InvalidInput where it is not there."""
-    torch.set_float32_matmul_precision("highest")
-    return torch.device(resolve_device(name, "float32"))
+    """Return the device of a name, as `open_device` does; float32 is the type."""
+    return devices.open_device(name)
 
 
 def threads() -> int:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
-from normviz.networks import cost
+from normviz.networks import cost, devices
 from normviz.networks.capture import Advance, eager, graph, piecewise
+from normviz.networks.devices import device_words
 from normviz.networks.problem import NETWORKS, Failure, Problem, make_problem
 from normviz.networks.setting import Setting
 from normviz.networks.stack import Data, Stack
@@ -36,13 +36,14 @@ def training(
     device.
     """
     setting.check(schemes)
-    device, dtype = _device(setting), getattr(torch, setting.storage)
+    device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
+    budget = devices.measure_budget(device)
     losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
     start = Start.of(make_problem(setting, networks), device, dtype)
-    as_one, advances = _as_one(schemes, len(networks), setting, device), []
-    for rows, columns in _blocks(schemes, len(networks), setting, as_one):
+    as_one, advances = _as_one(schemes, len(networks), setting, device, budget), list[Advance]()
+    for rows, columns in _blocks(schemes, len(networks), setting, as_one, budget):
         data, stack = start.part(columns).stacked(schemes[rows], setting)
-        advances.append(_how(schemes[rows], setting, device, as_one)(stack, data, losses[:, rows, columns]))
+        advances.append(_how(schemes[rows], setting, device, as_one, budget)(stack, data, losses[:, rows, columns]))
     for step in range(setting.steps):
         for block, advance in enumerate(advances):
             if block:
@@ -52,18 +53,20 @@ def training(
         yield losses[: step + 1]
 
 
-def _as_one(schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device) -> bool:
-    """Whether the whole stack is one block: on a GPU, where its tensors fit into the budget all together."""
-    return device.type != "cpu" and cost.fits_as_one(setting, len(schemes), networks)
+def _as_one(
+    schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.Budget
+) -> bool:
+    """Return True if the whole stack is one block: on a GPU, where it fits into the budget."""
+    return device.type != "cpu" and cost.fits_as_one(setting, len(schemes), networks, budget)
 
 
 def _how(
-    schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool
+    schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool, budget: cost.Budget
 ) -> Callable[[Stack, Data, torch.Tensor], Advance]:
-    """How a block takes its steps. A graph keeps its tensors for good: it is for what fits into memory as one."""
+    """Return how a block takes its steps. A graph keeps its tensors for good: it is for what fits as one."""
     if device.type == "cuda" and as_one and not Stack.waits(schemes[0]):
         return graph
-    return piecewise if cost.large(setting) else eager
+    return piecewise if cost.is_large(setting, budget) else eager
 
 
 def train(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Trained:
@@ -72,7 +75,9 @@ def train(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] =
     return Trained(losses.cpu().double().numpy(), device_words(losses.device))
 
 
-def _blocks(schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool) -> Iterator[tuple[slice, slice]]:
+def _blocks(
+    schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.Budget
+) -> Iterator[tuple[slice, slice]]:
     """Cut the stack into blocks, as (schemes, networks), of at most as many networks as `cost.block` says.
 
     As one it is a single block, only without the schemes that wait for a GPU, which get blocks of their own.
@@ -84,18 +89,13 @@ def _blocks(schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: 
             yield slice(start, stop), slice(0, networks)
             start = stop
         return
-    fitting = cost.block(setting)
+    fitting = cost.block(setting, budget)
     columns = min(fitting, networks)
     columns = -(-networks // -(-networks // columns))  # blocks of even size
     rows = max(fitting // networks, 1)
     for row in range(0, len(schemes), rows):
         for column in range(0, networks, columns):
             yield slice(row, row + rows), slice(column, column + columns)
-
-
-def device_words(device: torch.device) -> str:
-    """The name of a device, for people."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type.upper()
 
 
 @torch.inference_mode()
@@ -114,9 +114,11 @@ def diagnosis(
         for place in map(tuple, wrong.nonzero().tolist()):
             found.setdefault((corner[0] + place[0], corner[1] + place[1]), Failure(step + 1, name))
 
-    device, dtype = _device(setting), getattr(torch, setting.storage)
+    device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
+    budget = devices.measure_budget(device)
     start = Start.of(make_problem(setting, networks), device, dtype)
-    for rows, columns in _blocks(schemes, len(networks), setting, _as_one(schemes, len(networks), setting, device)):
+    as_one = _as_one(schemes, len(networks), setting, device, budget)
+    for rows, columns in _blocks(schemes, len(networks), setting, as_one, budget):
         data, stack = start.part(columns).stacked(schemes[rows], setting)
         corner, size = (rows.start, columns.start), len(schemes[rows]) * len(networks[columns])
         before = len(found)
@@ -126,38 +128,6 @@ def diagnosis(
             yield found
             if len(found) - before == size:
                 break
-
-
-def resolve_device(device: str, storage: str) -> str:
-    """The device of that name; for "auto" a GPU where there is one that has the type, as MPS has no float64.
-
-    Raises InvalidInput where the device is not there or does not have the type.
-    """
-    there = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
-    if device == "mps" and storage == "float64":
-        raise InvalidInput("MPS has no float64; dtype float32 or device cpu would do.")
-    if not there.get(device, True):
-        raise InvalidInput(f"there is no {device} device here; auto or cpu would do.")
-    if device != "auto":
-        return device
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if storage == "float32" and torch.backends.mps.is_available() else "cpu"
-
-
-def _device(setting: Setting) -> torch.device:
-    """The setting's device, where products of float32 are what they say.
-
-    NVIDIA's containers ask torch to round their factors to ten bits (TF32), with which no two networks are twins.
-    """
-    device = torch.device(resolve_device(setting.device, setting.storage))
-    if device.type == "cuda":
-        torch.set_float32_matmul_precision("highest")
-    return device
 
 
 def prepare(

@@ -96,6 +96,6 @@ class Training:
 
 
 def _outcome(losses: "Tensor") -> Outcome:
-    from normviz.networks.twins import device_words
+    from normviz.networks.devices import device_words
 
     return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device))

@@ -6,7 +6,6 @@ from threading import Event
 
 import numpy as np
 import pytest
-import torch
 from emulation import emulate_graphs
 
 from normviz.core import theory
@@ -22,7 +21,7 @@ from normviz.design.training_results import answers, by_set, columns, named, tal
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
 from normviz.jobs.spec import digest, finish
-from normviz.networks import cost, twins
+from normviz.networks import cost, devices, twins
 from normviz.networks.problem import NETWORKS
 from normviz.table1 import table
 
@@ -163,7 +162,7 @@ def test_the_numbers_of_the_jobs_sum_up():
 def test_results_come_stack_by_stack_in_small_steps(monkeypatch):
     part = plan("dense", ("none",), None)[0]
     whole = finish(part)
-    monkeypatch.setattr(cost, "rows", lambda setting, networks: 4)
+    monkeypatch.setattr(cost, "rows", lambda setting, networks, budget: 4)
     steps = [(step.share, step.result()) for step in part.steps()]
     shares, done = [share for share, _ in steps], [len(arrays["agrees"]) for _, arrays in steps]
     assert shares == sorted(shares)
@@ -191,8 +190,7 @@ def test_the_way_of_a_gpu_gives_the_same_answers(monkeypatch):
     before = finish(part)
     emulate_graphs(monkeypatch)
     stacks, real = [], twins.training
-    monkeypatch.setattr(twins, "resolve_device", lambda device, storage: "cuda")
-    monkeypatch.setattr(twins, "_device", lambda setting: torch.device("cpu"))
+    monkeypatch.setattr(devices, "measure_budget", lambda device: cost.device_budget(2**33, 1e11))
     monkeypatch.setattr(twins, "training", lambda schemes, *rest: stacks.append(len(schemes)) or real(schemes, *rest))
     after = finish(part)
     assert stacks == [len(part.rows)]
@@ -201,10 +199,9 @@ def test_the_way_of_a_gpu_gives_the_same_answers(monkeypatch):
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_job_is_one_stack_on_a_gpu(layer):
-    most = cost.together(setting_of(layer, 0), len(NETWORKS))
-    assert most >= TOGETHER
-    assert cost.fits_as_one(setting_of(layer, 0), most, len(NETWORKS))
-    assert not cost.fits_as_one(setting_of(layer, 0), most + 1, len(NETWORKS))
+    budget = cost.device_budget(2**32, 1e11)
+    assert cost.rows(setting_of(layer, 0), len(NETWORKS), budget) >= TOGETHER
+    assert cost.fits_as_one(setting_of(layer, 0), TOGETHER, len(NETWORKS), budget)
 
 
 def test_a_plan_makes_no_scheme_that_it_does_not_have(monkeypatch):

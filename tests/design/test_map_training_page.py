@@ -80,7 +80,7 @@ def test_what_comes_out_is_counted_and_kept(few, server):
     (part,) = server.of(plan("dense", ("none",), None))
     assert f"{6 * len(part.rows)} of {6 * len(part.rows)} twins trained" in said(at)
     assert "0 otherwise" in said(at)
-    assert "Done: 1 part on CPU." in " ".join(caption.value for caption in at.caption)
+    assert "Done: 1 part on the CPU." in " ".join(caption.value for caption in at.caption)
     again = open_map()
     assert "start run" not in keys(again)
     assert "twins trained" in said(again)

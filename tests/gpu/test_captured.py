@@ -13,7 +13,7 @@ from tolerated import allowed, gap
 from normviz.core.schemes import SCHEMES
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
-from normviz.networks import twins
+from normviz.networks import cost, twins
 from normviz.networks.setting import Setting
 from normviz.networks.stack import Stack
 from normviz.networks.twins import train, training
@@ -44,7 +44,7 @@ def test_the_first_step_starts_from_the_first_numbers(device):
 def test_blocks_that_are_captured_go_beside_those_that_are_not(device):
     setting = Setting(steps=6, batch=8, width=8, eps=1e-2, device=device)
     if device == "cuda":
-        assert len(list(twins._blocks(BETWEEN, 2, setting, as_one=True))) == 5
+        assert len(list(twins._blocks(BETWEEN, 2, setting, as_one=True, budget=cost.HOST))) == 5
     together = train(BETWEEN, setting).losses
     for row, scheme in enumerate(BETWEEN):
         assert gap(together[:, [row]], train([scheme], setting).losses) <= allowed(setting), scheme.key

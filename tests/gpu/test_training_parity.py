@@ -10,8 +10,9 @@ from tolerated import allowed, gap
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.jobs.spec import finish
 from normviz.networks import twins
+from normviz.networks.devices import device_words, resolve_device
 from normviz.networks.setting import DTYPES, Setting
-from normviz.networks.twins import resolve_device, train
+from normviz.networks.twins import train
 from normviz.table1.table import measure
 from normviz.table1.training import Training
 
@@ -35,7 +36,7 @@ def test_losses(dtype, layer, optimizer, depth, device):
 
 
 def test_the_device_is_named(device):
-    assert train([SCHEMES["batch"]], replace(SHORT, device=device)).device == twins.device_words(torch.device(device))
+    assert train([SCHEMES["batch"]], replace(SHORT, device=device)).device == device_words(torch.device(device))
 
 
 def test_auto_chooses_it(device):

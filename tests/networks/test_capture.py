@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from threading import Barrier
 
 import numpy as np
-import pytest
 import torch
 
 from normviz.core.schemes import SCHEMES
@@ -109,19 +108,3 @@ def test_two_threads_that_decompose_first_do_not_load_torchs_linear_algebra_at_o
     monkeypatch.setattr(torch.linalg, "eigh", lazily)
     with ThreadPoolExecutor(2) as pool:
         assert all(np.isfinite(losses).all() for losses in pool.map(job, range(2)))
-
-
-@pytest.mark.parametrize("run", [twins.training, lambda *job: twins.diagnosis(*job, [0])], ids=["train", "diagnose"])
-def test_products_on_a_gpu_are_not_rounded_to_tf32(run, monkeypatch):
-    """Which NVIDIA's containers ask torch for: 10 bits of a factor are kept, and float32 would not be what it says."""
-    monkeypatch.setattr(twins, "resolve_device", lambda device, storage: "cuda")
-    monkeypatch.setattr(twins, "make_problem", lambda *args: pytest.fail("far enough"))
-    monkeypatch.setattr(torch, "full", lambda *args, **kwargs: torch.empty(args[0]))
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        with pytest.raises(pytest.fail.Exception, match="far enough"):
-            next(run([SCHEMES["batch"]], SMALL))
-        assert torch.get_float32_matmul_precision() == "highest"
-    finally:
-        torch.set_float32_matmul_precision(before)

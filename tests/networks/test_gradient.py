@@ -196,7 +196,7 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
 
 
 def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
-    blocks = list(twins._blocks(MIXED, len(NETWORKS), Setting(), as_one=True))
+    blocks = list(twins._blocks(MIXED, len(NETWORKS), Setting(), as_one=True, budget=cost.HOST))
     assert [scheme for rows, _ in blocks for scheme in MIXED[rows]] == MIXED
     assert all(len({Stack.waits(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
     assert all(columns == slice(0, len(NETWORKS)) for _, columns in blocks)
@@ -218,5 +218,5 @@ def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
 def test_a_stack_in_blocks_trains_the_same(block, monkeypatch):
     schemes, setting = [SCHEMES[key] for key in ("batch", "layer", "weight")], Setting(steps=4, batch=8, width=8)
     whole = train(schemes, setting).losses
-    monkeypatch.setattr(cost, "BLOCK", block)
+    monkeypatch.setattr(cost, "HOST", cost.HOST._replace(block=block))
     assert np.allclose(train(schemes, setting).losses, whole, rtol=1e-12)
