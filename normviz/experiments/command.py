@@ -17,6 +17,7 @@ from normviz.experiments.experiment import WORDS, Experiment, Part
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
 from normviz.jobs.failures import told
+from normviz.jobs.fallback import joined_devices
 from normviz.jobs.spec import digest
 
 
@@ -58,11 +59,13 @@ def run_missing(parts: Sequence[Part], archive: Archive, desk: Callable[[int], D
 def record(experiment: Experiment, setting: Any, archive: Archive) -> dict[str, Any]:
     """An experiment that was run as plain data."""
     parts = experiment.parts(setting)
-    report = experiment.report(setting, archive.of(parts))
+    found = archive.of(parts)
+    report = experiment.report(setting, found)
     configuration = {each.name: getattr(setting, each.name) for each in fields(setting)}
     return {
         "experiment": experiment.key,
         "configuration": configuration,
+        "device": joined_devices(str(arrays["device"]) for arrays in found.values()),
         "digest": sha256("".join(map(digest, parts)).encode()).hexdigest(),
         "result": {name: [_plain(value) for value in column] for name, column in report.table.items()},
         "headline": report.headline,

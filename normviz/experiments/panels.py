@@ -7,6 +7,7 @@ from normviz.experiments import state, work
 from normviz.experiments.experiment import SHAPES, WORDS, Experiment, Report, Results, Verdict, command
 from normviz.experiments.figures import blank, figure_of, height, pieces
 from normviz.experiments.results import done
+from normviz.jobs.fallback import joined_devices
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
@@ -66,7 +67,7 @@ def status(asked: work.Asked, found: Results, labels: tuple[str, str] = RUN) -> 
             told = f"{ready} of {whole} parts are done." if found else "Not run yet with this setting."
             st.markdown(told, width="content")
         else:
-            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on {_devices(found)}. {_kept_words()}")
+            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {_devices(found)}. {_kept_words()}")
     if asked.error:
         st.error(asked.error)
     if damaged := work.archive().damaged(asked.parts):
@@ -90,7 +91,7 @@ def _kept_words() -> str:
 
 
 def _devices(found: Results) -> str:
-    return ", ".join(dict.fromkeys(str(arrays["device"]) for arrays in found.values())) or "no device"
+    return joined_devices(str(arrays["device"]) for arrays in found.values())
 
 
 def outcome(experiment: Experiment, report: Report, theme: str) -> None:

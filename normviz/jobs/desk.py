@@ -14,11 +14,11 @@ from concurrent.futures import Executor, Future
 from functools import cache, partial
 from heapq import heappop, heappush
 from threading import RLock
-from traceback import clear_frames
 from typing import Any
 from weakref import WeakSet
 
 from normviz.jobs.executors import perform
+from normviz.jobs.failures import let_go
 from normviz.jobs.limits import NO_LIMITS, Limits
 from normviz.jobs.spec import Job, digest
 from normviz.jobs.speed import Measured, Speed, modelled_seconds
@@ -207,7 +207,7 @@ class Desk:
             if result is not None:
                 run.tell(1.0, result, last=True)
         except Exception as raised:
-            _let_go(raised)
+            let_go(raised)  # which the ticket keeps to show it
             error = raised
         self._close(run, error)
         self._hand_out()
@@ -231,13 +231,3 @@ class Desk:
 def _shared(total: float, longest: float, workers: int) -> float:
     """Return the most seconds in which `workers` do jobs of `total` seconds, of which the longest has `longest`."""
     return total / workers + (1 - 1 / workers) * longest
-
-
-def _let_go(error: BaseException | None) -> None:
-    """Empty the frames that an error and those before it came through.
-
-    A ticket keeps its error to show it, and would keep the job's tensors with it: of a GPU that was full, all of them.
-    """
-    while error is not None:
-        clear_frames(error.__traceback__)
-        error = error.__context__

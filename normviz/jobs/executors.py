@@ -7,16 +7,18 @@ is the desk's own `Run` for jobs in threads.
 import ctypes
 import math
 import os
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Protocol
 
 from normviz.core.errors import InvalidInput
+from normviz.jobs import gpu
+from normviz.jobs.fallback import run_or_fall_back
+from normviz.jobs.gpu import held_share
 from normviz.jobs.limits import NO_LIMITS, Limits, resident
-from normviz.jobs.spec import Job, Result
+from normviz.jobs.spec import Job, Result, Step
 
 TELL = 0.2
 """Seconds between two reports of a job on what it has so far."""
@@ -64,10 +66,17 @@ class Control(Protocol):
 def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> Result | None:
     """Take the steps of a job until its end, or until the control says stop; the result so far, None before any.
 
-    The first step is told at once, the others at intervals. Raises OverLimit where the job takes more than it may.
+    The first step is told at once, the others at intervals. A job whose GPU fails starts again on the CPU. Raises
+    OverLimit where the job takes more than it may.
     """
-    start, before, told = time.monotonic(), resident(), -math.inf
-    steps, last = job.steps(), None
+    start, before = time.monotonic(), resident()
+    return run_or_fall_back(lambda steps: _perform(steps, control, limits, start, before), job)
+
+
+def _perform(
+    steps: Iterator[Step[Result]], control: Control, limits: Limits, start: float, before: int
+) -> Result | None:
+    told, last = -math.inf, None
     while not control.stopped():
         step = next(steps, None)
         if step is None:
@@ -77,7 +86,7 @@ def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> R
             control.tell(step.share, step.result())
             told = time.monotonic()
         if limits is not NO_LIMITS:
-            limits.check(now - start, resident() - before)
+            limits.check(now - start, resident() - before, held_share())
     return None if last is None else last.result()
 
 
@@ -92,13 +101,25 @@ def on_one_core() -> None:
         torch.set_num_threads(1)
 
 
+def open_context(job: object) -> None:
+    """Let CUDA set itself up for a job that will use it: one or two gigabytes of main memory that are not the job's.
+
+    An error is the job's to meet.
+    """
+    if gpu.uses_gpu(job) and gpu.gpu_memory() > 0:
+        import torch
+
+        with suppress(RuntimeError):
+            square = torch.ones(8, 8, device="cuda")
+            (square @ square).sum().item()  # loads cuBLAS, and waits
+            torch.cuda.reset_peak_memory_stats()
+
+
 def give_back() -> None:
     """Return to the system what allocators keep after a large job: on Linux half a gigabyte, and a GPU's memory."""
     with suppress(OSError, AttributeError, TypeError):  # elsewhere there is no such function, or no such library
         ctypes.CDLL(None).malloc_trim(0)
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
+    gpu.give_back()
 
 
 def threads(workers: int, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:

@@ -1,7 +1,7 @@
 """Where an error of a job came from."""
 
 import re
-from traceback import format_tb
+from traceback import clear_frames, format_tb
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs.limits import OverLimit
@@ -23,6 +23,16 @@ def where(error: BaseException) -> str:
             *_, file, line, function = found[-1]
             return f"{file}, line {line}, in {function}"
     return ""
+
+
+def let_go(error: BaseException | None) -> None:
+    """Empty the frames that an error and those before it came through.
+
+    They hold the tensors of the job: of a GPU that was full, all of them.
+    """
+    while error is not None:
+        clear_frames(error.__traceback__)
+        error = error.__context__
 
 
 def told(error: BaseException) -> str:

@@ -16,14 +16,16 @@ class Limits:
 
     Attributes:
         seconds: on the clock, from when a worker takes it.
-        memory: bytes that its process may grow by. Only in a process of its own is that the job's alone.
+        memory: bytes of main memory that its process may grow by. Only in a process of its own is that the job's alone.
+        device: the share of a GPU's memory that its tensors may hold.
     """
 
     seconds: float = math.inf
     memory: float = math.inf
+    device: float = math.inf
 
-    def check(self, seconds: float, grown: int) -> None:
-        """Raise OverLimit where a job has taken more than it may."""
+    def check(self, seconds: float, grown: int, held: float = 0.0) -> None:
+        """Raise OverLimit where a job has taken more than it may; `held`: its share of a GPU's memory."""
         if seconds > self.seconds:
             raise OverLimit(
                 f"The job was ended after {self.seconds:g} s, the most that one may take here; fewer steps or a "
@@ -31,8 +33,13 @@ class Limits:
             )
         if grown > self.memory:
             raise OverLimit(
-                f"The job was ended when it had taken {grown / 2**20:,.0f} MB of memory; {self.memory / 2**20:,.0f} MB "
-                "is the most here. A smaller batch or a smaller network would do."
+                f"The job was ended when it had taken {grown / 2**20:,.0f} MB of main memory; "
+                f"{self.memory / 2**20:,.0f} MB is the most here. A smaller batch or a smaller network would do."
+            )
+        if held > self.device:
+            raise OverLimit(
+                f"The job was ended when it had taken {held:.0%} of the GPU's memory; {self.device:.0%} is the most "
+                "here. A smaller batch or a smaller network would do."
             )
 
 

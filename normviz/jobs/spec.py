@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from normviz.jobs.fallback import run_or_fall_back
+
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 
@@ -40,9 +42,13 @@ class Job(Protocol[Result_co]):
 
 
 def finish(job: Job[Result]) -> Result:
-    """Run a job to its end, here and now; its result."""
-    (last,) = deque(job.steps(), maxlen=1)
-    return last.result()
+    """Return the result of a job, run to its end here and now; on the CPU, where its GPU fails."""
+    return run_or_fall_back(_last, job)
+
+
+def _last(steps: Iterator[Step[Result]]) -> Result:
+    (step,) = deque(steps, maxlen=1)
+    return step.result()
 
 
 def digest(job: Job[Any]) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 from normviz.jobs.cluster import configured
 from normviz.jobs.desk import Desk
 from normviz.jobs.limits import Limits
-from normviz.jobs.processes import Processes
+from normviz.jobs.one_gpu import OneGpu
 from normviz.jobs.speed import Speed
 
-LIMITS = Limits(seconds=900.0, memory=2**31)
+LIMITS = Limits(seconds=900.0, memory=2**31, device=0.5)
 """What one job may take."""
 
 FAN_OUT = 16
@@ -28,5 +28,5 @@ def usual_desk(workers: int, at_once: int, done: Callable[[Any], bool], speed: S
     cluster = configured()
     if cluster is not None:
         return Desk(cluster, at_once=FAN_OUT, limits=LIMITS, done=done)
-    pool = Processes(workers)
+    pool = OneGpu(workers)
     return Desk(pool, at_once=at_once, limits=LIMITS, done=done, warm=pool.warm, workers=workers, speed=speed)

@@ -14,10 +14,11 @@ from threading import Event, Thread
 from traceback import format_exception
 from typing import Any, BinaryIO
 
-from normviz.jobs.executors import give_back
+from normviz.jobs.executors import give_back, open_context
 
 BEGUN, TOLD, DONE, RAISED, LOST = "begun", "told", "done", "raised", "lost"
-"""What is told: a job was taken, its result so far and share, its result, its error; and, by the parent, its end."""
+"""What is told: a job was taken, and again once the GPU is set up for it; its result so far and share, its result, its
+error; and, by the parent, its end."""
 
 NICE = 10
 """How far a worker stands back when the processor is wanted by who serves pages; 0 to 19."""
@@ -80,6 +81,8 @@ def _answer(task: bytes, control: Told) -> bytes:
     """Do a job; its result or its error, pickled."""
     try:
         function, job, limits = pickle.loads(task)
+        open_context(job)
+        control.write(pickle.dumps((BEGUN, None)))  # once more: memory and time count from here
         return pickle.dumps((DONE, function(job, control, limits)))
     except Exception as error:
         return pickle.dumps((RAISED, (_travelling(error), "".join(format_exception(error)))))

@@ -40,7 +40,7 @@ def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
 def first_layer(setting: Setting) -> Setting:
     """A setting with what a forward pass of the first layer depends on, and the least of everything else."""
     depth = setting.depth if setting.kernel == 2 else 1  # which filters a convolution has
-    return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="auto")
+    return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="cpu")
 
 
 class Measured(NamedTuple):

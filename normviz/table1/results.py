@@ -10,6 +10,8 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
+from normviz.jobs.fallback import joined_devices
+from normviz.jobs.gpu import gpu_memory
 from normviz.jobs.spec import finish
 from normviz.jobs.store import Hashed, Store
 from normviz.networks import cost
@@ -22,10 +24,17 @@ Part = TypeVar("Part")
 
 
 class Record(NamedTuple):
-    """One trained network: its losses so far, and where it stopped being finite, or None."""
+    """One trained network.
+
+    Attributes:
+        losses: so far.
+        failure: where it stopped being finite, or None.
+        device: that computed it, in words.
+    """
 
     losses: np.ndarray
     failure: Failure | None
+    device: str = ""
 
 
 NOTHING = Record(np.empty(0), None)
@@ -36,12 +45,11 @@ class Results:
     """The most recently used forward gaps and trained networks; for any number of threads.
 
     Attributes:
-        device: what the last training ran on, in words.
         version: another number whenever there is something new.
     """
 
     def __init__(self, limit: int = 8192) -> None:
-        self.device, self.version = "", 0
+        self.version = 0
         self._records: Store[Hashed, Record] = Store(limit, replaces=_at_least_as_long)
         self._measured: Store[Hashed, Measured] = Store(limit, replaces=_at_least_as_much)
 
@@ -69,6 +77,11 @@ class Results:
         """Where a network stopped being finite, once that is known."""
         return self._record(_keys(scheme, setting)[network]).failure
 
+    def devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
+        """Return the devices that computed the losses of these schemes, in words; empty before any did."""
+        records = (self._record(key) for scheme in schemes for key in _keys(scheme, setting))
+        return joined_devices(record.device for record in records)
+
     def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[Training]:
         """What has to be trained: jobs for the schemes that lack the same networks, as large as `cost` lets them be."""
         blocks: dict[tuple[int, ...], dict[Hashed, Scheme]] = {}
@@ -79,7 +92,8 @@ class Results:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
         jobs = []
         for networks, rows in blocks.items():
-            high, wide = cost.rows(setting, len(networks)), cost.columns(setting, len(networks))
+            high = cost.rows(setting, len(networks), planned_budget(setting))
+            wide = cost.columns(setting, len(networks))
             for some, part in product(_cut(list(rows.values()), high), _cut(networks, wide)):
                 jobs.append(Training.of(some, setting, part))
         return jobs
@@ -88,13 +102,13 @@ class Results:
         """Keep what came out of a job, whole or as far as it has come; a longer run is never lost to a shorter one."""
         if len(outcome.losses) == 0:
             return
-        self.device = outcome.device
         for row, scheme in enumerate(job.schemes):
             keys = _keys(scheme, job.setting)
             self.version += len(outcome.losses) > len(self._record(keys[job.networks[0]]).losses)
             for column, network in enumerate(job.networks):
                 losses = outcome.losses[:, row, column].copy()
-                self._records.put(keys[network], Record(losses, outcome.failures.get((row, column))))
+                record = Record(losses, outcome.failures.get((row, column)), outcome.device)
+                self._records.put(keys[network], record)
 
     def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
         """Measure and train what is missing, here and now. Raises InvalidInput where a scheme does not fit."""
@@ -107,6 +121,15 @@ class Results:
 
     def _record(self, key: Hashed) -> Record:
         return self._records.get(key) or NOTHING
+
+
+def planned_budget(setting: Setting) -> cost.Budget:
+    """Return the budget that jobs are cut by before they run: of a GPU all of its memory counts as free.
+
+    What is free then, and how fast the GPU is, is measured by the job, which cuts itself into blocks.
+    """
+    memory = 0 if setting.device == "cpu" else gpu_memory()
+    return cost.device_budget(memory) if memory else cost.HOST
 
 
 def _at_least_as_long(new: Record, old: Record) -> bool:

@@ -12,6 +12,7 @@ from normviz.core.schemes import Scheme
 from normviz.describe.wording import duration, sentence
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import count_workers, on_one_core, threads
+from normviz.jobs.fallback import joined_devices
 from normviz.jobs.tickets import Ticket
 from normviz.networks import cost
 from normviz.networks.problem import NETWORKS
@@ -152,7 +153,7 @@ def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGen
     missing = asked.missing()
     trains = not asked.stopped and asked.ticket is not None and (working or bool(missing))
     with above:
-        _progress(asked, asked.ticket) if trains and asked.ticket else _done()
+        _progress(asked, asked.ticket) if trains and asked.ticket else _done(asked)
     if asked.error:
         st.error(asked.error)
     elif not trains and asked.asks(missing):
@@ -169,10 +170,10 @@ def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGen
             _watch(asked, measured)
 
 
-def _done() -> None:
-    """What was trained on what; a line also where nothing was, so that nothing below moves."""
-    device = results().device
-    st.caption(f"Trained on: {device}." if device else "Not trained yet.")
+def _done(asked: Asked) -> None:
+    """Show what the networks were trained on; a line also where none was, so that nothing below moves."""
+    devices = joined_devices(results().devices(asked.schemes, setting) for setting in asked.settings)
+    st.caption(f"Trained on the {devices}." if devices else "Not trained yet.")
 
 
 def _progress(asked: Asked, ticket: Ticket) -> None:

@@ -5,12 +5,13 @@ import os
 import numpy as np
 import pytest
 from pretend import SOON, Kept
-from work import Count, Endless
+from work import CONTEXT, Count, Endless, Trains, set_up_a_gpu
 
 from normviz.jobs import executors, limits
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import perform, threads
 from normviz.jobs.limits import NO_LIMITS, Limits, OverLimit, resident
+from normviz.jobs.processes import Processes
 
 
 class Heard:
@@ -38,9 +39,24 @@ def test_a_job_that_takes_too_much_memory_is_ended(monkeypatch):
     held = iter([5 * 2**30, 5 * 2**30 + 2**20, 5 * 2**30 + 200 * 2**20, 6 * 2**30])
     monkeypatch.setattr(executors, "resident", lambda: next(held))
     control = Heard()
-    with pytest.raises(OverLimit, match=r"had taken 200 MB of memory; 100 MB is the most here\. A smaller batch"):
+    with pytest.raises(OverLimit, match=r"had taken 200 MB of main memory; 100 MB is the most here\. A smaller batch"):
         perform(Endless(), control, Limits(memory=100 * 2**20))
     assert next(held) == 6 * 2**30  # after the second step
+
+
+def test_a_job_that_takes_too_much_of_a_gpu_is_ended(monkeypatch):
+    held = iter([0.1, 0.63])
+    monkeypatch.setattr(executors, "held_share", lambda: next(held))
+    with pytest.raises(OverLimit, match=r"had taken 63% of the GPU's memory; 50% is the most here\. A smaller batch"):
+        perform(Endless(), Heard(), Limits(device=0.5))
+
+
+def test_what_a_gpu_takes_of_main_memory_to_set_itself_up_is_not_the_jobs():
+    with Processes(1, initializer=set_up_a_gpu) as pool:
+        ticket = Desk(pool, limits=Limits(memory=CONTEXT // 2), lease=60.0).submit([Trains()], kept := Kept())
+        assert ticket.wait(60.0)
+    assert ticket.error is None
+    assert kept[-1][1] == CONTEXT
 
 
 def test_a_job_within_its_limits_comes_to_its_end():

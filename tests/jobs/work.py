@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Event
+from types import ModuleType, SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 
 from normviz.core.schemes import get_scheme
+from normviz.jobs import gpu
 from normviz.jobs.spec import Step
 
 
@@ -162,3 +164,39 @@ HELD = []
 
 def holds_on() -> None:
     HELD.append(bytearray(b"x") * 2**28)
+
+
+CONTEXT = 2**28
+"""Bytes of main memory that the GPU of `set_up_a_gpu` takes when it is used first."""
+
+
+def set_up_a_gpu() -> None:
+    """Put a stand-in for torch with a GPU in place, for `Trains`."""
+
+    def ones(*shape: int, device: str) -> np.ndarray:
+        HELD.append(bytearray(b"x") * (0 if HELD else CONTEXT))
+        return np.ones(shape)
+
+    torch = ModuleType("torch")
+    torch.ones = ones
+    torch.cuda = SimpleNamespace(
+        is_available=lambda: True, is_initialized=lambda: False, reset_peak_memory_stats=lambda: None
+    )
+    sys.modules["torch"] = torch
+    gpu._driver_memory = lambda: 2**33
+
+
+@dataclass(frozen=True)
+class Trains:
+    """Uses the GPU of `set_up_a_gpu` in its first step; gives how much that took of main memory."""
+
+    kind: ClassVar[str] = "trains"
+    version: ClassVar[int] = 1
+    device: str = "auto"
+
+    def steps(self) -> Iterator[Step[int]]:
+        import torch
+
+        torch.ones(1, device="cuda")
+        for share in (0.5, 1.0):
+            yield Step(share, partial(len, HELD[0]))

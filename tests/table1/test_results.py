@@ -131,7 +131,7 @@ def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing():
     results = Results()
     fill_until(results, 0, SCHEMES_3, SETTING)
     assert len(results._records) == 0
-    assert results.device == ""
+    assert results.devices(SCHEMES_3, SETTING) == ""
 
 
 def test_a_longer_run_is_not_lost_to_a_shorter_one():

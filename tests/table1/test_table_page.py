@@ -59,7 +59,7 @@ def test_the_first_view_is_the_papers_table():
         assert shown["paper"]
         assert not shown["alert"]
         assert [mark["answer"] for mark in shown["marks"]] == ["yes" if cell.paper else "no"] * 3
-    assert "Trained on: CPU." in at.caption[0].value or torch.cuda.is_available()
+    assert "Trained on the CPU." in at.caption[0].value or torch.cuda.is_available()
 
 
 def test_every_control_is_offered():

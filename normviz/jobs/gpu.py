@@ -1,0 +1,79 @@
+"""The GPU of this machine, as jobs meet it: whether there is one, which jobs use it, and how much memory they hold."""
+
+import ctypes
+import sys
+from contextlib import suppress
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+
+def gpu_memory() -> int:
+    """Return the bytes of memory of the CUDA device that torch uses; 0 where there is none.
+
+    Asks the driver, so that neither torch is imported nor a context made: a server plans jobs by it.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and not torch.cuda.is_available():
+        return 0
+    return _driver_memory()
+
+
+@lru_cache(maxsize=1)
+def _driver_memory() -> int:
+    with suppress(PackageNotFoundError):
+        if version("torch").endswith("+cpu"):
+            return 0
+    with suppress(OSError, AttributeError):
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        device, size = ctypes.c_int(), ctypes.c_size_t()
+        asked = (
+            driver.cuInit(0)
+            or driver.cuDeviceGet(ctypes.byref(device), 0)
+            or driver.cuDeviceTotalMem_v2(ctypes.byref(size), device)
+        )
+        return 0 if asked else size.value
+    return 0
+
+
+def move_to_cpu(job: Value) -> Value:
+    """Return a job with the CPU in each field `device`, also of its settings; itself where they name no other."""
+    if not is_dataclass(job) or isinstance(job, type):
+        return job
+    moved: dict[str, Any] = {}
+    for field in fields(job):
+        value = getattr(job, field.name)
+        new = "cpu" if field.name == "device" else move_to_cpu(value)
+        if new is not value and new != value:
+            moved[field.name] = new
+    return replace(job, **moved) if moved else job
+
+
+def uses_gpu(job: Any) -> bool:
+    """Return True if a job trains on a GPU of this machine."""
+    return move_to_cpu(job) is not job and has_gpu()
+
+
+def has_gpu() -> bool:
+    """Return True if this machine has a GPU for torch: CUDA, or an Apple one once torch is imported."""
+    torch = sys.modules.get("torch")
+    return gpu_memory() > 0 or (torch is not None and torch.backends.mps.is_available())
+
+
+def held_share() -> float:
+    """Return the largest share of the GPU's memory that tensors of this process have held since `open_context`."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return 0.0
+    return torch.cuda.max_memory_allocated() / torch.cuda.get_device_properties(0).total_memory
+
+
+def give_back() -> None:
+    """Return to the system what the allocator of a GPU holds beside tensors."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        with suppress(RuntimeError):  # a context that has failed raises from now on, whatever is asked of it
+            torch.cuda.empty_cache()
