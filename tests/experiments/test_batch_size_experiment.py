@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.core.rows import Row
@@ -135,7 +136,7 @@ def test_a_tiny_run_is_the_same_again_and_with_other_schemes_beside():
     assert first["errors"].shape == last["errors"][:1].shape == (1, 3, 2)
     assert last["losses"][-1].max() < last["losses"][0].min()
     again = finish(part)
-    assert all(np.array_equal(again[name], last[name]) for name in last)
+    assert_repeated(last, again)
     alone = finish(replace(part, rows=rows[1:2], networks=(4,)))
     np.testing.assert_allclose(alone["losses"][:, 0, 0], last["losses"][:, 1, 1], rtol=1e-4)
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.experiments.convolution import (
@@ -69,8 +70,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone(padding)
     results = {part: finish(part) for part in parts(setting)}
     part, result = next(iter(results.items()))
     again, alone = finish(part), finish(replace(part, networks=part.networks[1:]))
-    for name, values in result.items():
-        assert np.array_equal(values, again[name])
+    assert_repeated(result, again)
     np.testing.assert_allclose(alone["losses"][:, 0], result["losses"][:, 1], rtol=1e-3)
     side = 8 if padding == "zeros" else 4
     assert result[f"deviation-{LAYERS}"].shape == (9, 2, side, side)

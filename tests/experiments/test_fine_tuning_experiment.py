@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.experiments.fine_tuning import LEARNED, WAYS, Setting, part, parts, report
@@ -63,8 +64,7 @@ def test_errors_by_momentum_are_those_of_the_momentum_that_is_set(tiny):
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone(tiny):
     train = part(TINY, "train")
     again, alone = finish(train), finish(replace(train, networks=train.networks[1:]))
-    for name, values in tiny[train].items():
-        assert np.array_equal(values, again[name])
+    assert_repeated(tiny[train], again)
     np.testing.assert_allclose(alone["moved"][:, :, 0], tiny[train]["moved"][:, :, 1], rtol=1e-3)
     np.testing.assert_allclose(alone["new"][:, :, 0], tiny[train]["new"][:, :, 1], atol=0.01)
 

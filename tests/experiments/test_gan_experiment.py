@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.experiments.gan import MODES, Setting, centres, covered, near, parts, report
@@ -86,7 +87,7 @@ def test_a_scheme_does_not_depend_on_those_beside_it_and_a_seed_not_on_the_other
     assert digest(parts(TINY)[0]) == digest(beside[0])
     part = parts(TINY)[1]
     both, again, alone = finish(part), finish(part), finish(replace(part, networks=part.networks[:1]))
-    assert all(np.array_equal(both[key], again[key]) for key in both)
+    assert_repeated(both, again)
     np.testing.assert_allclose(alone["points"], both["points"], atol=1e-3)
 
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.experiments.placement import Setting, parts, report
@@ -35,8 +36,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
     results = {part: finish(part) for part in parts(TINY)}
     for part, result in results.items():
         assert result["share"] == 1
-        again = finish(part)
-        assert all(np.array_equal(again[key], value) for key, value in result.items())
+        assert_repeated(result, finish(part))
     training = parts(TINY)[-1]
     alone = finish(replace(training, networks=training.networks[1:]))
     np.testing.assert_allclose(alone["losses"][:, :, 0], results[training]["losses"][:, :, 1], rtol=1e-3)

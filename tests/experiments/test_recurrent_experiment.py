@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.experiments.experiment import Verdict
@@ -47,8 +48,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_scheme_and_seed_alo
     results = {part: finish(part) for part in parts(TINY)}
     for part, result in results.items():
         assert result["share"] == 1
-        again = finish(part)
-        assert all(np.array_equal(again[key], value) for key, value in result.items())
+        assert_repeated(result, finish(part))
     reading = parts(TINY)[0]
     alone = finish(replace(reading, rows=reading.rows[1:2], networks=reading.networks[1:]))
     np.testing.assert_allclose(alone["losses"][:, 0, 0], results[reading]["losses"][:, 1, 1], rtol=1e-3)

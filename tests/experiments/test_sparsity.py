@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from repeated import assert_repeated
 
 from normviz.experiments.sparsity import BOTH, PLAIN, SMOOTHING, VARIANTS, Setting, parts, report
 from normviz.jobs.spec import digest, finish
@@ -83,7 +84,7 @@ def test_a_control_repeats_only_the_variants_that_it_changes():
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_scheme_and_seed_alone():
     *_, part = parts(TINY)
     found, again = finish(part), finish(part)
-    assert np.array_equal(found["errors"], again["errors"])
+    assert_repeated(found, again)
     alone = finish(replace(part, rows=part.rows[1:], networks=part.networks[1:]))
     np.testing.assert_allclose(alone["errors"][:, 0, 0], found["errors"][:, 1, 1], atol=0.01)
     assert report(TINY, {part: found}).verdict.word == "open"

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from repeated import assert_repeated
 
 from normviz.core.schemes import SCHEMES
 from normviz.experiments.start import BIASES, GAINS, Setting, parts, report
@@ -54,8 +55,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
     part = parts(TINY)[2]
     steps = list(part.steps())
     found, again = steps[-1].result(), finish(part)
-    for name in ("losses", "errors"):
-        assert np.array_equal(found[name], again[name])
+    assert_repeated(found, again)
     assert report(TINY, {part: steps[0].result()}).figures[0].key == "losses"
     assert [shown.key for shown in report(TINY, {part: found}).figures] == ["map-layer", "alone"]
     alone = finish(replace(part, networks=part.networks[1:]))

@@ -10,7 +10,7 @@ from work import Count, Endless, Fails
 from normviz.core.schemes import SCHEMES
 from normviz.jobs import executors
 from normviz.jobs.desk import Desk
-from normviz.jobs.executors import perform, threads
+from normviz.jobs.executors import on_one_core, perform, threads
 from normviz.jobs.processes import Processes
 from normviz.jobs.spec import digest
 from normviz.networks.setting import Setting
@@ -73,7 +73,7 @@ def test_a_job_that_is_stopped_before_it_starts_does_nothing():
 
 def test_a_training_in_another_process_gives_the_same(processes):
     job, kept = Training.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]), {}
-    with threads(1) as pool:
+    with threads(1, initializer=on_one_core) as pool:  # as each worker is: sums of several cores may differ
         for name, desk in (("threads", Desk(pool)), ("processes", processes)):
             kept[name] = Kept()
             ticket = desk.submit([job], kept[name])
