@@ -1,8 +1,6 @@
 """The command `normviz`, also `python -m normviz`: tensors, gradients, homework, Table 1, experiments, claims, app."""
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Never
@@ -14,6 +12,7 @@ from normviz.core.layouts import LAYOUTS
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import add_options
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
+from normviz.data.output import collected_stdout, print_message
 from normviz.networks.setting import Setting
 
 
@@ -135,15 +134,16 @@ def add_table1(jobs: "argparse._SubParsersAction[Parser]") -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; 0, 1 where answers disagree, or 2 with one line on stderr for bad input."""
+    """Run a command and return its exit code: 0, 1 where answers disagree, 2 with one line on stderr for bad input.
+
+    What the command prints is written at its end. 1 also stands for a reader of standard output that has gone.
+    """
     try:
-        arguments = build_parser().parse_args(argv)
-        code = arguments.run(arguments) or 0
-        sys.stdout.flush()
-        return code
+        with collected_stdout():
+            arguments = build_parser().parse_args(argv)
+            return arguments.run(arguments) or 0
     except InvalidInput as error:
-        print(f"normviz: {error}", file=sys.stderr)
+        print_message(str(error))
         return 2
-    except BrokenPipeError:  # who read it has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left at the end
+    except BrokenPipeError:
         return 1

@@ -20,7 +20,8 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import build
-from normviz.data.files import as_tensor, read_npy, read_npz, write_npy
+from normviz.data.files import as_tensor, read_npy, read_npz
+from normviz.data.output import print_message, write_npy
 from normviz.gradients.answers import judge
 from normviz.networks.setting import Setting
 
@@ -148,7 +149,7 @@ def judge_answer(arguments: argparse.Namespace) -> None:
         if not arguments.json:
             print(f"{name:8}{'right' if verdict.right else verdict.mistake or 'wrong'}{error}")
         if not verdict.right:
-            print(f"normviz: {name} is wrong. {verdict.told}", file=sys.stderr)
+            print_message(f"{name} is wrong. {verdict.told}")
 
 
 def print_table1(arguments: argparse.Namespace) -> int:
@@ -181,7 +182,7 @@ def tell_disagreements(cells: Sequence["Cell"]) -> int:
     """Say on stderr which cells' answers disagree; 1 where there are any, else 0."""
     wrong = [cell for cell in cells if not cell.agrees]
     for cell in wrong:
-        print(f"normviz: the answers on {cell.row} × {cell.transformation} disagree.", file=sys.stderr)
+        print_message(f"the answers on {cell.row} × {cell.transformation} disagree.")
     return 1 if wrong else 0
 
 
@@ -232,7 +233,7 @@ def check_claims(arguments: argparse.Namespace) -> int:
     print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else "\n".join(map(command.printed, found)))
     wrong = command.complaints(found, failed)
     for line in wrong:
-        print(f"normviz: {line}", file=sys.stderr)
+        print_message(line)
     return 1 if wrong else 0
 
 
@@ -259,7 +260,7 @@ def design_schemes(arguments: argparse.Namespace) -> int:
         else command.listed(demands)
     )
     if not (there := bool(found(demands))):
-        print(f"normviz: {command.refusal(demands)}", file=sys.stderr)
+        print_message(command.refusal(demands))
     return 0 if there else 1
 
 
@@ -286,7 +287,7 @@ def train_census(arguments: argparse.Namespace) -> int:
     untold = [each for each in troubled if each.agrees]
     print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else command.listed(found, untold, layer))
     for each in wrong:
-        print(f"normviz: {command.told(each, layer)}", file=sys.stderr)
+        print_message(command.told(each, layer))
     return 1 if wrong else 0
 
 
@@ -308,10 +309,10 @@ def ended() -> Iterator[list[int]]:
     try:
         yield code
     except Failed as error:
-        print(f"normviz: {error}", file=sys.stderr)
+        print_message(str(error))
         code.append(1)
     except KeyboardInterrupt:
-        print("normviz: interrupted; what is done is kept, and the same command goes on from there.", file=sys.stderr)
+        print_message("interrupted; what is done is kept, and the same command goes on from there.")
         code.append(130)
 
 

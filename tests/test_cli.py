@@ -219,17 +219,6 @@ def test_an_output_that_is_a_folder_is_refused(name, files, capsys):
     assert sorted(files[1].parent.rglob("*")) == there
 
 
-def test_a_full_disk_leaves_nothing_behind(files, capsys, monkeypatch):
-    def save(stream, *_, **__):
-        stream.write(b"half of it")
-        raise OSError("10 requested and 5 written")  # as NumPy tells it, without a number of the system's
-
-    monkeypatch.setattr(np, "save", save)
-    assert_refused(
-        ["--scheme", "batch"], "out.npy cannot be written: 10 requested and 5 written.", b"before", files, capsys
-    )
-
-
 @pytest.mark.parametrize("arguments", [[], ["denormalize"], ["normalize"], ["schemes", "extra"], ["--loud"]])
 def test_usage_errors_are_told_in_one_line_too(arguments, capsys):
     assert "normviz --help" in refused(capsys, *arguments)

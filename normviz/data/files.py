@@ -1,14 +1,12 @@
-"""One's own tensors: reading them from .npy, .csv and image files, and writing .npy files."""
+"""One's own tensors: reading them from .npy, .npz, .csv and image files."""
 
 import io
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -153,23 +151,6 @@ def read_npz(content: bytes) -> dict[str, np.ndarray]:
         if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
             raise InvalidInput("the .npz file is packed in a way that NumPy does not use; save one with numpy.savez.")
         return {name: read_npy(packed.read(part)) for name, part in zip(names, parts, strict=True)}
-
-
-def write_npy(path: Path, array: np.ndarray) -> None:
-    """Write a .npy file at exactly this path; a file that is there is replaced once the new one is complete.
-
-    Raises:
-        InvalidInput: a path that cannot be written.
-    """
-    temporary = path.parent / f".{path.name}.{os.getpid()}"
-    try:
-        with open(temporary, "xb") as stream:
-            np.save(stream, array, allow_pickle=False)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _read_csv(content: bytes, most: int | None) -> File:

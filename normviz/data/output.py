@@ -1,0 +1,183 @@
+"""Files and standard output: each is written completely, or an error says why it is not."""
+
+import codecs
+import io
+import json
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+
+JSON_ESCAPE = "normviz-json-escape"
+"""The codec error handler that writes a character as JSON does: γ becomes `\\u03b3`, so that JSON stays valid."""
+
+
+def encode_npy(array: np.ndarray) -> bytes:
+    """Return the content of a .npy file that holds the array."""
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=False)
+    return content.getvalue()
+
+
+def write_npy(path: Path, array: np.ndarray) -> None:
+    """Write an array to a .npy file, as `write_file` does; the name is used as it is."""
+    write_file(path, encode_npy(array))
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write bytes to a file completely, or leave the folder as it was.
+
+    A new file replaces the old one after its bytes have reached the disk. It keeps the old permissions, and a symbolic
+    link keeps pointing to it. Devices, pipes and the target of standard output are written directly.
+
+    Raises:
+        InvalidInput: the path cannot be written, or the disk is full.
+        BrokenPipeError: the path is a pipe that nobody reads any more.
+    """
+    try:
+        old = _find(path)
+        stream = None if old is None else _standard_stream(old)
+        if stream is not None:
+            _write_all(stream, content)
+        elif old is None or stat.S_ISREG(old.st_mode):
+            _replace(os.path.realpath(path), old, content)
+        else:
+            with _opened(path, os.O_WRONLY) as descriptor:
+                _write_all(descriptor, content)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+@contextmanager
+def collected_stdout() -> Iterator[None]:
+    """Collect what the block prints, and write it to standard output in one piece at its end.
+
+    SystemExit is such an end, since argparse raises it after a help text. Any other exception discards the text.
+    Without standard error, error messages are dropped; `print` would send them to standard output.
+
+    Raises:
+        InvalidInput: there is text, and standard output is closed or cannot take it.
+        BrokenPipeError: nobody reads standard output any more.
+    """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
+    text = io.StringIO()
+    try:
+        with redirect_stdout(text):
+            yield
+    except SystemExit:
+        _write_stdout(text.getvalue())
+        raise
+    _write_stdout(text.getvalue())
+
+
+def print_message(message: str) -> None:
+    """Print a message of the command on standard error; drop it where standard error cannot take it."""
+    with suppress(OSError):
+        print(f"normviz: {message}", file=sys.stderr)
+
+
+def _write_stdout(text: str) -> None:
+    """Write text to standard output, with escapes for the characters that its encoding lacks."""
+    if not text:
+        return
+    stream = sys.stdout
+    if stream is None:
+        raise InvalidInput("standard output is closed, so the result is lost; leave it open or redirect it.")
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        stream.write(text.encode(encoding, JSON_ESCAPE).decode(encoding))
+        stream.flush()
+    except OSError as error:
+        # What is left in the buffer would fail again when Python flushes it at exit.
+        with _opened(os.devnull, os.O_WRONLY) as nowhere:
+            os.dup2(nowhere, stream.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise InvalidInput(f"standard output cannot be written: {error.strerror or error}.") from error
+
+
+def _find(path: Path) -> os.stat_result | None:
+    """Return the status of what the path leads to, or None if there is nothing."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _standard_stream(status: os.stat_result) -> int | None:
+    """Return the descriptor of standard output or standard error if it leads to the same file, else None."""
+    for descriptor in (1, 2):
+        with suppress(OSError):  # a closed one
+            if os.path.samestat(os.fstat(descriptor), status):
+                return descriptor
+    return None
+
+
+def _replace(target: str, old: os.stat_result | None, content: bytes) -> None:
+    """Write a temporary file beside the target, and rename it once its content is on the disk."""
+    folder = os.path.dirname(target)
+    # The name does not contain the target's, which may be as long as the system allows.
+    temporary = os.path.join(folder, f".normviz-{secrets.token_hex(8)}")
+    mode = 0o666 if old is None else stat.S_IMODE(old.st_mode)
+    if old is not None:
+        with _opened(target, os.O_WRONLY):  # a file that may not be written may not be replaced
+            pass
+    try:
+        with _opened(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as descriptor:
+            _write_all(descriptor, content)
+            os.fsync(descriptor)
+        if old is not None:
+            _copy_permissions(old, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    with suppress(OSError), _opened(folder, os.O_RDONLY) as descriptor:  # not every system can
+        os.fsync(descriptor)
+
+
+def _copy_permissions(old: os.stat_result, path: str) -> None:
+    """Give a file the mode of the old one, and its owner and group where the system allows that."""
+    new = os.stat(path)
+    if sys.platform != "win32" and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):
+            os.chown(path, old.st_uid, old.st_gid)
+    if new.st_mode != old.st_mode:
+        os.chmod(path, stat.S_IMODE(old.st_mode))
+
+
+@contextmanager
+def _opened(path: str | Path, flags: int, mode: int = 0o666) -> Iterator[int]:
+    """Open a path without any buffer, and close it at the end; what is written is binary on every system."""
+    descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), mode)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    """Write every byte: a full disk takes some of them first, and refuses only the next write."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    """Return the characters that cannot be encoded as JSON writes them."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+codecs.register_error(JSON_ESCAPE, _escape)
