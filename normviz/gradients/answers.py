@@ -5,6 +5,7 @@ each mistake made, alone first, then together. The nearest within rounding is na
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ from normviz.core.errors import InvalidInput
 from normviz.core.layouts import check_layout
 from normviz.core.schemes import Scheme
 from normviz.core.tolerances import ROUNDING
-from normviz.gradients.candidates import Candidates, alone, difference, of_other_statistics, together
+from normviz.gradients.candidates import Candidates, alone, difference, together
 from normviz.gradients.case import MAX_ELEMENTS, Case, arrays_of
+from normviz.gradients.implied import exchange_gammas, name_statistics
 from normviz.gradients.layouts import check_size, parameter_shape
 from normviz.gradients.mistakes import MISTAKES
 from normviz.gradients.ways import Keys
@@ -131,15 +133,15 @@ def _judged(case: Case, name: str, array: np.ndarray) -> Verdict:
     if error is not None and np.all(np.abs(flat - wanted) <= max(roundings) * allowed):
         return Verdict(True, error)
     limits = [min(rounding * case.condition, NEAR) for rounding in roundings]
-    for candidates in (alone, together):
-        keys = _nearest(flat, candidates(case, name), limits)
+    for candidates in (chain(alone(case, name), exchange_gammas(case, name, flat)), together(case, name)):
+        keys = _nearest(flat, candidates, limits)
         if keys:
             return Verdict(False, error, *keys[:2])
     if error is None:
         return Verdict(False, None, "wrong-shape")
     if np.all(np.abs(flat - wanted) <= ROUNDING["float32"] * allowed):
         return Verdict(False, error, "precision")
-    return Verdict(False, error, "running-statistics" if of_other_statistics(case, name, flat, limits[-1]) else None)
+    return Verdict(False, error, name_statistics(case, name, flat, limits[-1]))
 
 
 def _nearest(flat: np.ndarray, candidates: Candidates, limits: Iterable[float]) -> Keys:

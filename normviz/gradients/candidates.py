@@ -1,14 +1,15 @@
 """What homework comes to with each mistake made, alone and together with another, laid out as the answer is."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
 
 from normviz.core.backward import gradients as exact
 from normviz.core.layouts import from_tensor
-from normviz.core.normalize import spread
 from normviz.gradients.case import Case
+from normviz.gradients.min_max import MinMax, variants
 from normviz.gradients.ways import (
     Keys,
     Steps,
@@ -52,7 +53,7 @@ def together(case: Case, name: str) -> Candidates:
     right = right_way(scheme, task.x.shape, case.eps)
     for keys, way in (*formulas(scheme, right), *placements(right, task.x.shape, case.layout)):
         for more, tensor in _answers(name, task, way):
-            yield (*keys, *more), case.laid(tensor)
+            yield tuple(dict.fromkeys((*keys, *more))), case.laid(tensor)
     for keys, way in denominators(right):
         yield keys, case.laid(_answer(name, task, way))
     for keys, placed in placements(right, task.x.shape, case.layout):
@@ -65,14 +66,19 @@ def together(case: Case, name: str) -> Candidates:
 
 
 def _alone(case: Case, name: str) -> Candidates:
-    """As tensors, or what broadcasts against them."""
-    task, scheme = case.task, case.scheme
+    """Yield tensors, or what broadcasts against them; of two mistakes that come to the same, the more common first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
-    if scheme.spectral:
+    if case.scheme.spectral:
         yield from _spectral(case, name)
-    if not scheme.in_the_form or name == "dbeta":
-        return
+    if case.scheme.in_the_form and name != "dbeta":
+        yield from _in_the_form(case, name)
+    yield from _of_any_scheme(case, name)
+
+
+def _in_the_form(case: Case, name: str) -> Candidates:
+    """Yield the mistakes with a scheme of the general form."""
+    task, scheme = case.task, case.scheme
     right = right_way(scheme, task.x.shape, case.eps)
     yield from _answers(name, task, right)
     for keys, way in (*formulas(scheme, right), *placements(right, task.x.shape, case.layout)):
@@ -82,6 +88,41 @@ def _alone(case: Case, name: str) -> Candidates:
     for view in views(task, scheme, case.layout):
         if all(fits(field, view.order.shape) for field in scheme.fields):
             yield (view.key,), view.back(_answer(name, view.task, right))
+    if name == "dx" and right.suppression is not None:
+        assert task.dout is not None
+        sample = replace(right, sample=True)
+        for keys, tensor in gradients(task.x, task.dout * task.gamma, sample, forward(task.x, sample)):
+            if keys == ("sample-variance",):
+                yield keys, tensor
+    if right.suppression is not None:
+        for variant in variants(task.x, right.suppression, case.eps):
+            yield from _min_max(task, name, variant)
+
+
+def _min_max(task: Task, name: str, variant: MinMax) -> Candidates:
+    """Yield what min–max scaling gives, also without γ and β."""
+    if name == "out":
+        found = _affine(task, variant.xhat)
+    elif name == "dgamma":
+        assert task.dout is not None
+        found = iter([((), _summed(task.dout * variant.xhat, task.gamma))])
+    else:
+        assert task.dout is not None
+        found = iter([((), variant.backward(task.dout * task.gamma))])
+    for keys, tensor in found:
+        yield ("min-max", *keys), tensor
+
+
+def _of_any_scheme(case: Case, name: str) -> Candidates:
+    """Yield the mistakes that can be made with every scheme."""
+    task = case.task
+    if name == "out":
+        yield ("gamma-plus-one",), case.normalized.xhat * (1 + task.gamma) + task.beta
+        yield ("x-itself",), task.x
+    elif name == "dx":
+        assert task.dout is not None
+        yield ("gamma-plus-one",), exact(task.x, task.dout, case.scheme, case.eps, 1 + task.gamma, task.beta).dx
+        yield ("x-itself",), task.dout
 
 
 def _running(case: Case, name: str) -> Candidates:
@@ -97,29 +138,6 @@ def _running(case: Case, name: str) -> Candidates:
                 steps = Steps(task.x, task.x, r, r, (task.x - share * mean) * r)
                 way = Way(None, None, case.eps)
                 yield ("running-statistics",), next(_own(name, task, way, steps))[1]
-
-
-def of_other_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -> bool:
-    """Whether an answer is x, or dout, times one number a channel, plus another: of statistics not this batch's."""
-    field, task = case.scheme.suppression, case.task
-    if "running variance" not in case.scheme.keeps or name not in ("out", "dx") or field is None:
-        return False
-    if field.least(task.x.shape) < 8:
-        return False
-    index = case.laid(np.arange(task.x.size).reshape(task.x.shape))
-    tensor = np.empty(task.x.size)
-    tensor[index.ravel()] = flat.ravel()
-    y = tensor.reshape(task.x.shape)
-    if name == "out":
-        y, along = y - task.beta, task.x - average(task.x, field)
-        rest = y - average(y, field)
-    else:
-        assert task.dout is not None
-        along, rest = task.dout * task.gamma, y
-    slope = average(along * rest, field) / average(along**2, field)
-    share = slope * spread(case.normalized.deviation, field, slope.shape) / (task.gamma if name == "out" else 1.0)
-    differ = share.max() > 1.01 * share.min() > 0  # σ of the batch over the other one, which is no constant factor
-    return bool(difference(slope * along, rest) <= limit and differ)
 
 
 def _spectral(case: Case, name: str) -> Candidates:

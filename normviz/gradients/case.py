@@ -152,3 +152,10 @@ class Case:
     def laid(self, tensor: np.ndarray) -> np.ndarray:
         """A tensor in the order of the layout, without axes of length 1: so are answers compared."""
         return from_tensor(tensor, self.layout).squeeze()
+
+    def tensor(self, flat: np.ndarray) -> np.ndarray:
+        """Return an array that is laid out as out and dx are, without axes of length 1, as a tensor."""
+        order = self.laid(np.arange(self.task.x.size).reshape(self.task.x.shape))
+        tensor = np.empty(self.task.x.size)
+        tensor[order.ravel()] = flat.ravel()
+        return tensor.reshape(self.task.x.shape)

@@ -28,7 +28,7 @@ _ROWS = (
     Mistake(
         "sample-variance",
         "m − 1 in the variance",
-        "The sum of squares is divided by m − 1, as for an estimate from a sample.",
+        "It divides by m − 1 where m is meant, as for an estimate from a sample.",
         "Divide by m, as the papers and the layers do in training.",
     ),
     Mistake("no-eps", "no ε", "ε is left out.", "Add ε to the variance before the root is taken."),
@@ -86,10 +86,42 @@ _ROWS = (
     ),
     Mistake(
         "running-statistics",
-        "other statistics than the batch's",
-        "It is normalized by a mean and a variance of each channel that are not this batch's: running averages, as in "
-        "inference.",
+        "running averages for the batch's statistics",
+        "It is normalized by running averages: a blend of their first values and this batch's statistics.",
         "In training, use the batch's own statistics; the running averages are kept for inference.",
+    ),
+    Mistake(
+        "other-statistics",
+        "other statistics than the batch's",
+        "Every channel has a factor and a shift (in dx only a factor) that are not this batch's.",
+        "Compute the mean and the variance of each channel from x itself.",
+    ),
+    Mistake(
+        "absolute-deviation",
+        "mean absolute deviation in place of σ",
+        "It averages absolute values, where squares are meant.",
+        "Average squares, add ε, and take the square root.",
+    ),
+    Mistake(
+        "min-max",
+        "min–max scaling",
+        "It divides by the largest value minus the smallest one, not by σ.",
+        "Divide by √(σ² + ε).",
+    ),
+    Mistake(
+        "x-itself", "x itself", "It is x unchanged, or in dx dout unchanged.", "Normalize x first, then apply γ and β."
+    ),
+    Mistake(
+        "gamma-plus-one",
+        "1 + γ in place of γ",
+        "It multiplies by 1 + γ, as layers do that store γ − 1.",
+        "Multiply by γ itself.",
+    ),
+    Mistake(
+        "swapped-gamma",
+        "γ of two channels exchanged",
+        "Two channels have each other's γ.",
+        "Keep γ in the order of the channels.",
     ),
     Mistake("forgot-gamma", "γ forgotten", "γ is missing.", "Multiply by γ; in the gradient, dout by γ first."),
     Mistake("forgot-beta", "β forgotten", "β is missing.", "Add β at the end."),

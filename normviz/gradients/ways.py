@@ -42,8 +42,10 @@ class Way:
     Attributes:
         summation, suppression: A and B; None: not centred, or not divided.
         eps: ε, added inside of the root, outside of it, or to a variance without one.
-        root: "inside", "outside" or "none".
+        root: "inside", "outside" or "none"; with absolute values also "squared", 1/√(s² + ε).
         sample: whether squares are averaged with m - 1.
+        sample_mean: whether the mean is a sum over m - 1, too.
+        absolute: whether absolute values are averaged, in place of squares.
         around: whether what divides is centred: w = v, otherwise w = x.
         scale: a constant factor of x̂.
     """
@@ -53,12 +55,17 @@ class Way:
     eps: float
     root: str = "inside"
     sample: bool = False
+    sample_mean: bool = False
+    absolute: bool = False
     around: bool = True
     scale: float = 1.0
 
 
 class Steps(NamedTuple):
-    """The steps of a way: v, what is squared, 1/σ with its derivative by the mean square, and x̂."""
+    """The steps of a way: v, half the derivative of what is averaged, 1/σ with its derivative by the average s, x̂.
+
+    w is what is squared, since d(w²)/dw = 2w; for absolute values it is half of their sign.
+    """
 
     v: np.ndarray
     w: np.ndarray
@@ -72,37 +79,53 @@ def average(x: np.ndarray, field: Field) -> np.ndarray:
     return np.broadcast_to(spread(centre(x, field)[1], field, x.shape), x.shape)
 
 
+def unbiased(field: Field, shape: Shape) -> np.ndarray:
+    """Return m/(m − 1) for every element: the factor from a mean over m to a sum over m − 1; 1 where m = 1."""
+    m = field.sizes(shape)
+    return m / np.maximum(m - 1, 1)
+
+
 def forward(x: np.ndarray, way: Way) -> Steps:
-    """The steps of a way on a tensor."""
-    v = x if way.summation is None else x - average(x, way.summation)
+    """Return the steps of a way on a tensor."""
+    v = x
+    if way.summation is not None:
+        v = x - average(x, way.summation) * (unbiased(way.summation, x.shape) if way.sample_mean else 1.0)
     if way.suppression is None:
         one = np.ones_like(x)
         return Steps(v, v, one, np.zeros_like(x), v * way.scale)
     w = v if way.around else x
-    square, m = average(w * w, way.suppression), way.suppression.sizes(x.shape)
-    factor = m / (m - 1) if way.sample else np.ones_like(x)
-    square = square * factor
+    factor = unbiased(way.suppression, x.shape) if way.sample else np.ones_like(x)
+    s = average(np.abs(w) if way.absolute else w * w, way.suppression) * factor
     if way.root == "inside":
-        r = 1 / np.sqrt(square + way.eps)
+        r = 1 / np.sqrt(s + way.eps)
         slope = -(r**3) / 2
     elif way.root == "outside":
-        r = 1 / (np.sqrt(square) + way.eps)
-        slope = -(r**2) / (2 * np.sqrt(square))
+        r = 1 / (np.sqrt(s) + way.eps)
+        slope = -(r**2) / (2 * np.sqrt(s))
+    elif way.root == "squared":
+        r = 1 / np.sqrt(s * s + way.eps)
+        slope = -s * r**3
     else:
-        r = 1 / (square + way.eps)
+        r = 1 / (s + way.eps)
         slope = -(r**2)
-    return Steps(v, w, r * way.scale, slope * factor * way.scale, v * r * way.scale)
+    half = np.sign(w) / 2 if way.absolute else w
+    return Steps(v, half, r * way.scale, slope * factor * way.scale, v * r * way.scale)
 
 
 def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[tuple[Keys, np.ndarray]]:
-    """∂l/∂x of a way from g = ∂l/∂x̂, the right one first, then with each mistake that the backward pass may hold."""
+    """Yield ∂l/∂x of a way from g = ∂l/∂x̂, the right one first, then with each mistake of the backward pass."""
     a, b = way.summation, way.suppression
     direct = g * steps.r
-    through = np.zeros_like(x) if b is None else 2 * steps.w * transposed(g * steps.v * steps.slope, b)
+    kept = unbiased(a, x.shape) if a is not None and way.sample_mean else 1.0
 
-    def back(z: np.ndarray) -> np.ndarray:
-        return np.zeros_like(x) if a is None else np.broadcast_to(transposed(z, a), x.shape)
+    def reach(times: float | np.ndarray = 1.0) -> np.ndarray:
+        """Return the path through the variance, of which each average is multiplied."""
+        return np.zeros_like(x) if b is None else 2 * steps.w * transposed(g * steps.v * steps.slope * times, b)
 
+    def back(z: np.ndarray, times: float | np.ndarray = kept) -> np.ndarray:
+        return np.zeros_like(x) if a is None else np.broadcast_to(transposed(z * times, a), x.shape)
+
+    through = reach()
     inner = through if way.around else 0.0  # through v, or straight to x
     outer = 0.0 if way.around else through
     dx = direct + inner - back(direct + inner) + outer
@@ -112,7 +135,7 @@ def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[
     if b is not None:
         yield ("variance-path",), direct - back(direct)
         yield ("constant-statistics",), direct
-    if way.root == "inside" and way.around and not way.sample:
+    if way.root == "inside" and way.around and not (way.sample or way.sample_mean or way.absolute):
         own = SCHEMES["custom"].with_fields(a, b)
         yield ("diagonal-gradient",), diagonal_only(x, g * way.scale, own, way.eps)
         if b is not None:
@@ -131,6 +154,13 @@ def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[
         yield ("sign",), dv - of_mean * back(dv)
     for m in {x.size, x.shape[0], 1 if b is None else int(b.sizes(x.shape).max())}:
         yield ("mean-instead-of-sum",), dx / m
+    if b is not None and way.around and not way.sample_mean:
+        # m − 1 in the forward pass only, in the backward pass only, and in the sums through the mean as well.
+        more = unbiased(b, x.shape)
+        of_means = [1.0] if a is None else [1.0, unbiased(a, x.shape)]
+        for of_mean, of_variance in [*product(of_means, [1.0, 1 / more if way.sample else more])][1:]:
+            dv = direct + reach(of_variance)
+            yield ("sample-variance",), dv - back(dv, of_mean)
 
 
 def right_way(scheme: Scheme, shape: Shape, eps: float) -> Way:
@@ -161,6 +191,11 @@ def formulas(scheme: Scheme, way: Way) -> Iterator[tuple[Keys, Way]]:
             yield ("other-eps",), replace(way, eps=other)
     if scheme.per_fan_in:
         yield ("no-scale",), replace(way, scale=1.0)
+    if way.summation is not None:
+        yield ("sample-variance",), replace(way, sample=True, sample_mean=True)
+        yield ("no-centring", "no-division"), replace(way, summation=None, suppression=None)
+    for root, eps in (("none", way.eps), ("none", 0.0), ("squared", way.eps), ("inside", way.eps)):
+        yield ("absolute-deviation",), replace(way, absolute=True, root=root, eps=eps)
 
 
 def denominators(way: Way) -> Iterator[tuple[Keys, Way]]:

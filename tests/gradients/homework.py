@@ -13,13 +13,16 @@ OVER = {"batch": "NHWT", "layer": "HWTC", "layer-channels": "C", "instance": "HW
 
 FORWARD = (
     "eps-outside-root", "no-root", "sample-variance", "no-eps", "wrong-axis", "channels", "group-size",
-    "interleaved-groups", "no-centring", "mean-square",
+    "interleaved-groups", "no-centring", "mean-square", "absolute-deviation", "min-max",
 )  # fmt: skip
 OF = {
-    "out": (*FORWARD, "running-statistics", "forgot-gamma", "forgot-beta", "affine-order", "transposed"),
+    "out": (
+        *FORWARD, "running-statistics", "forgot-gamma", "forgot-beta", "affine-order", "transposed", "gamma-plus-one",
+        "swapped-gamma", "x-itself",
+    ),
     "dx": (
         *FORWARD, "mean-path", "variance-path", "constant-statistics", "diagonal-gradient", "sum-instead-of-mean",
-        "sign", "forgot-gamma", "running-statistics",
+        "sign", "forgot-gamma", "running-statistics", "gamma-plus-one", "swapped-gamma", "x-itself",
     ),
     "dgamma": (*FORWARD, "mean-instead-of-sum", "missing-sum", "x-for-xhat", "swapped", "running-statistics"),
     "dbeta": ("mean-instead-of-sum", "missing-sum", "swapped"),
@@ -56,6 +59,15 @@ class Homework:
             return parameter
         return parameter.reshape([-1 if letter == "C" else 1 for letter in self.letters])
 
+    def exchanged(self):
+        """γ with two channels exchanged, against the array; None where there is one channel."""
+        gamma = self.gamma.clone()
+        axis = self.letters[1:].index("C") if gamma.shape == self.x.shape[1:] else 0
+        i, j = self.rng.choice(gamma.shape[axis], 2, replace=False)
+        gamma = gamma.movedim(axis, 0)
+        gamma[[i, j]] = gamma[[j, i]]
+        return self.spread(gamma.movedim(0, axis))
+
     def grouped(self, x, mistake):
         """The array as (…, groups, channels of one, …), the axes to reduce over, and the way back."""
         c = self.letters.index("C")
@@ -91,6 +103,11 @@ class Homework:
         if mistake in ("mean-path", "constant-statistics"):
             mean = mean.detach()
         v = x - mean
+        if mistake == "absolute-deviation":
+            return back(v / (v.abs().mean(over, keepdim=True) + eps))
+        if mistake == "min-max":
+            low, high = x.amin(over, keepdim=True), x.amax(over, keepdim=True)
+            return back((x - low) / (high - low))
         square = ((x if mistake == "mean-square" else v) ** 2).sum(over, keepdim=True) / (
             m - 1 if mistake == "sample-variance" else m
         )
@@ -127,9 +144,13 @@ class Homework:
                 y = self.answer("out")
                 order = self.rng.permutation(y.ndim)
                 return None if (order == np.arange(y.ndim)).all() else y.transpose(order)
+            if mistake == "x-itself":
+                return self.x.numpy()
             xhat = self.xhat(self.x, mistake)
             if xhat is None:
                 return None
+            if mistake in ("gamma-plus-one", "swapped-gamma"):
+                return (xhat * (1 + gamma if mistake == "gamma-plus-one" else self.exchanged()) + beta).numpy()
             if mistake == "affine-order":
                 return ((xhat + beta) * gamma).numpy()
             y = xhat if mistake == "forgot-gamma" else xhat * gamma
@@ -140,7 +161,14 @@ class Homework:
 
     def dx(self, mistake):
         """∂l/∂x."""
-        g = self.dout if mistake == "forgot-gamma" else self.dout * self.spread(self.gamma)
+        if mistake == "x-itself":
+            return self.dout.numpy()
+        gamma = self.spread(self.gamma)
+        if mistake in ("gamma-plus-one", "swapped-gamma"):
+            gamma = 1 + gamma if mistake == "gamma-plus-one" else self.exchanged()
+        g = self.dout if mistake == "forgot-gamma" else self.dout * gamma
+        if mistake == "sample-variance" and self.key != "group" and self.rng.random() < 0.5:
+            return self.less_one(g, forward=self.rng.random() < 0.7, backward=self.rng.random() < 0.7)
         if mistake == "diagonal-gradient":
             return self.diagonal(g).numpy() if self.x.numel() <= 60 else None
         if mistake == "sum-instead-of-mean":
@@ -156,6 +184,18 @@ class Homework:
             return None
         (dx,) = torch.autograd.grad(xhat, leaf, g)
         return (-dx if mistake == "sign" else dx).numpy()
+
+    def less_one(self, g, forward, backward):
+        """∂l/∂x by the formula of papers, r/m (m g − Σg − x̂ Σ g x̂), with m − 1 for m forward, backward, or in both."""
+        over, centred = self.over(None), self.key != "rms"
+        m = prod(self.x.shape[a] for a in over)
+        if m < 3 or not (forward or backward):
+            return None
+        v = self.x - self.x.mean(over, keepdim=True) if centred else self.x
+        r = 1 / ((v**2).sum(over, keepdim=True) / (m - forward) + self.eps).sqrt()
+        k = m - backward
+        means = g.sum(over, keepdim=True) if centred else 0.0
+        return (r / k * (k * g - means - v * r * (g * v * r).sum(over, keepdim=True))).numpy()
 
     def of_parameter(self, name, mistake):
         """∂l/∂γ or ∂l/∂β."""
