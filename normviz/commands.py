@@ -22,7 +22,7 @@ from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import build
 from normviz.data.files import as_tensor, read_npy, read_npz
 from normviz.data.output import print_message, write_npy
-from normviz.gradients.answers import judge
+from normviz.gradients.answers import ANSWERS, judge
 from normviz.networks.setting import Setting
 
 if TYPE_CHECKING:
@@ -138,18 +138,21 @@ def backward_file(arguments: argparse.Namespace) -> None:
 
 
 def judge_answer(arguments: argparse.Namespace) -> None:
-    """Say of each array of an answer to homework whether it is right, or which mistake it is; 0 whatever it is."""
+    """Print of each array of an answer to homework whether it is right, or which mistake it is; 0 whatever it is."""
     scheme = own_scheme(arguments)
     inputs, answer = (read_npz(read_bytes(path)) for path in (arguments.inputs, arguments.answer))
     verdicts = judge(scheme, arguments.layout, inputs, answer, arguments.eps)
     if arguments.json:
         print(json.dumps({name: verdict.record() for name, verdict in verdicts.items()}))
+    labels = {name: name if name in ANSWERS else repr(name[:40]) for name in verdicts}
+    width = max(7, *map(len, labels.values())) + 1
     for name, verdict in verdicts.items():
         error = "" if verdict.error is None else f", error {verdict.error:.1e}"
         if not arguments.json:
-            print(f"{name:8}{'right' if verdict.right else verdict.mistake or 'wrong'}{error}")
+            word = "right" if verdict.right else verdict.mistake or ("not judged" if verdict.problem else "wrong")
+            print(f"{labels[name]:{width}}{word}{error}")
         if not verdict.right:
-            print_message(f"{name} is wrong. {verdict.told}")
+            print_message(verdict.problem or f"{name} is wrong. {verdict.told}")
 
 
 def print_table1(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from normviz.core.layouts import check_layout
 from normviz.core.schemes import Scheme
 from normviz.core.tolerances import ROUNDING
 from normviz.gradients.candidates import Candidates, alone, difference, together
-from normviz.gradients.case import MAX_ELEMENTS, Case, arrays_of
+from normviz.gradients.case import MAX_ELEMENTS, Case, check_arrays, split_arrays
 from normviz.gradients.implied import exchange_gammas, name_statistics
 from normviz.gradients.layouts import check_size, parameter_shape
 from normviz.gradients.mistakes import MISTAKES
@@ -39,26 +39,30 @@ class Verdict(NamedTuple):
         error: the largest difference from what is right over the largest magnitude; None where shapes differ.
         mistake: a key of `MISTAKES`; None for what is right, and for what none of them explains.
         beside: the key of a second mistake that was made with it; None for a single one.
+        problem: why the array cannot be judged, in words; None where it was judged.
     """
 
     right: bool
     error: float | None
     mistake: str | None = None
     beside: str | None = None
+    problem: str | None = None
 
     @property
     def told(self) -> str:
         """What is wrong, and what to do about it, in words; empty for what is right."""
         if self.right:
             return ""
+        if self.problem is not None:
+            return self.problem
         rows = [MISTAKES[key] for key in (self.mistake, self.beside) if key]
         return " ".join(f"{row.told} {row.remedy}" for row in rows) or "No mistake that is known explains it."
 
     def record(self) -> dict[str, Any]:
-        """The verdict as plain data; `beside` only where there is a second mistake."""
+        """Return the verdict as plain data; `beside` and `problem` only where there is one."""
         error = None if self.error is None or not np.isfinite(self.error) else self.error
         plain = {"right": self.right, "error": error, "mistake": self.mistake}
-        return plain if self.beside is None else plain | {"beside": self.beside}
+        return plain | {key: value for key in ("beside", "problem") if (value := getattr(self, key)) is not None}
 
 
 def make_inputs(
@@ -101,7 +105,10 @@ def judge(
     answer: Mapping[str, np.ndarray],
     eps: float | None = None,
 ) -> dict[str, Verdict]:
-    """A verdict on each array of an answer, by its name.
+    """Return a verdict on each array of an answer, by its name. Each is judged by itself.
+
+    An array that cannot be judged gets a verdict with a `problem`: an unknown name, other values than finite real
+    numbers, too many of them, or a gradient without dout. The others are judged all the same.
 
     Args:
         scheme: what was to be computed.
@@ -111,21 +118,25 @@ def judge(
         eps: ε where the inputs do not hold it; otherwise the scheme's own.
 
     Raises:
-        InvalidInput: an unknown layout or name, an array that is too large, of another shape than x, not of finite real
-            numbers, or inputs for which the scheme divides by 0.
+        InvalidInput: an unknown layout, inputs that cannot be used (an unknown name, an array that is too large, of
+            another shape than x, or not of finite real numbers, or a division by 0), or an answer of which no array
+            can be judged.
     """
     check_layout(layout)
-    case = Case(scheme, layout, arrays_of(inputs, INPUTS, "inputs"), eps)
-    given = arrays_of(answer, ANSWERS, "answer")
+    case = Case(scheme, layout, check_arrays(inputs, INPUTS, "inputs"), eps)
+    given, problems = split_arrays(answer, ANSWERS, "answer")
+    for name in [name for name in given if name not in case.right]:
+        del given[name]
+        problems[name] = f"{name} is judged by dout, and the inputs hold none."
     if not given:
-        raise InvalidInput(f"the answer holds none of {', '.join(ANSWERS)}.")
-    return {name: _judged(case, name, array) for name, array in given.items()}
+        raise InvalidInput(" ".join(problems.values()) or f"the answer holds none of {', '.join(ANSWERS)}.")
+    verdicts = {name: _judged(case, name, array) for name, array in given.items()}
+    verdicts |= {name: Verdict(False, None, problem=problem) for name, problem in problems.items()}
+    return {name: verdicts[name] for name in sorted(verdicts, key=[*ANSWERS, *problems].index)}
 
 
 def _judged(case: Case, name: str, array: np.ndarray) -> Verdict:
-    """The verdict on one array of an answer."""
-    if name not in case.right:
-        raise InvalidInput(f"{name} is judged by dout, and the inputs hold none.")
+    """Return the verdict on one array of an answer."""
     wanted, allowed = (case.laid(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name]))
     flat = array.astype(float).squeeze()
     error = difference(flat, wanted) if flat.shape == wanted.shape else None

@@ -1,6 +1,7 @@
 """A task of homework with what is right, and how far rounding may take an answer from it."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -22,26 +23,52 @@ MAX_LAID_OUT = 2**19
 """The most numbers that windows may hold together in it."""
 
 
-def arrays_of(arrays: Mapping[str, Any], names: tuple[str, ...], told: str) -> dict[str, np.ndarray]:
-    """The arrays in the order of the names, of finite real numbers in a floating type."""
-    unknown = [str(name)[:40] for name in arrays if name not in names]
-    if unknown:
-        raise InvalidInput(f"{unknown[0]!r} is no name in the {told}; {', '.join(names)} are.")
-    found = {}
+def check_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], told: str) -> dict[str, np.ndarray]:
+    """Return the arrays in the order of the names; raise InvalidInput for the first one that cannot be used."""
+    usable, problems = split_arrays(arrays, names, told)
+    for problem in problems.values():
+        raise InvalidInput(problem)
+    return usable
+
+
+def split_arrays(
+    arrays: Mapping[str, Any], names: tuple[str, ...], told: str
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return the arrays that can be used, in the order of the names, and for each of the others the reason in words.
+
+    Used are the known names, with up to `MAX_ELEMENTS` finite real numbers in at most four axes.
+    """
+    problems = {name: _unknown(str(name), names, told) for name in arrays if name not in names}
+    usable = {}
     for name in names:
         if name in arrays:
             array = np.asarray(arrays[name])
-            if array.dtype.kind not in "fiub":
-                raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
-            if array.size > MAX_ELEMENTS:
-                raise InvalidInput(f"{name} has {array.size:,} elements; up to {MAX_ELEMENTS:,} are judged.")
-            if array.ndim > 4:
-                raise InvalidInput(f"{name} has {array.ndim} axes; up to 4 are read.")
-            if not np.isfinite(array).all():
-                count = np.sum(~np.isfinite(array))
-                raise InvalidInput(f"{name} holds {count:,} NaN or infinite values; finite ones are needed.")
-            found[name] = array
-    return found
+            problem = _find_problem(name, array)
+            if problem is None:
+                usable[name] = array
+            else:
+                problems[name] = problem
+    return usable, problems
+
+
+def _unknown(name: str, names: tuple[str, ...], told: str) -> str:
+    """Return what to say of an unknown name, with the known one that is spelt most alike."""
+    alike = get_close_matches(name[:40].lower(), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {alike[0]}?" if alike else ""
+    return f"{name[:40]!r} is no name in the {told}; {', '.join(names)} are.{hint}"
+
+
+def _find_problem(name: str, array: np.ndarray) -> str | None:
+    """Return why an array cannot be used, or None if it can."""
+    if array.dtype.kind not in "fiub":
+        return f"{name} holds {array.dtype.name} values; real numbers are needed."
+    if array.size > MAX_ELEMENTS:
+        return f"{name} has {array.size:,} elements; up to {MAX_ELEMENTS:,} are judged."
+    if array.ndim > 4:
+        return f"{name} has {array.ndim} axes; up to 4 are read."
+    if not np.isfinite(array).all():
+        return f"{name} holds {np.sum(~np.isfinite(array)):,} NaN or infinite values; finite ones are needed."
+    return None
 
 
 class Case:

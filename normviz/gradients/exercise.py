@@ -14,7 +14,7 @@ from normviz.data.files import MAX_UPLOAD_BYTES, read_npy, read_npz
 from normviz.describe.code import render
 from normviz.describe.wording import named, reduction_words
 from normviz.gradients.answers import ANSWERS, INPUTS, make_inputs
-from normviz.gradients.case import arrays_of
+from normviz.gradients.case import split_arrays
 from normviz.gradients.layouts import parameter_shape
 
 NAMES = {"NC": "(N, D)", "NCHW": "(N, C, H, W)", "NHWC": "(N, H, W, C)", "BTC": "(B, T, C)"}
@@ -84,12 +84,14 @@ def packed(arrays: dict[str, Any]) -> bytes:
     return stream.getvalue()
 
 
-def taken(name: str, content: bytes) -> dict[str, np.ndarray]:
-    """The answers in a file: all of a .npz, or the one that a .npy is named after, as in dx.npy or dx (1).npy.
+def taken(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return the answers in a file that can be judged, and for each of the others the reason why not, in words.
+
+    A .npz holds any of them, a .npy the one that it is named after, as in dx.npy or dx (1).npy.
 
     Raises:
-        InvalidInput: a file that is too large or not what its name says, a name that is no answer's, or an array
-            that is not of finite real numbers.
+        InvalidInput: a file that is too large or not what its name says, that is named after no answer, or that holds
+            no array.
     """
     if len(content) > MAX_UPLOAD_BYTES:
         raise InvalidInput(f"{name} is larger than the {MAX_UPLOAD_BYTES // 2**20} MB that are read.")
@@ -101,7 +103,6 @@ def taken(name: str, content: bytes) -> dict[str, np.ndarray]:
         raise InvalidInput(
             f"{name[:60]} is neither answer.npz nor one of {', '.join(f'{each}.npy' for each in ANSWERS)}."
         )
-    arrays = arrays_of(found, ANSWERS, f"file {name[:60]}")
-    if not arrays:
+    if not found:
         raise InvalidInput(f"{name[:60]} holds none of {', '.join(ANSWERS)}.")
-    return arrays
+    return split_arrays(found, ANSWERS, "answer")

@@ -40,7 +40,7 @@ def test_the_frame_runs_and_what_is_done_in_it_is_judged(key, layout, tmp_path, 
     assert list(np.load("answer.npz")) == []
     exec(code.replace("out = ...", "out = x", 1), {})
     content = (tmp_path / "answer.npz").read_bytes()
-    found = judge(task.scheme, task.layout, task.inputs(), taken("answer.npz", content), task.eps)
+    found = judge(task.scheme, task.layout, task.inputs(), taken("answer.npz", content)[0], task.eps)
     assert (list(found), found["out"].right) == (["out"], False)
     shapes = dict(re.findall(r"^(\w+) = \.\.\..* the shape (\(.*\))$", code, re.MULTILINE))
     assert shapes["out"] == shapes["dx"] == str(task.inputs()["x"].shape)
@@ -64,8 +64,25 @@ def test_words_and_command():
 
 @pytest.mark.parametrize("name", ["dx.npy", "dx (1).npy", "DX.npy", "dx-final.npy"])
 def test_a_npy_is_taken_by_its_name(name):
-    (key,) = taken(name, npy(np.ones(3)))
-    assert key == "dx"
+    arrays, problems = taken(name, npy(np.ones(3)))
+    assert (list(arrays), problems) == (["dx"], {})
+
+
+JUDGED_NOT = {
+    "dgamma.npy": (npy(np.array([np.nan])), {"dgamma": "dgamma holds 1 NaN or infinite values"}),
+    "dbeta.npy": (npy(np.zeros(MAX_ELEMENTS + 1, np.int8)), {"dbeta": "dbeta has 16,385 elements; up to 16,384"}),
+    "words.npz": (packed({"out": np.ones(2), "dx": np.array(["1"])}), {"dx": "dx holds str32 values"}),
+    "other.npz": (packed({"out": np.ones(2), "d_x": np.ones(2)}), {"d_x": "Did you mean dx?"}),
+}
+
+
+@pytest.mark.parametrize("name", JUDGED_NOT)
+def test_what_cannot_be_judged_leaves_the_rest_of_the_file(name):
+    content, wanted = JUDGED_NOT[name]
+    arrays, problems = taken(name, content)
+    assert list(arrays) == (["out"] if name.endswith(".npz") else [])
+    assert list(problems) == list(wanted)
+    assert all(words in problems[key] for key, words in wanted.items())
 
 
 BAD = {
@@ -74,10 +91,7 @@ BAD = {
     "dx.csv": b"1,2",
     "dx.npy": npy(np.array([{}], dtype=object)),
     "out.npy": b"no numbers",
-    "dgamma.npy": npy(np.array([np.nan])),
-    "dbeta.npy": npy(np.zeros(MAX_ELEMENTS + 1, np.int8)),
     "empty.npz": packed({}),
-    "other.npz": packed({"out": np.ones(2), "y": np.ones(2)}),
     "cut.npz": packed({"out": np.ones(9)})[:-30],
     "big.npz": b"0" * (6 * 2**20),
 }

@@ -1,6 +1,5 @@
 """Homework checked by its numbers: inputs to download, answers to upload, and what is right or which mistake it is."""
 
-import io
 from functools import partial
 
 import numpy as np
@@ -9,6 +8,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.layouts import to_tensor
 from normviz.core.text import sentence, typeset
+from normviz.data.output import encode_npy
 from normviz.describe.wording import shape_words
 from normviz.gradients import answers
 from normviz.gradients.answers import ANSWERS, INPUTS, Verdict
@@ -22,6 +22,8 @@ from normviz.ui.saving import save_table
 
 HELD = PREFIX + "answers"
 ERROR = PREFIX + "upload error"
+SHOWN_NAMES = 3
+"""How many unknown names of one file are told."""
 
 judged = st.cache_data(max_entries=64, show_spinner="Your numbers are held against the ways to get them wrong …")(
     answers.judge
@@ -58,17 +60,11 @@ def _given(task: Exercise, inputs: dict[str, np.ndarray], theme: str) -> None:
         )
         for name in INPUTS:
             file = f"{name}.npy"
-            st.download_button(file, partial(_npy, inputs[name]), file, on_click="ignore", type="tertiary")
+            st.download_button(file, partial(encode_npy, inputs[name]), file, on_click="ignore", type="tertiary")
     x = to_tensor(inputs["x"].astype(float), task.layout)
     alt = f"x as a heat map of {x.size} numbers, examples and rows down, columns and channels across."
     plot(tensor_map(x, "x: N and H down, W and C across", theme), "given", alt, "14rem")
     st.caption("Another setting gives other inputs: download them anew, for answers are judged by those shown here.")
-
-
-def _npy(array: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, array, allow_pickle=False)
-    return stream.getvalue()
 
 
 def _sent() -> None:
@@ -81,30 +77,43 @@ def _sent() -> None:
     )  # fmt: skip
     held = state.get(HELD, {})
     if state.get(ERROR):
-        there = f"{', '.join(held)} {'is' if len(held) == 1 else 'are'} still judged." if held else "Nothing is judged."
+        names = [name for name, each in held.items() if isinstance(each, np.ndarray)]
+        verb = "is" if len(names) == 1 else "are"
+        there = f"{', '.join(names)} {verb} still judged." if names else "Nothing is judged."
         st.error(f"{sentence(state[ERROR])} {there}")
     if held:
         st.button("Forget the answers", on_click=lambda: state.update({HELD: {}, ERROR: None}))
 
 
 def _take() -> None:
-    """Read a file into the session, beside what is there; that stays where the file is no good."""
+    """Read a file into the session, beside the arrays that are there; they stay where the file cannot be read.
+
+    An array that cannot be judged is replaced by the reason, so that the session holds nothing large.
+    """
     state, file = st.session_state, st.session_state[PREFIX + "upload"]
     state[ERROR] = None
     if file is None:
         return
     try:
-        state[HELD] = state.get(HELD, {}) | taken(file.name, file.getvalue())
+        arrays, problems = taken(file.name, file.getvalue())
     except InvalidInput as error:
         state[ERROR] = str(error)
+        return
+    unknown = [problem for name, problem in problems.items() if name not in ANSWERS]
+    more = f" {len(unknown) - SHOWN_NAMES} more names are unknown." if len(unknown) > SHOWN_NAMES else ""
+    state[ERROR] = " ".join(unknown[:SHOWN_NAMES]) + more or None
+    known = {name: problem for name, problem in problems.items() if name in ANSWERS}
+    state[HELD] = state.get(HELD, {}) | arrays | known
 
 
 def _verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
-    """A line for each answer: right, and how exactly, or which mistake it is, and what to do."""
+    """Show a line for each answer: right, and how exactly, or which mistake it is, or why it cannot be judged."""
     held = {name: st.session_state[HELD][name] for name in ANSWERS if name in st.session_state.get(HELD, {})}
     if not held:
         return
-    found = judged(task.scheme, task.layout, inputs, held, task.eps)
+    arrays = {name: each for name, each in held.items() if isinstance(each, np.ndarray)}
+    verdicts = judged(task.scheme, task.layout, inputs, arrays, task.eps) if arrays else {}
+    found = {name: verdicts.get(name) or Verdict(False, None, problem=each) for name, each in held.items()}
     for name, verdict in found.items():
         show, icon = (st.success, ":material/check:") if verdict.right else (st.warning, ":material/close:")
         show(said(name, verdict), icon=icon)
@@ -115,13 +124,16 @@ def _verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
             "error": [each.error for each in found.values()],
             "mistake": [each.mistake for each in found.values()],
             "beside": [each.beside for each in found.values()],
+            "problem": [each.problem for each in found.values()],
         },
         "verdicts",
     )
 
 
 def said(name: str, verdict: Verdict) -> str:
-    """A verdict in words."""
+    """Return a verdict in words."""
+    if verdict.problem is not None:
+        return f"**{name} cannot be judged**: {verdict.problem}"
     off = "" if verdict.error is None else f", off by {typeset(verdict.error, 2)} of its largest number"
     if verdict.right:
         exactly = f"to {typeset(verdict.error, 2)} of its largest number" if verdict.error else "to the last digit"
