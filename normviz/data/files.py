@@ -3,23 +3,18 @@
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from PIL import Image
+from normviz.core.errors import InvalidInput, rephrase_errors
+from normviz.core.fields import MAX_ELEMENTS, check_shape
+from normviz.data.bounds import MAX_ARRAYS, MAX_UNPACKED_BYTES, MAX_UPLOAD_BYTES
+from normviz.data.pictures import read_picture
 
-from normviz.core.errors import InvalidInput
-from normviz.core.fields import check_shape
-
-MAX_UPLOAD_BYTES = 5 * 2**20
 MAX_HEAD = 100_000  # characters of a first row that may hold names
-MAX_UNPACKED_BYTES = 2**24  # of all arrays in a .npz file, before any of them is unpacked
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 
 PICTURES = ("png", "jpg", "jpeg")
@@ -37,27 +32,32 @@ class File(NamedTuple):
     told: tuple[str, ...] = ()
 
 
-def read_upload(name: str, content: bytes, most: int | None = None, channels_first: bool = False) -> np.ndarray:
+def read_upload(name: str, content: bytes, most: int = MAX_ELEMENTS, channels_first: bool = False) -> np.ndarray:
     """A .npy, .csv or image file as an (N, H, W, C) array, by `read_file` and `as_tensor`; raises what they do."""
     return as_tensor(read_file(name, content, most).array, name, channels_first)
 
 
-def read_file(name: str, content: bytes, most: int | None = None) -> File:
-    """Read a .npy, .csv or image file as the array that it holds.
+def check_upload_size(name: str, content: bytes) -> None:
+    """Raise InvalidInput for a file of more bytes than an upload may have."""
+    if len(content) > MAX_UPLOAD_BYTES:
+        raise InvalidInput(
+            f"{name[:60]} is {len(content) / 2**20:.1f} MB; files up to {MAX_UPLOAD_BYTES // 2**20} MB are read."
+        )
 
-    `most`: a picture of more numbers is averaged over blocks of pixels, as `shrink_image` does; a .csv file of more is
-    not read on. A picture is one example of H × W × 3, or × 1 for grey, in 0..1. Numbers may be NaN or infinite.
+
+def read_file(name: str, content: bytes, most: int = MAX_ELEMENTS) -> File:
+    """Return the array that a .npy, .csv or image file holds. Numbers may be NaN or infinite.
+
+    A picture is one example of H × W × 3, or × 1 for grey, in 0..1. One of more than `most` numbers is averaged over
+    blocks of pixels. A .csv file of more than `most` numbers is refused.
 
     Raises:
         InvalidInput: a file that is too large or not what its name says, or an array of objects.
     """
-    if len(content) > MAX_UPLOAD_BYTES:
-        raise InvalidInput(
-            f"{name} is {len(content) / 2**20:.1f} MB; files up to {MAX_UPLOAD_BYTES // 2**20} MB are read."
-        )
+    check_upload_size(name, content)
     suffix = name.rsplit(".", 1)[-1].lower()
     if suffix in PICTURES:
-        return _read_image(content, most)
+        return File(*read_picture(content, most))
     if suffix == "csv":
         return _read_csv(content, most)
     if suffix == "npy":
@@ -108,18 +108,20 @@ def looks_channels_first(shape: Sequence[int]) -> bool:
 
 
 def read_npy(content: bytes) -> np.ndarray:
-    """Read a .npy file without unpickling, and without trusting a header that promises more bytes than there are.
+    """Return the array in a .npy file, without unpickling. Its header is not trusted.
 
     Raises:
         InvalidInput: not a .npy file, an object array, or a file that is cut off.
     """
     stream = io.BytesIO(content)
-    with _any_failure_told_as("this is not a .npy file that NumPy wrote; save one with numpy.save."):
+    with rephrase_errors("this is not a .npy file that NumPy wrote; save one with numpy.save."):
         version = np.lib.format.read_magic(stream)
         read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read_header(stream)
         if dtype.hasobject:
             raise InvalidInput("this file holds Python objects, which are not read; save an array of real numbers.")
+        if min(shape, default=0) < 0:  # NumPy would multiply them in 64 bits, where a product may become positive
+            raise ValueError("negative length")
         promised, there = prod(shape) * dtype.itemsize, len(content) - stream.tell()
         if promised > there:
             raise InvalidInput(
@@ -130,58 +132,62 @@ def read_npy(content: bytes) -> np.ndarray:
 
 
 def read_npz(content: bytes) -> dict[str, np.ndarray]:
-    """Read a .npz file by `read_npy`, without unpacking more than a bound, whatever its directory promises.
+    """Return the arrays in a .npz file by their names, each read by `read_npy`. Its directory is not trusted.
 
     Raises:
-        InvalidInput: not a .npz file, one that is too large, packed or unpacked, or what `read_npy` raises.
+        InvalidInput: not a .npz file, one of too many bytes or arrays, or what `read_npy` raises.
     """
     if len(content) > MAX_UNPACKED_BYTES:
         raise InvalidInput(f"the file is {len(content):,} bytes; .npz files up to {MAX_UNPACKED_BYTES:,} are read.")
+    # Before zipfile makes an object of each entry in the directory. Each begins with these four bytes.
+    if content.count(b"PK\x01\x02") > MAX_ARRAYS:
+        raise InvalidInput(f"the .npz file holds more than {MAX_ARRAYS} arrays; up to so many are read.")
     with (
-        _any_failure_told_as("this is not a .npz file that NumPy wrote; save one with numpy.savez."),
-        zipfile.ZipFile(io.BytesIO(content)) as packed,
+        rephrase_errors("this is not a .npz file that NumPy wrote; save one with numpy.savez."),
+        zipfile.ZipFile(io.BytesIO(content)) as archive,
     ):
-        parts = packed.infolist()
-        names = [part.filename.removesuffix(".npy") for part in parts]
+        members = archive.infolist()
+        names = [member.filename.removesuffix(".npy") for member in members]
         if len(set(names)) < len(names):
             raise InvalidInput("the .npz file holds two arrays of one name.")
-        if sum(part.file_size for part in parts) > MAX_UNPACKED_BYTES:
+        if sum(member.file_size for member in members) > MAX_UNPACKED_BYTES:
             raise InvalidInput(f"the .npz file unpacks to more than the {MAX_UNPACKED_BYTES:,} bytes that are read.")
         # The other ways to pack, which NumPy does not use, unpack a piece to whatever size it has.
-        if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
             raise InvalidInput("the .npz file is packed in a way that NumPy does not use; save one with numpy.savez.")
-        return {name: read_npy(packed.read(part)) for name, part in zip(names, parts, strict=True)}
+        return {name: _read_member(archive, member) for name, member in zip(names, members, strict=True)}
 
 
-def _read_csv(content: bytes, most: int | None) -> File:
-    """Rows of numbers with commas between them, at most so many, or with semicolons, and then perhaps decimal commas.
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    """Return the array of a member, after unpacking no more bytes than the directory says that it has.
 
-    Empty lines, what follows a #, and a first row of which nothing is a number are skipped.
+    ZipFile.read and a read to the end unpack all there is, and compare sizes and checksums afterwards.
     """
-    try:
-        lines = content.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InvalidInput("the .csv file is not a table of numbers with commas, in UTF-8.") from error
+    with archive.open(member) as stream:
+        return read_npy(stream.read(member.file_size))
 
-    def texts(head: bool) -> Iterator[tuple[int, str]]:
-        found = ((row, line.partition("#")[0]) for row, line in enumerate(lines, 1))
-        return islice(((row, text) for row, text in found if text.strip()), int(head), None)
 
-    separator = ";" if any(";" in text for _, text in texts(False)) else ","
-    start = [text for _, text in islice(texts(False), 2)]
-    head = len(start) == 2 and _is_head(start[0], separator)
-    count = 0
-    for _, text in texts(head):  # before any of them is held
-        count += text.count(separator) + 1
-        if most is not None and count > most:
-            raise InvalidInput(f"the .csv file holds more than {most:,} numbers; up to so many are read.")
-    commas = separator == ";" and _decimal_commas([text for _, text in texts(head)])
+def _read_csv(content: bytes, most: int) -> File:
+    """Return the table in a .csv file: rows of numbers with commas between them, or with semicolons.
+
+    With semicolons, commas may be decimal points. Empty lines, what follows a #, and a first row of which nothing is a
+    number are skipped.
+    """
+    with rephrase_errors("the .csv file is not a table of numbers with commas, in UTF-8."):
+        texts = _filled_lines(content, most)
+    separator = ";" if any(";" in text for text in texts.values()) else ","
+    told = []
+    if len(texts) > 1 and _is_head(texts[first := next(iter(texts))], separator):
+        del texts[first]
+        told.append("its first row holds names")
+    if sum(text.count(separator) + 1 for text in texts.values()) > most:  # before any of them is held
+        raise InvalidInput(_too_many(most))
+    if separator == ";" and _decimal_commas(list(texts.values())):
+        texts = {row: text.replace(",", ".") for row, text in texts.items()}
+        told.append("its commas are decimal points")
     rows = {
-        row: [
-            _number(cell, row, column)
-            for column, cell in enumerate((text.replace(",", ".") if commas else text).split(separator), 1)
-        ]
-        for row, text in texts(head)
+        row: [_number(cell, row, column) for column, cell in enumerate(text.split(separator), 1)]
+        for row, text in texts.items()
     }
     if not rows:
         raise InvalidInput("the .csv file holds no numbers.")
@@ -189,8 +195,27 @@ def _read_csv(content: bytes, most: int | None) -> File:
     for row, numbers in rows.items():
         if len(numbers) != length:
             raise InvalidInput(f"row {row} of the .csv file has {len(numbers)} numbers, the first one {length}.")
-    told = [(head, "its first row holds names"), (commas, "its commas are decimal points")]
-    return File(np.array(list(rows.values())), tuple(words for so, words in told if so))
+    return File(np.array(list(rows.values())), tuple(told))
+
+
+def _filled_lines(content: bytes, most: int) -> dict[int, str]:
+    """Return the lines that hold anything, without comments, by their numbers from 1.
+
+    Raises:
+        InvalidInput: lines for more than `most` numbers.
+    """
+    texts = {}
+    for row, line in enumerate(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig"), 1):
+        text = line.partition("#")[0]
+        if text.strip():
+            texts[row] = text
+            if len(texts) > most + 1:  # one may hold names
+                raise InvalidInput(_too_many(most))
+    return texts
+
+
+def _too_many(most: int) -> str:
+    return f"the .csv file holds more than {most:,} numbers; up to so many are read."
 
 
 def _is_head(text: str, separator: str) -> bool:
@@ -222,55 +247,3 @@ def _number(cell: str, row: int, column: int) -> float:
     except ValueError as error:
         shown = repr(cell.strip()[:50])
         raise InvalidInput(f"row {row}, column {column} of the .csv file is {shown}, which is not a number.") from error
-
-
-@contextmanager
-def _open_image(content: bytes) -> Iterator["Image.Image"]:
-    from PIL import Image  # imported here: arrays need no Pillow
-
-    with (
-        _any_failure_told_as("the file is not a whole .png or .jpg picture."),
-        Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image,
-    ):
-        yield image
-
-
-def _read_image(content: bytes, most: int | None) -> File:
-    """A picture in 0..1; averaged before its small whole numbers become large ones, eight times as many bytes."""
-    with _open_image(content) as image:
-        width, height = image.size
-        if width * height > 2**24:
-            raise InvalidInput(f"the picture has {width} × {height} pixels; up to 16 million are read.")
-        if image.mode.startswith("I"):  # grey of 16 bits, which Pillow would clip to 8
-            pixels, white = np.asarray(image), 2**16 - 1
-        else:
-            grey = image.mode in ("1", "L", "LA")
-            pixels, white = np.asarray(image.convert("L" if grey else "RGB")), 255
-    pixels = pixels.reshape(1, *pixels.shape[:2], -1)
-    if most is not None and max(pixels.shape[1:3]) // min(pixels.shape[1:3]) * pixels.shape[3] > most:
-        raise InvalidInput(f"the picture has {width} × {height} pixels: too narrow to be averaged to {most:,} numbers.")
-    if most is None or pixels.size <= most:
-        return File(pixels / white)
-    small = shrink_image(pixels, most)
-    return File(small / white, (f"{height} × {width} pixels averaged to {small.shape[1]} × {small.shape[2]}",))
-
-
-@contextmanager
-def _any_failure_told_as(message: str) -> Iterator[None]:
-    """Raise InvalidInput for whatever a parser raises: on damaged files NumPy and Pillow raise errors of any type."""
-    try:
-        yield
-    except InvalidInput:
-        raise
-    except Exception as error:
-        raise InvalidInput(message) from error
-
-
-def shrink_image(x: np.ndarray, limit: int) -> np.ndarray:
-    """An (N, H, W, C) array averaged over blocks of k × k positions, for the smallest k that leaves at most `limit`."""
-    k = 1
-    while x.shape[0] * x.shape[3] * (x.shape[1] // k) * (x.shape[2] // k) > limit and k < min(x.shape[1:3]):
-        k += 1
-    height, width = x.shape[1] // k * k, x.shape[2] // k * k
-    blocks = x[:, :height, :width].reshape(x.shape[0], height // k, k, width // k, k, x.shape[3])
-    return blocks.mean(axis=(2, 4))

@@ -10,7 +10,7 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.layouts import LAYOUTS
 from normviz.core.schemes import Scheme, get_scheme
-from normviz.data.files import MAX_UPLOAD_BYTES, read_npy, read_npz
+from normviz.data.files import check_upload_size, read_npy, read_npz
 from normviz.describe.code import render
 from normviz.describe.wording import named, reduction_words
 from normviz.gradients.answers import ANSWERS, INPUTS, make_inputs
@@ -93,8 +93,7 @@ def taken(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, s
         InvalidInput: a file that is too large or not what its name says, that is named after no answer, or that holds
             no array.
     """
-    if len(content) > MAX_UPLOAD_BYTES:
-        raise InvalidInput(f"{name} is larger than the {MAX_UPLOAD_BYTES // 2**20} MB that are read.")
+    check_upload_size(name, content)
     if name.lower().endswith(".npz"):
         found = read_npz(content)
     elif match := re.fullmatch(rf"({'|'.join(ANSWERS)})\b[^/]*\.npy", name, re.IGNORECASE):

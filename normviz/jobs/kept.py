@@ -15,7 +15,8 @@ from zipfile import ZipFile
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.data.files import MAX_UNPACKED_BYTES, read_npz
+from normviz.data.bounds import MAX_UNPACKED_BYTES
+from normviz.data.files import read_npz
 
 Value = TypeVar("Value")
 Arrays = dict[str, np.ndarray]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.data.files import MAX_UPLOAD_BYTES, read_npy, read_npz
+from normviz.data.files import check_upload_size, read_npy, read_npz
 from normviz.readings.detector import check_arrays
 
 HOW = """import numpy as np
@@ -24,8 +24,7 @@ def read_pair(files: list[tuple[str, bytes]]) -> Arrays:
             input and its output.
     """
     for name, content in files:
-        if len(content) > MAX_UPLOAD_BYTES:
-            raise InvalidInput(f"{name[:60]} is larger than the {MAX_UPLOAD_BYTES // 2**20} MB that are read.")
+        check_upload_size(name, content)
     endings = sorted(name.lower().rpartition(".")[2] for name, _ in files)
     if endings == ["npz"]:
         found = read_npz(files[0][1])

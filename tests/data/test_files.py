@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from strategies import examples, shapes
+from strategies import examples
 
 from normviz.core.errors import InvalidInput
+from normviz.data.bounds import MAX_PIXELS, MAX_UNPACKED_BYTES, MAX_UPLOAD_BYTES
 from normviz.data.files import (
-    MAX_UNPACKED_BYTES,
-    MAX_UPLOAD_BYTES,
     as_tensor,
     axes_of,
     looks_channels_first,
@@ -25,7 +24,6 @@ from normviz.data.files import (
     read_npy,
     read_npz,
     read_upload,
-    shrink_image,
 )
 
 
@@ -200,20 +198,24 @@ def test_transparency_is_left_out():
     assert read_upload("a.png", picture(np.full((2, 2, 2), 255, np.uint8))).shape == (1, 2, 2, 1)
 
 
-@given(shapes, st.integers(1, 200))
-def test_a_shrunk_picture_fits_and_keeps_its_mean(shape, limit):
-    x = np.ones(shape)
-    small = shrink_image(x, limit)
-    assert small.shape[0] == shape[0]
-    assert small.shape[3] == shape[3]
-    assert small.size <= limit or 1 in small.shape[1:3]
-    np.testing.assert_array_equal(small, 1)
+@given(st.tuples(st.integers(1, 9), st.integers(1, 9), st.sampled_from([1, 3])), st.integers(30, 200))
+def test_an_averaged_picture_fits_and_keeps_its_shade(shape, most):
+    x = read_upload(
+        "a.png",
+        picture(np.full(shape, 51, np.uint8).squeeze(2) if shape[2] == 1 else np.full(shape, 51, np.uint8)),
+        most,
+    )
+    assert x.shape[0] == 1
+    assert x.shape[3] == shape[2]
+    assert x.size <= most
+    np.testing.assert_allclose(x, 0.2, atol=1e-15)
 
 
-def test_shrinking_averages_blocks():
-    x = np.arange(16.0).reshape(1, 4, 4, 1)
-    np.testing.assert_array_equal(shrink_image(x, 4).squeeze(), [[2.5, 4.5], [10.5, 12.5]])
-    assert shrink_image(x, 16) is x or (shrink_image(x, 16) == x).all()
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_pictures_are_averaged_over_blocks(dtype):
+    pixels = np.arange(25, dtype=dtype).reshape(5, 5)
+    x = read_upload("a.png", picture(pixels), 4) * np.iinfo(dtype).max
+    np.testing.assert_allclose(x.squeeze(), [[3, 5], [13, 15]])
 
 
 # --- what is refused, each in one line --------------------------------------------------------------------------
@@ -295,7 +297,7 @@ BAD = {
     "cut picture": ("a.png", GOOD_PNG[:-30], "not a whole"),
     "cut photograph": ("a.jpeg", GOOD_JPG[: len(GOOD_JPG) // 2], "not a whole"),
     "other picture": ("a.png", None, "not a whole"),
-    "16 million pixels and one": ("a.png", png(2**24 + 1, 1), "16777217 × 1 pixels; up to 16 million"),
+    "too many pixels": ("a.png", png(MAX_PIXELS + 1, 1), "33554433 × 1 pixels; up to 33 million"),
     "bomb": ("a.png", png(10000, 10000), "not a whole|pixels"),
     "bigger bomb": ("a.png", png(2**30, 2**30), "not a whole|pixels"),
     "bomb of text": ("a.png", png(1, 1, png_chunk(b"zTXt", b"k\0\0" + zlib.compress(b" " * 2**27))), "not a whole"),

@@ -63,7 +63,7 @@ REFUSED = {
     "a pickle": ([("a.npz", pickle.dumps(Trap()))], "not a .npz file"),
     "a pickle in an array": ([("x.npy", npy(np.array([Trap()]), True)), ("y.npy", npy(Y))], "object"),
     "objects": ([("a.npz", npz(x=np.array([Trap()], dtype=object), y=Y))], "object"),
-    "too large": ([("a.npz", b"0" * (MAX_UPLOAD_BYTES + 1))], "larger than the 5 MB"),
+    "too large": ([("a.npz", b"0" * (MAX_UPLOAD_BYTES + 1))], "files up to 5 MB are read"),
     "shapes": ([("a.npz", npz(x=X, y=Y.T))], "into one layout"),
     "NaN": ([("a.npz", npz(x=X * np.nan, y=Y))], "NaN"),
     "text": ([("a.npz", npz(x=np.array(["a"]), y=Y))], "real numbers"),
