@@ -4,8 +4,8 @@ import io
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -15,7 +15,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.data.bounds import MAX_UNPACKED_BYTES
+from normviz.data.bounds import MAX_ARRAYS, MAX_UNPACKED_BYTES
 from normviz.data.files import read_npz
 
 Value = TypeVar("Value")
@@ -29,6 +29,12 @@ MOST = 2**28
 
 READ, WRITE = 0.5, 10.0
 """Seconds that a reader, for whom a page waits, and a writer wait for another process that writes."""
+
+MAX_ROW_BYTES = MAX_UNPACKED_BYTES + 2**16
+"""SQLite refuses to load or write a larger row: a result, its digest and its checksum."""
+
+ATTEMPTS = 3
+"""How often a file is opened: others may set it aside at the same time."""
 
 SETUP = """
     PRAGMA journal_mode = WAL;
@@ -56,11 +62,25 @@ def place() -> Path:
     return Path(named) if named else (Path(cache) if cache else Path.home() / ".cache") / "normviz" / "results.sqlite"
 
 
+class DamagedFile(Exception):  # noqa: N818 - the name says what it is
+    """The file is no database any more, or an incomplete one.
+
+    Attributes:
+        inode: that of the file.
+        is_empty: whether nothing is left in it.
+    """
+
+    def __init__(self, inode: int, is_empty: bool) -> None:
+        super().__init__("the file is damaged")
+        self.inode, self.is_empty = inode, is_empty
+
+
 class Kept:
     """A bounded store of results, of which those go first that were not used for the longest time.
 
     For any number of threads and processes. Where nothing can be kept, as on a full disk, it says so once on stderr and
-    is empty; what was damaged is not there, until it is kept anew.
+    is empty. A damaged result is not there until it is kept anew. A damaged file is set aside, with a line on stderr,
+    and a new one is begun.
 
     Attributes:
         failed: whether the last result could not be kept.
@@ -82,7 +102,12 @@ class Kept:
         return self._open(digest, READ, lambda store: self._read(store, digest))
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
-        """Keep a result of at most 16 MB, and drop others where they are too many. Raises ValueError for objects."""
+        """Keep a result, and drop others where they are too many. Raises ValueError for objects.
+
+        A result that is too large for `read_npz` is not kept.
+        """
+        if len(result) > MAX_ARRAYS or sum(np.asarray(array).nbytes for array in result.values()) > MAX_UNPACKED_BYTES:
+            return
         content = _packed(result)
         if len(content) > min(self.most, MAX_UNPACKED_BYTES):
             return
@@ -104,59 +129,72 @@ class Kept:
         return digest in self._lost
 
     def _read(self, store: sqlite3.Connection, digest: str) -> Arrays | None:
-        found = store.execute(FIND, (digest,)).fetchone()
-        if found is None:
-            return None
-        checksum, content = found
         try:
+            found = store.execute(FIND, (digest,)).fetchone()
+            if found is None:
+                return None
+            checksum, content = found
             if checksum != _checksum(digest, content):
                 raise InvalidInput("this is not what was kept.")
             result = read_npz(content)
-        except (InvalidInput, TypeError):  # a text or nothing instead of bytes
+        except (InvalidInput, TypeError, sqlite3.DataError):  # nothing instead of bytes, or more than a row may have
             self._lost.add(digest)
             return None
         with suppress(sqlite3.OperationalError):  # somebody else writes
             store.execute(f"UPDATE results SET used = {NEXT} WHERE digest = ?", (digest,))
+        self._lost.discard(digest)
         return result
 
     def _open(self, digest: str, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
-        """What the work makes of the open store; None where it cannot be opened or is damaged.
+        """Return the result of the work on the open store; None where it cannot be opened.
 
-        Opened every time, as the file may be deleted or replaced while the server runs.
+        A damaged file is set aside first. Opened every time, as the file may be deleted or replaced while the server
+        runs.
         """
         try:
             path = self._path or place()
             path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as store:
-                identity = path.stat().st_ino
+            for _ in range(ATTEMPTS):
                 try:
-                    if not store.execute("SELECT 1 FROM sqlite_master WHERE name = 'dropped'").fetchone():
-                        store.executescript(SETUP)
-                    store.execute("PRAGMA synchronous = NORMAL")
-                    self._hold(path, identity)
-                    return work(store)
-                except sqlite3.OperationalError:
-                    raise
-                except sqlite3.DatabaseError:
+                    return self._use(path, wait, work)
+                except DamagedFile as damage:
                     self._lost.add(digest)
-                    self._set_aside(path, identity)
-        except (sqlite3.OperationalError, OSError, RuntimeError) as error:  # the last where there is no home
+                    _set_aside(path, damage, wait)
+            raise OSError("one damaged file follows another")
+        except (sqlite3.Error, OSError, RuntimeError) as error:  # RuntimeError where there is no home
             self._say(f"Results are not kept: {error}.")
         return None
 
-    def _hold(self, path: Path, identity: int) -> None:
-        """Leave the file open: who closes it last waits until the disk has all."""
-        if self._held is None or self._held[0] != identity:
-            self._held = identity, sqlite3.connect(path, check_same_thread=False)
-            self._held[1].execute("SELECT count(*) FROM sqlite_master").fetchall()
+    def _use(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:
+        """Return the result of the work on the open store. Raises DamagedFile, or what SQLite raises."""
+        if not path.exists():
+            path.touch()
+        inode = path.stat().st_ino
+        if _is_emptied(path):
+            raise DamagedFile(inode, is_empty=True)
+        with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as store:
+            try:
+                store.text_factory = bytes  # a damaged text may not be UTF-8
+                store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
+                if not _is_set_up(store):
+                    with _turn(path, wait):
+                        _check_inode(path, inode)
+                        if not _is_set_up(store):
+                            store.executescript(SETUP)
+                _check_inode(path, inode)
+                store.execute("PRAGMA synchronous = NORMAL")
+                self._hold(path, inode)
+                return work(store)
+            except sqlite3.Error as error:
+                if _is_damage(error):
+                    raise DamagedFile(inode, is_empty=False) from error
+                raise
 
-    def _set_aside(self, path: Path, identity: int) -> None:
-        """Put a damaged file where the next one does not meet it, unless another process has."""
-        with self._lock:
-            if path.stat().st_ino == identity:
-                path.replace(path.with_name(f"{path.name}.damaged"))
-                for ending in ("-wal", "-shm"):
-                    path.with_name(path.name + ending).unlink(missing_ok=True)
+    def _hold(self, path: Path, inode: int) -> None:
+        """Leave the file open: who closes it last waits until the disk has all."""
+        if self._held is None or self._held[0] != inode:
+            self._held = inode, sqlite3.connect(path, check_same_thread=False)
+            self._held[1].execute("SELECT count(*) FROM sqlite_master").fetchall()
 
     def _say(self, words: str) -> None:
         """Once, on stderr."""
@@ -164,6 +202,55 @@ class Kept:
         if not self._said:
             print(words, file=sys.stderr)
         self._said = True
+
+
+@contextmanager
+def _turn(path: Path, wait: float) -> Iterator[None]:
+    """Wait until no other thread or process sets up the file, or sets it aside.
+
+    For this SQLite locks an empty file beside it, on every platform, and unlocks it where a process dies.
+    """
+    with closing(sqlite3.connect(path.with_name(f"{path.name}.lock"), timeout=wait, isolation_level=None)) as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def _set_aside(path: Path, damage: DamagedFile, wait: float) -> None:
+    """Put a damaged file where the next one does not meet it, unless another process has."""
+    with _turn(path, wait):
+        if not path.exists() or path.stat().st_ino != damage.inode or (damage.is_empty and not _is_emptied(path)):
+            return
+        aside = path.with_name(f"{path.name}.damaged")
+        path.replace(aside)  # before its log goes: SQLite leaves the log of a file that was moved alone
+        for ending in ("-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+        print(f"Cached results were damaged: {path} is now {aside.name}, and a new file is begun.", file=sys.stderr)
+
+
+def _check_inode(path: Path, inode: int) -> None:
+    """Raise DamagedFile for a path that leads to another file by now, as another process has set aside what it was."""
+    if not path.exists() or path.stat().st_ino != inode:
+        raise DamagedFile(inode, is_empty=False)
+
+
+def _is_set_up(store: sqlite3.Connection) -> bool:
+    """Return True if the file has the tables, of which the trigger is made last."""
+    return store.execute("SELECT 1 FROM sqlite_master WHERE name = 'dropped'").fetchone() is not None
+
+
+def _is_emptied(path: Path) -> bool:
+    """Return True for a file without content that was a database: its index is there, and others may have it open.
+
+    As long as they have, SQLite finds it locked. A new file has no index before it has content.
+    """
+    return path.stat().st_size == 0 and path.with_name(f"{path.name}-shm").exists()
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Return True if an error is due to the content of the file, and not to a lock, the disk or permissions."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    kind = code & 0xFF  # the rest of it says more
+    return kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code == sqlite3.SQLITE_IOERR_SHORT_READ
 
 
 def _packed(result: Mapping[str, np.ndarray]) -> bytes:

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -152,6 +153,137 @@ def test_a_file_that_is_damaged_in_the_middle_loses_no_more_than_its_results(pat
     assert same(store.get("0"), CURVE)
 
 
+def checkpoint(path):
+    """Move all results from the log into the file."""
+    with closing(sqlite3.connect(path)) as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def truncate(path, share=0.0):
+    os.truncate(path, int(path.stat().st_size * share))
+
+
+def overwrite(path):
+    checkpoint(path)
+    with path.open("r+b") as file:
+        file.write(os.urandom(path.stat().st_size))
+
+
+def cut_in_half(path):
+    checkpoint(path)
+    truncate(path, 0.5)
+
+
+DAMAGES = {
+    "emptied": truncate,
+    "emptied after a checkpoint": lambda path: (checkpoint(path), truncate(path)),
+    "overwritten": overwrite,
+    "cut in half": cut_in_half,
+    "its log emptied": lambda path: truncate(path.with_name("results.sqlite-wal")),
+    "deleted beside its log": Path.unlink,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("first", ["put", "get"])
+def test_a_file_that_is_damaged_while_it_is_open_is_set_aside_and_begun_anew(path, capsys, damage, first):
+    store, other = Kept(path), Kept(path)
+    for number in range(40):
+        store.put(str(number), {"numbers": np.full(2000, number)})
+        other.get(str(number))  # has the file open as well
+    DAMAGES[damage](path)
+    if first == "get":
+        for number in range(40):
+            found = store.get(str(number))
+            assert found is None or found["numbers"].tolist() == [number] * 2000
+    for each in (store, other):
+        each.put("a", CURVE)
+        assert not each.failed
+        assert same(each.get("a"), CURVE)
+    assert path.with_name("results.sqlite.damaged").exists()
+    said = capsys.readouterr().err
+    assert said.startswith("Cached results were damaged: ")
+    assert said.count("\n") == 1
+
+
+LATER = """
+import sys, numpy as np
+from concurrent.futures import ThreadPoolExecutor
+from normviz.jobs.kept import Kept
+store, name = Kept(), sys.argv[1]
+store.put(name, {"numbers": np.zeros(9)})
+print("open", flush=True)
+sys.stdin.readline()
+def work(number):
+    store.put(f"{name} {number}", {"numbers": np.full(500, number)})
+    return store.get(f"{name} {number}") is not None
+with ThreadPoolExecutor(4) as pool:
+    print(all(pool.map(work, range(20))), flush=True)
+"""
+
+
+def test_of_many_processes_that_find_a_damaged_file_one_sets_it_aside(path):
+    environment = os.environ | {"PYTHONPATH": str(ROOT), kept.VARIABLE: str(path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    others = [
+        subprocess.Popen([sys.executable, "-c", LATER, name], env=environment, text=True, **pipes) for name in "abc"
+    ]
+    assert [other.stdout.readline() for other in others] == ["open\n"] * 3
+    truncate(path)
+    for other in others:
+        other.stdin.write("go\n")
+        other.stdin.flush()
+    found = [other.communicate() for other in others]
+    assert [out for out, _ in found] == ["True\n"] * 3
+    said = "".join(err for _, err in found)
+    assert said.startswith("Cached results were damaged: ")
+    assert said.count("\n") == 1
+    store = Kept(path)
+    assert all(store.get(f"{name} {number}") for name in "abc" for number in range(20))
+
+
+def test_a_file_that_is_locked_for_long_is_not_set_aside(path, monkeypatch, capsys):
+    monkeypatch.setattr(kept, "WRITE", 0.1)
+    store = Kept(path)
+    store.put("a", CURVE)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store.put("b", CURVE)
+        assert store.failed
+    assert capsys.readouterr().err == "Results are not kept: database is locked.\n"
+    assert not path.with_name("results.sqlite.damaged").exists()
+    assert same(store.get("a"), CURVE)
+
+
+def peak(work):
+    """Bytes of Python's and NumPy's memory that some work takes at most."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("content", ["zeroblob(40000000)", "printf('%.*c', 40000000, 'x')"])
+def test_a_row_beyond_the_bound_is_never_loaded(path, content):
+    store = Kept(path)
+    store.put("a", CURVE)
+    change(path, f"UPDATE contents SET content = {content}")
+    assert peak(lambda: store.get("a")) < 2**20
+    assert store.lost("a")
+    store.put("a", CURVE)
+    assert same(store.get("a"), CURVE)
+    assert not path.with_name("results.sqlite.damaged").exists()
+
+
+def test_a_result_beyond_the_bound_is_not_packed(path):
+    store, large = Kept(path), {"numbers": np.zeros(2**22)}
+    assert peak(lambda: store.put("a", large)) < 2**20
+    store.put("b", {str(number): np.zeros(1) for number in range(kept.MAX_ARRAYS + 1)})
+    assert not path.exists()
+
+
 def test_a_file_that_was_deleted_is_begun_anew(path):
     store = Kept(path)
     store.put("a", CURVE)
@@ -191,6 +323,7 @@ print(store.get("a") is not None, store.get("b"), store.lost("b"))
     assert found.stderr.startswith("Results are not kept: ")
     assert found.stderr.count("\n") == 1
     assert same(Kept(path).get("a"), CURVE)
+    assert not path.with_name("results.sqlite.damaged").exists()
 
 
 MANY = """
