@@ -15,11 +15,12 @@ from normviz.cube import figure as cube
 from normviz.cube.layout import layout_of
 from normviz.data.samples import SAMPLES
 from normviz.ui.components.plot import plot
-from normviz.ui.server import MIDDLEWARE, ROUTES
+from normviz.ui.server import MIDDLEWARE
+from normviz.ui.vendor import create_routes
 
 HEIGHT = 480
 
-app = st.App(__file__, routes=ROUTES, middleware=MIDDLEWARE)
+app = st.App(__file__, routes=create_routes(), middleware=MIDDLEWARE)
 
 if __name__ == "__main__":
     st.set_page_config(page_title="cube")

@@ -17,7 +17,6 @@ from streamlit.runtime.pages_manager import PagesManager
 import normviz
 from normviz.core.errors import InvalidInput
 from normviz.jobs.executors import count_workers
-from normviz.ui.vendor import ROUTES as ROUTES
 
 SHIPPED = Path(__file__).parent
 ICON, STYLE = SHIPPED / "icon.png", SHIPPED / "style.css"

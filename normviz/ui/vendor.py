@@ -15,7 +15,6 @@ from starlette.routing import Route
 
 from normviz.ui.components.scripts import NAMES, digest, script
 
-PLOTLY_PATH = f"/vendor/plotly-{plotly.__version__}.min.js"
 KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
@@ -46,17 +45,22 @@ def plotly_url() -> str:
     A page asks for it with its first figure. A preload link in the page itself gains nothing before the first cube, and
     costs 1.3 s before the page is seen at all, since the browser is busy with the script.
     """
-    return _below_base(PLOTLY_PATH)
+    return _below_base(f"vendor/plotly-{plotly.__version__}.min.js")
 
 
 def component_url(name: str) -> str:
     """Where a page finds the script of a component."""
-    return _below_base(f"/vendor/{digest(name)}/{name}.js")
+    return _below_base(f"vendor/{digest(name)}/{name}.js")
+
+
+def create_routes() -> list[Route]:
+    """Return the routes of these scripts, below the path that the app is served at.
+
+    Call it when the app is made: Streamlit knows its settings by then, also those of its command line.
+    """
+    return [Route(plotly_url(), plotly_js), Route(_below_base("vendor/{digest}/{name}.js"), component_js)]
 
 
 def _below_base(path: str) -> str:
-    """An address of the server, also when the app is served below a path of its own."""
-    return "/" + f"{st.get_option('server.baseUrlPath').strip('/')}{path}".lstrip("/")
-
-
-ROUTES = [Route(PLOTLY_PATH, plotly_js), Route("/vendor/{digest}/{name}.js", component_js)]
+    """Return the absolute path of an address of the server, below the path that the app is served at."""
+    return "/" + f"{st.get_option('server.baseUrlPath').strip('/')}/{path}".lstrip("/")
