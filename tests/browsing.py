@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.request import urlopen
@@ -33,14 +33,25 @@ def served(script: str) -> AbstractContextManager[str]:
 
 
 @contextmanager
-def serving(command: Sequence[str | Path], folder: Path = ROOT) -> Iterator[str]:
-    """Run a command that serves, in a folder, until the block ends; the port comes behind it. Gives the address."""
+def serving(
+    command: Sequence[str | Path],
+    folder: Path = ROOT,
+    path: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """Run a command that serves, in a folder, until the block ends; the port comes behind it. Gives the address.
+
+    Args:
+        path: where the command serves, as "/course/norm".
+        environment: variables that the command has besides those of this process.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{port}{path}"
     with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen([*command, str(port)], cwd=folder, stdout=log, stderr=log)
+        variables = {**os.environ, **(environment or {})}
+        process = subprocess.Popen([*command, str(port)], cwd=folder, env=variables, stdout=log, stderr=log)
         try:
             if not _answers(process, f"{url}/_stcore/health"):
                 log.seek(0)
