@@ -9,11 +9,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import streamlit as st
 
 from normviz.ui.frame import framed, menu
-from normviz.ui.server import ICON, MIDDLEWARE, check_settings, lifespan
+from normviz.ui.server import EXCEPTION_HANDLERS, ICON, MIDDLEWARE, check_settings, lifespan
 from normviz.ui.vendor import create_routes
 
 check_settings()
-app = st.App(__file__, lifespan=lifespan, routes=create_routes(), middleware=MIDDLEWARE)
+app = st.App(
+    __file__,
+    lifespan=lifespan,
+    routes=create_routes(),
+    middleware=MIDDLEWARE,
+    exception_handlers=EXCEPTION_HANDLERS,
+)
 
 if __name__ == "__main__":
     page, story = menu()

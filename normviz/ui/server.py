@@ -1,5 +1,6 @@
 """What the server sends beside Streamlit's own pages: plotly.js, compressed once, and what is in every page."""
 
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,12 +12,15 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
 import normviz
 from normviz.core.errors import InvalidInput
 from normviz.jobs.executors import count_workers
+from normviz.ui.security import WithHeaders, WithoutMetrics, create_headers, read_frame_ancestors, read_metrics
 
 SHIPPED = Path(__file__).parent
 ICON, STYLE = SHIPPED / "icon.png", SHIPPED / "style.css"
@@ -94,8 +98,23 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     yield
 
 
-MIDDLEWARE = [Middleware(GZipMiddleware, minimum_size=1024, compresslevel=3), Middleware(WithOurs)]
-# Streamlit does not compress its own bundle. A higher level would cost more time than it saves on the network.
+def answer_failure(request: Request, error: Exception) -> Response:
+    """Return the response where the server itself fails: the one that no middleware sees."""
+    return PlainTextResponse("Internal Server Error", 500, HEADERS)
+
+
+HEADERS = create_headers(
+    Path(st.__file__).with_name("static").joinpath("index.html").read_bytes() + WithOurs.OURS,
+    read_frame_ancestors(os.environ),
+)
+MIDDLEWARE = [
+    Middleware(WithHeaders, headers=HEADERS),
+    *([] if read_metrics(os.environ) else [Middleware(WithoutMetrics)]),
+    # Streamlit does not compress its own bundle. A higher level would cost more time than it saves on the network.
+    Middleware(GZipMiddleware, minimum_size=1024, compresslevel=3),
+    Middleware(WithOurs),
+]
+EXCEPTION_HANDLERS = {Exception: answer_failure}
 
 # Until `st.navigation` has run once, Streamlit serves a `pages` folder by itself, without app.py: a server whose first
 # visitor follows a link to another page than the default one would show that page bare.

@@ -1,4 +1,4 @@
-"""Every test in a browser fails where a page asks another host or a script fails: that this is noticed."""
+"""Every test in a browser fails where a page asks another host, a script fails or a policy is broken: it is noticed."""
 
 import pytest
 from patience import soon
@@ -12,11 +12,12 @@ ASKS = {
 }
 
 
-def show(context, server, markup):
+def show(context, server, markup, headers=None):
     """Show a page of this markup, and then that it has been taken in."""
+    body = markup + "<script>setTimeout(() => { window.over = true; }, 50)</script>"
     with watched(context) as page:
-        page.goto(f"{server}/_stcore/health")
-        page.set_content(markup + "<script>setTimeout(() => { window.over = true; }, 50)</script>")
+        page.route(f"{server}/shown", lambda route: route.fulfill(body=body, content_type="text/html", headers=headers))
+        page.goto(f"{server}/shown")
         soon(page, lambda: page.evaluate("() => window.over"))
 
 
@@ -33,3 +34,9 @@ def test_a_script_that_fails_is_noticed(context, server):
 
 def test_its_own_host_is_no_other(context, server):
     show(context, server, f"<img src='{server}/a.png'><link rel='icon' href='/icon.png'>")
+
+
+def test_a_broken_policy_is_noticed(context, server):
+    policy = {"Content-Security-Policy": "default-src 'self' 'unsafe-inline'; img-src 'none'"}
+    with pytest.raises(AssertionError, match=r"Content Security Policy directive: .img-src"):
+        show(context, server, f"<img src='{server}/a.png'>", policy)

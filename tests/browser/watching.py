@@ -1,4 +1,4 @@
-"""What no page may do, whatever a test does with it: fail in a script, or ask another host than its own.
+"""What no page may do, whatever a test does with it: fail in a script, ask another host, or break its own policy.
 
 A class without internet sees all, and nobody is told who looks.
 """
@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 from patience import LIMIT
 from playwright.sync_api import BrowserContext, Page
 
+POLICY = "Content Security Policy"
+"""In every message of Chromium about something that the page's headers forbid."""
+
 
 class Watched:
     """What a page does that no test asks about: its errors, and the addresses that it asks for."""
@@ -20,6 +23,7 @@ class Watched:
         self.asked: list[str] = []
         page.set_default_timeout(LIMIT)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda said: self.errors.append(said.text[-400:]) if POLICY in said.text else None)
         page.on("request", lambda request: self.asked.append(request.url))
         page.on("websocket", lambda socket: self.asked.append(socket.url))
 
@@ -32,7 +36,7 @@ class Watched:
 
 @contextmanager
 def watched(context: BrowserContext) -> Iterator[Page]:
-    """A new page on which no script fails, and which asks no host but its own."""
+    """A new page on which no script fails, which asks no other host, and needs nothing that its headers forbid."""
     page = context.new_page()
     seen = Watched(page)
     try:

@@ -1,0 +1,195 @@
+"""Served as a course site does it: below a path, to a network, in a frame; and what every server answers with."""
+
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, unquote, urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+import visitors
+from browsing import serving
+from patience import CONNECTED, LIMIT, settle, soon
+from playwright.sync_api import expect
+from watching import POLICY
+
+from normviz.ui.security import FRAME_ANCESTORS, METRICS
+from normviz.ui.server import HEADERS
+from normviz.ui.vendor import component_url, plotly_url
+
+BASE = "/course/norm"
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no 127.0.0.2")
+
+
+@pytest.fixture(scope="module")
+def below():
+    """A server below a path, on all networks, which a course site embeds and which shows its metrics."""
+    command = [sys.executable, "-m", "normviz", "serve", "--address", "0.0.0.0", "--port"]
+    settings = {"STREAMLIT_SERVER_BASE_URL_PATH": BASE.strip("/"), FRAME_ANCESTORS: "http://localhost:*", METRICS: "1"}
+    with serving(command, path=BASE, environment=settings) as url:
+        yield url
+
+
+def answer(url, method="GET", accept="*/*"):
+    """The status and the headers of a response."""
+    try:
+        with urlopen(Request(url, method=method, headers={"Accept": accept}), timeout=20) as response:
+            return response.status, response.headers
+    except HTTPError as error:
+        return error.status, error.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "status"),
+    [
+        ("/", "GET", 200),
+        ("/", "HEAD", 200),
+        ("/invariance", "GET", 200),
+        ("/favicon.png", "GET", 200),
+        ("/static/nothing.js", "GET", 200),  # Streamlit answers with its page
+        (plotly_url(), "GET", 200),
+        (component_url("plot"), "GET", 200),
+        (component_url("plot"), "POST", 405),
+        ("/vendor/0/plot.js", "GET", 404),
+        ("/media/nothing.png", "GET", 404),
+        ("//nothing", "GET", 400),
+        ("/_stcore/health", "GET", 200),
+        ("/_stcore/host-config", "GET", 200),
+        ("/_stcore/agent/nothing", "GET", 404),
+        ("/_stcore/upload_file/a/b", "PUT", 403),
+        ("/_stcore/metrics", "GET", 404),
+        ("/_stcore/metrics?families=cache_memory_bytes", "OPTIONS", 404),
+    ],
+)
+def test_every_response_carries_the_headers(server, path, method, status):
+    for accept in ("*/*", "text/html"):
+        found, headers = answer(server + path, method, accept)
+        assert found == status
+        assert {name: headers.get_all(name) for name in HEADERS} == {name: [text] for name, text in HEADERS.items()}
+
+
+def test_metrics_are_open_where_the_setting_asks_for_them(below):
+    assert answer(f"{below}/_stcore/metrics")[0] == 200
+
+
+@LINUX
+def test_a_server_listens_on_this_machine_alone_unless_it_is_given_an_address(server, below):
+    def elsewhere(url):
+        return url.replace("127.0.0.1", "127.0.0.2") + "/_stcore/health"
+
+    with pytest.raises(URLError, match="refused"):
+        urlopen(elsewhere(server), timeout=20)
+    assert answer(elsewhere(below))[0] == 200
+    assert answer(below.replace("127.0.0.1", "localhost") + "/_stcore/health")[0] == 200
+    assert answer(server.replace("127.0.0.1", "localhost") + "/_stcore/health")[0] == 200
+
+
+@pytest.mark.parametrize("name", visitors.PAGES)
+def test_no_page_needs_what_its_policy_forbids(page, server, name):
+    page.goto(f"{server}/{name}")  # the page is watched
+    page.wait_for_selector(CONNECTED)
+    settle(page)
+
+
+@pytest.fixture
+def course(page):
+    """A page on which every request is answered, apart from those by which Streamlit looks for its path.
+
+    On a page other than the default one Streamlit first takes the page's own address for the path.
+    """
+    missing = []
+    page.on("response", lambda response: missing.append(response.url) if response.status >= 400 else None)
+    yield page
+    tried = ("_stcore/health", "_stcore/host-config")
+    assert [url for url in missing if not urlsplit(url).path.removeprefix(f"{BASE}/").endswith(tried)] == []
+
+
+def test_the_lab_below_a_path_has_its_cube_its_icon_and_a_next_page(course, below):
+    course.goto(f"{below}/?n=2&h=2&w=2&c=3")
+    course.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+    settle(course)
+    icons = course.locator("link[rel~=icon]").evaluate_all("links => links.map(link => link.href)")
+    assert all(icon.startswith(f"{below}/") for icon in icons)
+    assert [answer(icon)[1]["content-type"] for icon in icons] == ["image/png"]
+    course.locator(".st-key-takeaway").get_by_role("link", name="Next").click()
+    course.wait_for_url(f"{below}/compare**")
+    course.wait_for_selector(".nv-plot[data-drawn]")
+    course.get_by_role("button", name="Copy link", exact=True).click()
+    expect(course.locator(".nv-toolbar output")).to_have_text("Copied")
+    settle(course)
+    course.go_back()
+    course.wait_for_url(f"{below}/?**")
+    course.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+
+
+def test_table_1_below_a_path_trains_in_its_component(course, below):
+    course.goto(f"{below}/invariance?steps=10")
+    expect(course.locator(".nv-grid [data-cell]")).to_have_count(18)
+    course.locator(".nv-grid .wait").first.wait_for(state="detached")
+    course.locator('.nv-grid [data-cell="layer.weight-matrix-recentering"]').click()
+    course.wait_for_selector(".st-key-curves .nv-plot[data-drawn]")
+    settle(course)
+
+
+def test_a_file_is_uploaded_below_a_path(course, below):
+    course.goto(f"{below}/readings?try=own")
+    settle(course)
+    file = {"name": "bad.npz", "mimeType": "application/octet-stream", "buffer": b"nothing"}
+    course.locator("input[type=file]").set_input_files(files=[file])
+    expect(course.get_by_text("not a .npz file")).to_be_visible()
+
+
+def test_the_path_itself_leads_to_the_app(course, below):
+    course.goto(below)
+    course.wait_for_selector(CONNECTED)
+    settle(course)
+
+
+@pytest.fixture(scope="module")
+def course_site():
+    """The address of a course site, which shows in a frame what its query names; another site than 127.0.0.1."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            source = unquote(urlsplit(self.path).query)
+            self.wfile.write(f"<iframe src='{source}' width=1000 height=700></iframe>".encode())
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
+        Thread(target=site.serve_forever, daemon=True).start()
+        yield f"http://localhost:{site.server_port}"
+        site.shutdown()
+
+
+@pytest.fixture
+def embed(context, course_site):
+    """Open a page of the course site that shows an address in a frame; gives what Chromium says of its policy, too."""
+    page, said = context.new_page(), []
+    page.set_default_timeout(LIMIT)
+    page.on("console", lambda message: said.append(message.text) if POLICY in message.text else None)
+
+    def open_page(url):
+        page.goto(f"{course_site}/?{quote(url)}")
+        return page, said
+
+    yield open_page
+    page.close()
+
+
+def test_a_course_site_that_is_named_shows_the_app_in_a_frame(embed, below):
+    page, said = embed(f"{below}/?n=2&h=2&w=2&c=3")
+    page.frame_locator("iframe").locator(".st-key-cube .nv-plot[data-drawn]").wait_for()
+    assert said == []
+
+
+def test_a_site_that_is_not_named_does_not_show_the_app_in_a_frame(embed, server):
+    page, said = embed(f"{server}/?n=2&h=2&w=2&c=3")
+    soon(page, lambda: said)
+    assert "frame-ancestors 'self'" in said[0]
+    assert page.frame_locator("iframe").locator(".stApp").count() == 0
