@@ -9,10 +9,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import streamlit as st
 
 from normviz.ui.frame import framed, menu
-from normviz.ui.server import EXCEPTION_HANDLERS, ICON, MIDDLEWARE, check_settings, lifespan
+from normviz.ui.server import EXCEPTION_HANDLERS, ICON, MIDDLEWARE, lifespan
 from normviz.ui.vendor import create_routes
 
-check_settings()
 app = st.App(
     __file__,
     lifespan=lifespan,

@@ -1,7 +1,9 @@
 """The command `normviz`, also `python -m normviz`: tensors, gradients, homework, Table 1, experiments, claims, app."""
 
 import argparse
+import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Never
 
@@ -22,6 +24,18 @@ def port(text: str) -> int:
     if not 1 <= number <= 65_535:
         raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535; this one is {number}.")
     return number
+
+
+def address(text: str) -> str:
+    """Return an address of this machine as written on the command line, a name or a number."""
+    family = socket.AF_INET6 if ":" in text else socket.AF_INET
+    with suppress(OSError, UnicodeError), socket.socket(family) as probe:
+        if text:  # an empty one would mean every network
+            probe.bind((text, 0))
+            return text
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is no address of this machine; localhost serves this machine alone, 0.0.0.0 all of its networks."
+    )
 
 
 class Parser(argparse.ArgumentParser):
@@ -90,6 +104,7 @@ def build_parser() -> Parser:
     job.set_defaults(run=commands.design_schemes)
     job = jobs.add_parser("serve", help="serve the app")
     job.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
+    job.add_argument("--address", type=address, metavar="A", help="localhost by default; 0.0.0.0: all networks")
     job.set_defaults(run=commands.serve)
     return parser
 

@@ -320,14 +320,20 @@ def ended() -> Iterator[list[int]]:
 
 
 def serve(arguments: argparse.Namespace) -> None:
-    """Serve the app, from whatever folder, until it is interrupted."""
-    from normviz.jobs.executors import count_workers
+    """Serve the app from any folder until it is interrupted.
 
+    Raises:
+        InvalidInput: a library is missing, or a variable of the environment has a value that it cannot have.
+    """
     need("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
-    count_workers()  # here a setting that cannot be is one line and exit code 2
+    from normviz.ui.environment import check_environment
+
+    check_environment(os.environ)
     os.chdir(app_folder())  # where Streamlit looks for its settings, .streamlit/config.toml
+    options = {"--server.port": arguments.port, "--server.address": arguments.address}
+    given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     # The server replaces this process, so that a signal to this process, as by Ctrl-C, ends the server.
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(arguments.port)])
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", *given])
 
 
 def app_folder() -> Path:

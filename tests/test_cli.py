@@ -430,6 +430,28 @@ def test_serve_starts_streamlit_where_the_app_and_its_settings_lie(tmp_path, mon
     assert os.path.exists(os.path.join(folder, ".streamlit", "config.toml"))
 
 
+@pytest.mark.parametrize("given", ["0.0.0.0", "127.0.0.1", "localhost"])
+def test_serve_listens_on_the_address_that_it_is_given(given, tmp_path, monkeypatch):
+    started = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "execv", lambda program, command: started.extend(command))
+    assert run("serve", "--address", given) == 0
+    assert started[-2:] == ["--server.address", given]
+
+
+@pytest.mark.parametrize("given", ["", "192.0.2.1", "no such host", "a..b", "1:2"])
+def test_an_address_of_another_machine_is_refused_before_anything_is_served(given, capsys, monkeypatch):
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("served"))
+    assert f"{given!r} is no address of this machine" in refused(capsys, "serve", f"--address={given}")
+
+
+@pytest.mark.parametrize(("name", "value"), [("NORMVIZ_FRAME_ANCESTORS", "a; script-src *"), ("NORMVIZ_METRICS", "on")])
+def test_a_variable_that_serve_cannot_use_is_refused_before_anything_is_served(name, value, capsys, monkeypatch):
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("served"))
+    monkeypatch.setenv(name, value)
+    assert name in refused(capsys, "serve")
+
+
 @pytest.mark.parametrize("port", ["0", "-1", "65536", "99999"])
 def test_a_port_that_there_cannot_be_is_refused_before_anything_is_served(port, capsys, monkeypatch):
     monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("served"))

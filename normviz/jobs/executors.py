@@ -8,7 +8,7 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Protocol
@@ -29,21 +29,29 @@ ASK = 0.05
 WORKERS_VARIABLE = "NORMVIZ_WORKERS"
 """The environment variable that holds how many jobs run at a time."""
 
+MAX_THREADS = 4
+"""Most jobs at a time in threads of the server, which share one interpreter with all pages."""
+
 MAX_WORKERS = 256
 """The most jobs that may run at a time."""
 
 
-def count_workers() -> int:
+def count_workers(environment: Mapping[str, str] = os.environ) -> int:
     """Return how many jobs run at a time on this machine: NORMVIZ_WORKERS, or the cores that this process may use.
 
     Raises InvalidInput where the variable holds anything but a whole number from 1 to MAX_WORKERS.
     """
-    given = os.environ.get(WORKERS_VARIABLE, "").strip()
+    given = environment.get(WORKERS_VARIABLE, "").strip()
     if not given:
         return _count_cores()
     if not (given.isdecimal() and len(given) <= 4 and 1 <= int(given) <= MAX_WORKERS):
         raise InvalidInput(f"{WORKERS_VARIABLE} is {given[:40]!r}; a whole number from 1 to {MAX_WORKERS} would do.")
     return int(given)
+
+
+def count_threads() -> int:
+    """Return how many jobs run at a time in threads of the server: `count_workers`, but at most `MAX_THREADS`."""
+    return min(count_workers(), MAX_THREADS)
 
 
 def _count_cores() -> int:

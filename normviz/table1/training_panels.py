@@ -11,7 +11,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.schemes import Scheme
 from normviz.describe.wording import duration, sentence
 from normviz.jobs.desk import Desk
-from normviz.jobs.executors import count_workers, on_one_core, threads
+from normviz.jobs.executors import count_threads, on_one_core, threads
 from normviz.jobs.fallback import joined_devices
 from normviz.jobs.tickets import Ticket
 from normviz.networks import cost
@@ -90,7 +90,7 @@ def results() -> Results:
 @st.cache_resource
 def desk() -> Desk:
     """Where all sessions hand in their trainings."""
-    workers = count_workers()
+    workers = count_threads()
     return Desk(threads(workers, on_one_core), workers=workers, speed=speed())
 
 

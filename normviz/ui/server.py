@@ -19,7 +19,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 import normviz
 from normviz.core.errors import InvalidInput
-from normviz.jobs.executors import count_workers
+from normviz.ui.environment import check_environment
 from normviz.ui.security import WithHeaders, WithoutMetrics, create_headers, read_frame_ancestors, read_metrics
 
 SHIPPED = Path(__file__).parent
@@ -71,10 +71,10 @@ class WithOurs:
         return send_on
 
 
-def check_settings() -> None:
-    """End the process with a line on stderr where a variable of the environment has a value that cannot be."""
+def require_valid_environment() -> None:
+    """End the process with a line on stderr if a variable of the environment has a value that it cannot have."""
     try:
-        count_workers()
+        check_environment(os.environ)
     except InvalidInput as error:
         sys.exit(f"normviz: {error}")
 
@@ -103,6 +103,7 @@ def answer_failure(request: Request, error: Exception) -> Response:
     return PlainTextResponse("Internal Server Error", 500, HEADERS)
 
 
+require_valid_environment()
 HEADERS = create_headers(
     Path(st.__file__).with_name("static").joinpath("index.html").read_bytes() + WithOurs.OURS,
     read_frame_ancestors(os.environ),

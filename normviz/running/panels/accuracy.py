@@ -10,7 +10,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.text import typeset
 from normviz.data.digits import CLASSES
 from normviz.jobs.desk import Desk
-from normviz.jobs.executors import count_workers, threads
+from normviz.jobs.executors import count_threads, threads
 from normviz.jobs.spec import digest
 from normviz.jobs.store import Store
 from normviz.jobs.tickets import Ticket
@@ -75,7 +75,7 @@ def results() -> Store[str, Trained]:
 @st.cache_resource
 def desk() -> Desk:
     """Where all sessions hand in their trainings."""
-    workers = count_workers()
+    workers = count_threads()
     return Desk(threads(workers), workers=workers, speed=speed())
 
 
