@@ -1,11 +1,14 @@
 PYTHON ?= python3
 PORT ?= 8501
 BIN := .venv/bin
+# make run TORCH=cpu: the build of torch that this folder of its index holds, in a .venv that is not there yet
+TORCH_INDEX ?= https://download.pytorch.org/whl
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: run test test-core test-thorough test-browser lint format bench gpu
+.PHONY: run test test-core test-thorough test-browser lint lock format bench gpu
 
 run: .venv/run.stamp
-	$(BIN)/streamlit run app.py --server.port $(PORT)
+	$(BIN)/python -m normviz serve --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
 
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
 test: lint test-core test-browser
@@ -47,14 +50,23 @@ gpu:
 	@$(PYTHON) benchmarks/gpu.py $(GPU); status=$$?; [ $$status = 2 ] || \
 	  $(PYTHON) benchmarks/map.py $(if $(findstring --cpu,$(GPU)),--smallest) || status=1; exit $$status
 
-.venv/run.stamp: requirements.txt
+.venv/run.stamp: requirements.txt requirements.lock
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(if $(TORCH),$(INSTALL) --no-deps torch --index-url $(TORCH_INDEX)/$(TORCH))
+	$(INSTALL) -r requirements.txt
 	touch $@
 
 .venv/dev.stamp: requirements-dev.txt .venv/run.stamp
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(INSTALL) -r requirements-dev.txt
 	touch $@
+
+# Exact versions of all packages on all platforms; needs uv. The CUDA libraries stay out: torch's own metadata says
+# exactly which it needs, and `uv pip install -r requirements.lock` would bring them where torch is a CPU build, too.
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --no-annotate --custom-compile-command "make lock" \
+	  --output-file requirements.lock requirements-dev.txt
+	grep -Ev '^(nvidia-|cuda-|triton)' requirements.lock >requirements.lock.new
+	mv requirements.lock.new requirements.lock
 
 .PHONY: chromium
 chromium:

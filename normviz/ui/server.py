@@ -85,7 +85,8 @@ def bring_up() -> None:
     plotly and narwhals look for pandas in `sys.modules`, without waiting for a thread that is still importing it: of
     thirty sessions that opened a page at once on a server just started, 25 saw "partially initialized module 'pandas'".
     """
-    import_module("pandas")
+    import pandas  # noqa: F401 - pages use it through other libraries
+
     for module in walk_packages(normviz.__path__, "normviz."):
         if not module.name.startswith("normviz.networks"):  # torch comes with the first training
             import_module(module.name)
