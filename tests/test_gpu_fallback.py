@@ -118,6 +118,7 @@ def test_a_job_that_is_stopped_or_over_a_limit_or_refused_has_not_failed(gpu, mo
     perform(TABLE, Control(3))
     with pytest.raises(RuntimeError, match="closes"):  # as a worker of a cluster that takes its job away
         perform(TABLE, Control(3, RuntimeError("closes")))
+    assert fallback.RECORD.reason == ""
     for error in (OverLimit("too much"), InvalidInput("no such device")):
         with pytest.MonkeyPatch.context() as patch:
             again = FakeGpu(patch)

@@ -52,6 +52,16 @@ def test_a_gpu_is_there_where_the_driver_has_one_and_torch_can_use_it(torch, dri
     assert not gpu.uses_gpu(Count(1))
 
 
+def test_torch_that_another_thread_imports_is_not_asked(monkeypatch):
+    half = ModuleType("torch")
+    half.__spec__ = SimpleNamespace(_initializing=True)
+    monkeypatch.setitem(sys.modules, "torch", half)
+    monkeypatch.setattr(gpu, "_driver_memory", lambda: 0)
+    assert not gpu.has_gpu()
+    assert gpu.held_share() == 0.0
+    executors.give_back()
+
+
 def test_a_machine_without_a_driver_has_no_gpu(monkeypatch):
     def missing(name):
         raise OSError(f"{name}: cannot open shared object file")
