@@ -14,10 +14,19 @@
         seen.searchParams.delete('camera');
         return `${seen.pathname}?${seen.searchParams}`;
     };
+    // A page is seen from its top. Streamlit leaves the page where it was scrolled to: only where all of the last page is
+    // gone before the next one comes is nothing left to be scrolled.
+    let path = location.pathname;
+    const toTop = () => {
+        if (location.pathname !== path) document.querySelector('.stMain')?.scrollTo(0, 0);
+        path = location.pathname;
+    };
+    addEventListener('popstate', toTop);
     history.pushState = (state, title, url) => {
         const moves = new URL(url ?? '', location.href).pathname !== location.pathname;
         const again = (!done && (moves || arriving)) || bare(url ?? '') === bare('');
         [done, arriving] = [false, moves || (again && arriving)];
         (again ? history.replaceState : push).call(history, state, title, url);
+        toTop();
     };
 }

@@ -1,0 +1,39 @@
+"""A page that is come to from another one is seen from its top, also where the browser is slow or narrow."""
+
+from patience import CONNECTED, settle, soon
+from watching import watched
+
+from normviz.ui.stories import STORIES
+
+SLOW = 4
+"""By which factor the browser's script is slowed: parts of the next page then come before the last one is gone."""
+
+SCROLLED = "() => document.querySelector('.stMain').scrollTop"
+
+
+def path(page):
+    return page.url.partition("?")[0]
+
+
+def test_next_opens_every_page_at_its_top(server, context):
+    with watched(context) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(server)
+        page.wait_for_selector(CONNECTED)
+        settle(page)
+        context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW})
+        tops = {}
+        for _ in STORIES:
+            before = path(page)
+            page.locator(".st-key-takeaway a").first.click()
+            soon(page, lambda before=before: path(page) != before)
+            settle(page)
+            tops[path(page)] = page.evaluate(SCROLLED)
+        assert {name: top for name, top in tops.items() if top} == {}
+        assert len(tops) == len(STORIES)
+        page.locator(".st-key-takeaway a").first.scroll_into_view_if_needed()
+        before = path(page)
+        page.evaluate("() => history.back()")
+        soon(page, lambda: path(page) != before)
+        settle(page)
+        assert page.evaluate(SCROLLED) == 0
