@@ -31,7 +31,7 @@ def around(x: np.ndarray, scheme: Scheme) -> np.ndarray:
 
 
 def index_of_the_mean(seed: int) -> Evidence:
-    """The source's variance, around the mean μₙ of the whole example, and that around the channel's own mean μₙ꜀."""
+    """Measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's mean μ(n, c)."""
     from normviz.networks.speed import by_torch  # imported here: torch takes seconds, and pages list these checks
 
     def gap(scheme: Scheme, each: int) -> float:
@@ -41,13 +41,13 @@ def index_of_the_mean(seed: int) -> Evidence:
     variance = over(seed, lambda each: around(uneven(CONV, each), LAYER).var((1, 2)).min())
     return Evidence(
         [
-            same("largest difference of x̂ with μₙ from PyTorch's instance norm", over(seed, partial(gap, LAYER))),
+            same("largest difference of x̂ with μ(n) from PyTorch's instance norm", over(seed, partial(gap, LAYER))),
             same(
-                "largest difference of x̂ with μₙ꜀ from PyTorch's instance norm",
+                "largest difference of x̂ with μ(n, c) from PyTorch's instance norm",
                 over(seed, partial(gap, INSTANCE)),
                 fact=True,
             ),
-            below("least variance of a channel's x̂ with μₙ, where it should be 1", variance, 0.9, fact=True),
+            below("least variance of a channel's x̂ with μ(n), where it should be 1", variance, 0.9, fact=True),
         ]
     )
 
@@ -214,12 +214,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "I01",
         ("001",),
-        says="Instance norm's variance is the mean square around μₙ, the mean of the whole example.",
-        how="x̂ with that variance, and with that around the channel's own mean μₙ꜀, beside PyTorch's layer.",
+        says="Instance norm's variance is the mean square around μ(n), the mean of the whole example.",
+        how="x̂ with that variance, and with that around the channel's own mean μ(n, c), beside PyTorch's layer.",
         expected="wrong",
         check=index_of_the_mean,
         see="/?scheme=instance&tab=formula",
-        condition="An index is missing: it is μₙ꜀, the mean in the line above it. With one channel both are the same. "
+        condition="An index is missing: it is μ(n, c), as in the line above it. With one channel both are the same. "
         "The view shows the right formula alone.",
     ),
     Claim(
