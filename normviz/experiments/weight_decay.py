@@ -38,7 +38,7 @@ WIDTHS = (32, 32)
 BATCH = 64
 """Digits of a mini-batch."""
 
-RUNS = ("weight decay", "none, same rate", "none, matched", "one rounding")
+RUNS = ("weight decay", "no decay, same rate", "no decay, matched rate", "one rounding")
 """The twins; the last has weight decay, and starts from weights that are longer by one rounding."""
 DECAYED, PLAIN, MATCHED, ROUNDED = range(4)
 

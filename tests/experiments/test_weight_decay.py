@@ -133,3 +133,11 @@ def test_weight_decay_is_that_of_torch_optim():
         optimizer.zero_grad()
         theirs.backward()
         optimizer.step()
+
+
+def test_no_name_in_the_legend_is_that_of_a_scheme():
+    told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
+    panels = [panel for figure in told.figures for panel in figure.panels]
+    curves = {word for panel in panels for curve in panel.curves for word in curve.name.lower().split(", ")}
+    assert {panel.title for panel in panels} == {"None", "Batch"}
+    assert curves.isdisjoint(scheme.label.lower() for scheme in SCHEMES.values())
