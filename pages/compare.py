@@ -8,6 +8,7 @@ from normviz.compare.panels import picture, table
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
+from normviz.ui.frame import show_error
 from normviz.ui.link import current_theme, opened
 from normviz.ui.scheme import eps_of
 from normviz.ui.tensor import fit, shape_of, tensor
@@ -26,7 +27,7 @@ try:
     x = tensor(view)
     results = [normalize(x, scheme, eps_of(view, scheme)) for scheme in schemes]
 except InvalidInput as error:
-    st.error(str(error))
+    show_error(error)
     offer_fit(view, limit)
     st.stop()
 with in_turn(x.size * len(schemes)):

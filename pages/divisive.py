@@ -6,6 +6,7 @@ from normviz.core.errors import InvalidInput
 from normviz.divisive import state
 from normviz.divisive.controls import controls
 from normviz.divisive.panels import panels
+from normviz.ui.frame import show_error
 from normviz.ui.link import current_theme, opened
 
 with opened(state.PAGE, state.PARAMS, state.has) as view:
@@ -14,4 +15,4 @@ with st.container():
     try:
         panels(view, current_theme())
     except InvalidInput as error:
-        st.error(str(error))
+        show_error(error)

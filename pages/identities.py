@@ -7,6 +7,7 @@ from normviz.core.fields import MAX_ELEMENTS, check_shape
 from normviz.identities import state
 from normviz.identities.controls import controls
 from normviz.identities.panels import panel
+from normviz.ui.frame import show_error
 from normviz.ui.link import View, current_theme, opened
 from normviz.ui.tensor import fit, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
@@ -18,7 +19,7 @@ def show(view: View, theme: str) -> None:
         check_shape(shape_of(view), limit=MAX_ELEMENTS)
         x = tensor(view)
     except InvalidInput as error:
-        st.error(str(error))
+        show_error(error)
         offer_fit(view)
         return
     panel(view, x, theme)

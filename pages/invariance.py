@@ -12,6 +12,7 @@ from normviz.table1.grid import OPENS, grid_data, key_of
 from normviz.table1.sweeps import over_delta, over_eps
 from normviz.table1.table import table
 from normviz.ui.components.grid import grid
+from normviz.ui.frame import show_error
 from normviz.ui.link import View, current_theme, opened
 from normviz.ui.saving import save_table
 from normviz.ui.work import under_way
@@ -29,7 +30,7 @@ def show(view: View, theme: str, entrance: DeltaGenerator, above: DeltaGenerator
         setting = state.setting_of(view)
         setting.check(schemes)
     except InvalidInput as error:
-        st.error(str(error))
+        show_error(error)
         return
     if not schemes:
         st.info("Choose rows on the left: the paper's are Batch, Weight and Layer.")

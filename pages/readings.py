@@ -9,6 +9,7 @@ from normviz.readings import state
 from normviz.readings.controls import controls
 from normviz.readings.panels.detecting import detector
 from normviz.readings.panels.side import LIMIT, SCHEMES_SHOWN, absorbed, code, readings, uses
+from normviz.ui.frame import show_error
 from normviz.ui.link import View, current_theme, opened
 from normviz.ui.tensor import fit, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
@@ -22,7 +23,7 @@ def side_by_side(view: View, theme: str) -> None:
         x = tensor(view)
         results = [normalize(x, scheme, view["eps"]) for scheme in SCHEMES_SHOWN]
     except InvalidInput as error:
-        st.error(str(error))
+        show_error(error)
         offer_fit(view, LIMIT)
         return
     with in_turn(x.size * len(SCHEMES_SHOWN)):

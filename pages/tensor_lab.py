@@ -7,6 +7,7 @@ from normviz.core.fields import MAX_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.lab import controls, panels, state
 from normviz.lab.picture import cube_picture
+from normviz.ui.frame import show_error
 from normviz.ui.link import current_theme, opened
 from normviz.ui.scheme import eps_of, scheme_of
 from normviz.ui.tensor import fit, is_picture, shape_of, tensor
@@ -28,7 +29,7 @@ with above, opened("lab", state.PARAMS, state.belongs, fit) as view:
             with in_turn(x.size):
                 cube_picture(view, scheme, x, result, theme)
         except InvalidInput as error:
-            st.error(str(error))
+            show_error(error)
             offer_fit(view)
     controls.controls(view, scheme)
 with over:

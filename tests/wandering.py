@@ -53,6 +53,9 @@ STATES: dict[str, ModuleType] = {
 }
 """What the link of a page holds, by the page's script."""
 
+TYPED = {"identities": {"panel": "own"}}
+"""What else is in a link for the page to quote a text that is typed."""
+
 FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},

@@ -13,11 +13,12 @@ from normviz.claims.jobs import evidence, long_parts, quick_parts
 from normviz.claims.ledger import CLAIMS
 from normviz.claims.state import OPEN, PAGE, PARAMS, PREFIX, Page, shown
 from normviz.claims.verdicts import counts
+from normviz.describe.markdown import escape
 from normviz.experiments import work
 from normviz.experiments.experiment import Results
 from normviz.experiments.panels import status
 from normviz.experiments.results import done
-from normviz.ui.frame import way
+from normviz.ui.frame import show_error, way
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.work import POLL
@@ -85,7 +86,7 @@ def measuring(asked: work.Asked, found: Results, seed: int) -> None:
         elif asked.error:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.button("Try again", on_click=asked.run, key="measure again", type="primary")
-                st.error(asked.error)
+                show_error(asked.error)
         elif asked.missing:  # by a link with a seed of its own nothing begins
             st.button(f"Measure from seed {seed} on", on_click=asked.run, key="measure", type="primary")
         else:
@@ -157,11 +158,11 @@ def _toggle(claim: str, key: str) -> None:
 
 def detail(claim: Claim, known: Known, seed: int) -> None:
     """Who says so, what was measured and how, where it holds, where it is to be seen, and what measures it."""
-    st.markdown(f"{wording.sources(claim)}  \n**Measured.** {wording.plain(claim.how)}")
+    st.markdown(f"{wording.sources(claim)}  \n**Measured.** {escape(claim.how)}")
     if claim.id in known.evidence:
         evidence_of(known.evidence[claim.id])
     elif claim.id in known.faults:
-        st.error(known.faults[claim.id])
+        show_error(known.faults[claim.id])
     else:
         st.markdown("Not measured yet." if claim.quick else "Not measured yet: it takes longer, and starts above.")
     if said := wording.condition(claim):

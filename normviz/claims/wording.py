@@ -1,13 +1,13 @@
 """A claim in words, as Markdown: its row, its source, its evidence; and what measures it, as code."""
 
 import inspect
-import re
 from functools import partial
 
 from normviz.claims.claim import Claim, Evidence, Trial, Tried
 from normviz.claims.sources import SOURCES
 from normviz.claims.verdicts import VERDICTS
 from normviz.core.text import sentence
+from normviz.describe.markdown import escape
 from normviz.experiments.catalogue import get_experiment
 from normviz.experiments.experiment import SHAPES, WORDS, Verdict, command
 
@@ -20,15 +20,10 @@ SIDES = {True: "◇ for it", False: "◇ against it"}
 """What a trial says, by whether it holds: of the claim, of what the verdict rests on, of an opinion."""
 
 
-def plain(text: str) -> str:
-    """A text as Markdown that shows it as it is, in a table too."""
-    return re.sub(r"([\\`*_\[\]$~|<>#])", r"\\\1", text)
-
-
 def row(claim: Claim, verdict: str) -> str:
     """Verdict, id and statement; and that the verdict is not the one on record, where it is not."""
     aside = f" **On record: {VERDICTS[claim.expected].name}.**" if differs(claim, verdict) else ""
-    return f"{VERDICTS[verdict].chip} **{claim.id}** {plain(claim.says)}{aside}"
+    return f"{VERDICTS[verdict].chip} **{claim.id}** {escape(claim.says)}{aside}"
 
 
 def differs(claim: Claim, verdict: str) -> bool:
@@ -39,7 +34,7 @@ def differs(claim: Claim, verdict: str) -> bool:
 def sources(claim: Claim) -> str:
     """Who says so, or asks, each with where it can be read."""
     found = [SOURCES[each] for each in claim.sources]
-    named = (f"[{plain(each.citation)}]({each.url})" if each.url else plain(each.citation) for each in found)
+    named = (f"[{escape(each.citation)}]({each.url})" if each.url else escape(each.citation) for each in found)
     return f"**{'Asked in' if claim.asked else 'Source'}.** {'; '.join(named)}" + (
         ". The answer is this app's." if claim.asked else ""
     )
@@ -47,14 +42,14 @@ def sources(claim: Claim) -> str:
 
 def condition(claim: Claim) -> str:
     """What is to be added to the verdict, empty where nothing is."""
-    return f"**{CONDITIONS.get(claim.expected, 'To be added')}.** {plain(claim.condition)}" if claim.condition else ""
+    return f"**{CONDITIONS.get(claim.expected, 'To be added')}.** {escape(claim.condition)}" if claim.condition else ""
 
 
 def table(evidence: Evidence) -> str:
     """Every trial with its number, the least and the largest over the seeds, and what it says."""
     head = ("What was measured", "Number (least to largest)", "Outcome"), ("---",) * 3
     trials = (
-        (plain(sentence(each.what)), plain(each.number) or "–", _says(each, evidence)) for each in evidence.trials
+        (escape(sentence(each.what)), escape(each.number) or "–", _says(each, evidence)) for each in evidence.trials
     )
     return "\n".join(f"| {' | '.join(line)} |" for line in (*head, *trials))
 
@@ -65,8 +60,8 @@ def _says(trial: Trial, evidence: Evidence) -> str:
 
 def tried(verdict: Verdict) -> str:
     """What an experiment says, and what that depends on."""
-    said = f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {plain(verdict.says)}"
-    return f"{said}  \n{plain(verdict.condition)}" if verdict.condition else said
+    said = f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {escape(verdict.says)}"
+    return f"{said}  \n{escape(verdict.condition)}" if verdict.condition else said
 
 
 def measures(claim: Claim, seed: int) -> tuple[str, str]:

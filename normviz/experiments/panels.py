@@ -9,6 +9,7 @@ from normviz.experiments.figures import blank, figure_of, height, pieces
 from normviz.experiments.results import done
 from normviz.jobs.fallback import joined_devices
 from normviz.ui.components.plot import plot
+from normviz.ui.frame import show_error
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.work import POLL, waiting_words
@@ -69,7 +70,7 @@ def status(asked: work.Asked, found: Results, labels: tuple[str, str] = RUN) -> 
         else:
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {_devices(found)}. {_kept_words()}")
     if asked.error:
-        st.error(asked.error)
+        show_error(asked.error)
     if damaged := work.archive().damaged(asked.parts):
         st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 

@@ -13,6 +13,7 @@ from normviz.describe.wording import gap_text, named, plural, sentence, shape_wo
 from normviz.identities.furthest import difference_map, place, shares
 from normviz.identities.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
 from normviz.ui.choice import words
+from normviz.ui.frame import show_error
 from normviz.ui.link import KEPT, View
 
 
@@ -53,7 +54,7 @@ def _chosen(view: View, side: str, shape: Shape, column: DeltaGenerator) -> Sche
             st.text_input(label, key=f"{PREFIX}{side}_{name}", **KEPT, placeholder="no such step", help=HOW)
         with st.container():
             if scheme is None:
-                st.error(sentence(error))
+                show_error(sentence(error))
                 return None
             same = [named(row) for row in same_as(scheme, shape)]
             st.caption(f"On this shape: {', '.join(same)}." if same else "No scheme that has a name.")
@@ -76,7 +77,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View, theme: str) 
     try:
         found = _compare(left, right, shape, view["eps"], view["seed"])
     except InvalidInput as error:
-        st.error(sentence(str(error)))
+        show_error(sentence(str(error)))
         return
     found_text = f"The largest residual on {plural(found.draws, 'random tensor')} is {gap_text(found.worst.residual)}."
     if found.equal:

@@ -21,6 +21,7 @@ from normviz.table1.offers import Change, offers
 from normviz.table1.results import Results
 from normviz.table1.state import PAGE, PREFIX
 from normviz.table1.training import Training
+from normviz.ui.frame import show_error
 from normviz.ui.work import POLL, handed_in, progress_words, speed
 
 LIMIT = 60.0
@@ -155,7 +156,7 @@ def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGen
     with above:
         _progress(asked, asked.ticket) if trains and asked.ticket else _done(asked)
     if asked.error:
-        st.error(asked.error)
+        show_error(asked.error)
     elif not trains and asked.asks(missing):
         _question(asked, missing)
     elif asked.stopped and missing:

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.navigation.page import Page
 
 from normviz.core.errors import InvalidInput
+from normviz.describe.markdown import escape
 from normviz.ui.link import PRESENTING, View, current_theme, lead
 from normviz.ui.stories import STORIES, Story, following, previous
 
@@ -66,4 +67,9 @@ def shown(show: Callable[[View, str], None], view: View) -> None:
         try:
             show(view, current_theme())
         except InvalidInput as error:
-            st.error(str(error))
+            show_error(error)
+
+
+def show_error(error: object) -> None:
+    """Show the text of an error, which may quote a link or a file, as it is."""
+    st.error(escape(error))

@@ -18,8 +18,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from normviz.core.settings import Choice, Declaration, Real, Switch, Whole, declarations
 from normviz.core.text import decimal as decimal
 from normviz.core.text import sentence, typeset
+from normviz.describe.markdown import escape
 from normviz.ui.components.toolbar import toolbar
 from normviz.ui.presence import here
+from normviz.ui.unknown_names import unknown_names, unknown_words
 
 View = dict[str, Any]
 Notes = dict[str, tuple[Any, Any]]
@@ -147,6 +149,8 @@ def restore(
     here().page = page
     led = frozenset(link.items()) in state.pop(LEADS, ()) and left
     moved = led or travelled() or (not last and any(p.name in link for p in params))
+    if moved or not last:
+        state[f"{page} unknown"] = unknown_names(link, {p.name for p in params})
     view, notes = clean(params, link if moved else held)
     if moved:
         view, _ = clean(params, {name: value for name, value in held.items() if not has(view, name)} | link)
@@ -160,7 +164,7 @@ def restore(
 
 
 def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant: Callable[[str], bool]) -> None:
-    """Say what had to be replaced, until that is read, or the value is another.
+    """Say what had to be replaced or is ignored, until that is read, or the value is another.
 
     Over the page, in a container that is there even when nothing is said: what stands below it must not move, or it
     would be mounted anew, and the cube lose its camera.
@@ -170,11 +174,12 @@ def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant:
     waiting = {name: note for name, note in (state.get(held, {}) | notes).items() if view[name] == note[1]}
     told = {name: said(known[name], given, view) for name, (given, _) in waiting.items() if name in known}
     state[held] = {name: note for name, note in waiting.items() if told.get(name, "later")}
-    missing = [param.missing(view) for param in known.values()]
-    lines = [line for line in (*missing, *told.values()) if line and line not in state.get(read, ())]
+    lasting = [param.missing(view) for param in known.values()]
+    lasting += unknown_words(state[f"{page} unknown"], known, [param.name for param in params])
+    lines = [line for line in (*lasting, *told.values()) if line and line not in state.get(read, ())]
 
     def dismiss() -> None:
-        state.update({held: {}, read: missing})
+        state.update({held: {}, read: lasting})
 
     with st.container(key="replaced"):
         if lines:
@@ -184,7 +189,7 @@ def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant:
 
 
 def said(param: Param, given: Any, view: View) -> str:
-    """What was given and what it became, as the page calls both: "Groups G: 4 does not divide C = 6; 3 is used."
+    """Say in Markdown what was given and what it became: "Groups G: 4 does not divide C = 6; 3 is used."
 
     Nothing where what was given is no longer wrong.
     """
@@ -192,17 +197,20 @@ def said(param: Param, given: Any, view: View) -> str:
     if why == "":
         return ""
     label = param.label(view) if callable(param.label) else param.label or sentence(param.name.replace("_", " "))
-    wrong = f"{_given(given)} {why or _reason(given, value)}" if given not in ("", [], ()) else "nothing was chosen"
+    shown = escape(_given(given))
+    wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _reason(given, value)}"
     return f"{label}: {wrong}; {_words(param, value)} is used."
 
 
 def _given(given: Any) -> str:
     """What was given, in at most 40 characters."""
     if isinstance(given, list | tuple):
-        text = ", ".join(map(str, given))
-    else:
-        text = str(given) if _number(given) is None else str(given).replace("-", "−")
-    return text if len(text) <= 40 else f"{text[:39]}…"
+        return _shortened(", ".join(map(str, given)))
+    return _shortened(str(given) if _number(given) is None else str(given).replace("-", "−"))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _reason(given: Any, value: Any) -> str:
@@ -218,11 +226,11 @@ def _reason(given: Any, value: Any) -> str:
 
 
 def _words(param: Param, value: Any) -> str:
-    """A value as the page writes it."""
+    """A value as the page writes it, in Markdown: the text of one without words may be what a visitor typed."""
     if param.words is not None:
         return param.words(value)
     number = _number(value)
-    return param.text(value) if number is None else typeset(number, 12)
+    return escape(_shortened(param.text(value))) if number is None else typeset(number, 12)
 
 
 def _number(value: Any) -> float | None:
@@ -315,6 +323,9 @@ def switch(key: str, on: bool) -> Param:
     declared = Switch(on)
     return Param(key, on, declared.fit, declared.text)
 
+
+LONGEST = 40
+"""Characters that a note shows of a value."""
 
 LEADS = "leads"
 """Where the session holds the links that a page leads to."""

@@ -11,9 +11,11 @@ from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
 from normviz.core.schemes import Scheme
 from normviz.data.files import PICTURES, as_tensor, axes_of, looks_channels_first, read_file
 from normviz.describe import wording
+from normviz.describe.markdown import escape
 from normviz.describe.wording import shape_words
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
+from normviz.ui.frame import show_error
 from normviz.ui.link import KEPT, Param, View, clean
 from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZES, fit
 
@@ -64,15 +66,15 @@ def own_file(instead: str) -> None:
     )
     there = "own" in state
     if state.get("upload error"):
-        st.error(f"{state['upload error']} {state['own name'] + ' is still' if there else instead} shown.")
+        show_error(f"{state['upload error']} {state['own name'] + ' is still' if there else instead} shown.")
     elif not there:
         st.info(f"{instead} shown until a file is here.")
     held: Held | None = state.get("own file")
     if there and (held is None or held.array.ndim < 3 or held.picture):
-        st.caption(told_of(held) if held else state["own name"])
+        st.caption(escape(told_of(held) if held else state["own name"]))
     elif held is not None:
         st.toggle("Channels first, as PyTorch has them", key="own first", **KEPT, on_change=_lay_out)
-        st.caption(told_of(held))
+        st.caption(escape(told_of(held)))
 
 
 def offer_fit(view: View, limit: int = MAX_ELEMENTS) -> None:

@@ -17,6 +17,7 @@ from normviz.gradients.figures import tensor_map
 from normviz.gradients.mistakes import MISTAKES
 from normviz.gradients.state import PREFIX, exercise_of
 from normviz.ui.components.plot import plot
+from normviz.ui.frame import show_error
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 
@@ -80,7 +81,7 @@ def _sent() -> None:
         names = [name for name, each in held.items() if isinstance(each, np.ndarray)]
         verb = "is" if len(names) == 1 else "are"
         there = f"{', '.join(names)} {verb} still judged." if names else "Nothing is judged."
-        st.error(f"{sentence(state[ERROR])} {there}")
+        show_error(f"{sentence(state[ERROR])} {there}")
     if held:
         st.button("Forget the answers", on_click=lambda: state.update({HELD: {}, ERROR: None}))
 

@@ -13,6 +13,7 @@ from normviz.readings.examples import EXAMPLES
 from normviz.readings.state import GUESS, LAYOUT_NAMES, OWN, PREFIX, TRY
 from normviz.readings.uploads import HOW, Arrays, read_pair
 from normviz.readings.verdict import eps_words, headline, learned_words, name, reasons
+from normviz.ui.frame import show_error
 from normviz.ui.link import KEPT, View
 from normviz.ui.saving import save_table
 from normviz.ui.turns import in_turn
@@ -53,7 +54,7 @@ def _upload() -> None:
     state = st.session_state
     if state.get(ERROR):
         there = " The arrays before are still looked at." if HELD in state else ""
-        st.error(f"{sentence(state[ERROR])}{there}")
+        show_error(f"{sentence(state[ERROR])}{there}")
     if HELD in state:
         st.button("Swap x and y", on_click=_swap)
 
@@ -83,7 +84,7 @@ def _answer(arrays: Arrays, layout: str | None) -> None:
         with in_turn(x.size * (len(LAYOUTS) if layout is None else 1)):
             found = detected(x, y, layout)
     except InvalidInput as error:
-        st.error(sentence(str(error)))
+        show_error(sentence(str(error)))
         return
     show, icon = (st.success, ":material/check:") if found.told else (st.warning, ":material/question_mark:")
     show("  \n".join([f"**{headline(found)}**", *reasons(found)]), icon=icon)

@@ -1,0 +1,35 @@
+"""Markdown that shows a text as it is: one from a link, a file name or a file may hold markup."""
+
+import re
+
+WORD_JOINER = "\u2060"
+"""A character without width, at which no line breaks."""
+
+_SPACE = re.compile(r"[^\S\u00a0\u202f]+")
+"""White space at which a line may break."""
+
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, marks that turn the direction of writing, and surrogates."""
+
+_FOUND_LATE = re.compile(r"(?<=:)(?=\S)|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[<>~=-])(?=[=>-])", re.IGNORECASE)
+"""Where to break bare addresses, names such as :smile: and arrows such as ->. Streamlit's page looks for these after it
+has taken the backslashes out."""
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>$~&|]|:(?=\S)|^[#+=-]")
+_LIST_NUMBER = re.compile(r"^(\d+)([.)])(?!\S)")
+
+
+def escape(text: object) -> str:
+    r"""Return Markdown that shows a text as it is, in one line and without markup.
+
+    Backslashes stand before markup, a word joiner inside of what backslashes do not stop, U+FFFD for characters that
+    are not seen, and one space for any white space.
+
+    >>> escape("![](http://host/t.png)") == rf"!\[\](http\:{WORD_JOINER}//host/t.png)"
+    True
+    >>> escape("4 groups do not divide C = 6.")
+    '4 groups do not divide C = 6.'
+    """
+    line = _UNSEEN.sub("\ufffd", _SPACE.sub(" ", str(text)).strip())
+    line = _MARKUP.sub(r"\\\g<0>", _FOUND_LATE.sub(WORD_JOINER, line))
+    return _LIST_NUMBER.sub(r"\1\\\2", line)

@@ -1,0 +1,56 @@
+"""Names in a link that the app does not know: which they are, and what a page says of them."""
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
+import normviz
+from normviz.describe.markdown import escape
+
+OTHERS_PREFIXES = ("utm_", "mtm_", "pk_", "hsa_", "mc_", "_ga", "_gl", "_hs")
+OTHERS_NAMES = frozenset(
+    {"embed", "embed_options", "fbclid", "gclid", "dclid", "gbraid", "wbraid", "msclkid", "twclid", "igshid", "igsh"}
+)
+"""What Streamlit, mail programs and networks add to a link, for themselves."""
+
+MOST, LONGEST = 3, 40
+"""Names that a page speaks of, and the characters that it shows of each."""
+
+
+@cache
+def known_names() -> frozenset[str]:
+    """Return the names of the values of all pages: a link may have been made for another page."""
+    topics = (each.name for each in iter_modules(normviz.__path__) if each.ispkg)
+    states = (f"normviz.{topic}.state" for topic in topics if find_spec(f"normviz.{topic}.state"))
+    return frozenset(param.name for state in states for param in import_module(state).PARAMS)
+
+
+def unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[str]:
+    """Return the names in a link that no page has, and that no other software is known to add.
+
+    `own`: the names of the page that is open.
+    """
+    foreign = (name for name in given if name not in OTHERS_NAMES and not name.startswith(OTHERS_PREFIXES))
+    return [name for name in foreign if name not in own and name not in known_names()]
+
+
+def unknown_words(unknown: Collection[str], names: Collection[str], others: Collection[str] = ()) -> list[str]:
+    """Return lines of Markdown: which names in a link are ignored, and which name was probably meant.
+
+    `names`: those that matter to what the page shows; `others`: its other names, suggested where no name is alike.
+
+    >>> unknown_words(["schme"], ["scheme", "seed"])
+    ['“schme” in the link is ignored: no setting has this name. Did you mean “scheme”?']
+    """
+    lines = []
+    for name in list(unknown)[:MOST]:
+        start = name.lower()[:LONGEST]
+        alike = get_close_matches(start, names, n=1) or get_close_matches(start, others, n=1)
+        shown = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+        meant = f" Did you mean “{escape(alike[0])}”?" if alike else ""
+        lines.append(f"“{escape(shown)}” in the link is ignored: no setting has this name.{meant}")
+    more = len(unknown) - len(lines)
+    return [*lines, f"So are {more} more." if more > 1 else "So is 1 more."] if more else lines

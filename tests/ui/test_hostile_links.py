@@ -1,0 +1,80 @@
+"""Links of strangers: nothing in them becomes markup on any page, and names that no page knows are spoken of."""
+
+import re
+
+import pytest
+from lab_page import replaced, said, sound
+from streamlit.testing.v1 import AppTest
+from unpacked import shown
+from wandering import ROOT, STATES, TYPED
+
+from normviz.ui.unknown_names import LONGEST, known_names, unknown_names, unknown_words
+
+HOSTILE = "![](http://foreign/t)"
+"""As Markdown a picture of another host; no value of a page is called so."""
+
+
+def opened(page, link):
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=600).switch_page(f"pages/{page}.py")
+    at.query_params.update(link)
+    return sound(at.run())
+
+
+def elements(at):
+    """All that is on a page, by the kind of each, also the labels of what holds other elements."""
+    return [(node.type, node.proto) for part in (at.main, at.sidebar) for node in part if node.proto is not None]
+
+
+def told(kind, proto):
+    """What is sent of an element; of a text field without the text, which the browser shows as it is."""
+    if kind == "bidi_component":
+        return repr(shown(proto.bytes))
+    if kind == "text_input":
+        return proto.label + proto.help + proto.placeholder
+    return proto.SerializeToString().decode(errors="replace")
+
+
+@pytest.mark.parametrize("page", STATES)
+def test_nothing_of_a_link_becomes_markup(page):
+    link = {param.name: HOSTILE for param in STATES[page].PARAMS} | {HOSTILE: HOSTILE} | TYPED.get(page, {})
+    at = opened(page, link)
+    assert replaced(at), "the page says what it has replaced"
+    assert all(r"!\[\](http" in line for line in replaced(at))
+    assert r"“!\[\](http" in said(at)
+    found = elements(at)
+    assert {"markdown", "bidi_component"} <= {kind for kind, _ in found}
+    assert [kind for kind, proto in found if "](http://foreign" in told(kind, proto)] == []
+
+
+@pytest.mark.parametrize("page", STATES)
+def test_a_name_that_no_page_knows_is_spoken_of(page):
+    name = next(param.name for param in STATES[page].PARAMS if len(param.name) > 3)
+    misspelt = name[:-2] + name[-1] + name[-2]
+    at = opened(page, {misspelt: "1", "experiment": "masking", "utm_source": "course", "embed": "true"})
+    ignored = re.findall(r"“([^“”]*)” in the link is ignored", said(at))
+    assert ignored == [misspelt.replace("_", r"\_"), "experiment"]
+    assert f"Did you mean “{name}”?".replace("_", r"\_") in said(at)
+    at = sound(at.button(key="replaced read").click().run())
+    assert "in the link is ignored" not in said(at)
+
+
+def test_what_another_page_or_other_software_calls_so_is_no_mistake():
+    link = dict.fromkeys(known_names(), "1") | dict.fromkeys(("utm_campaign", "fbclid", "gclid", "embed_options"), "1")
+    assert unknown_names(link) == []
+    assert unknown_names(["present"], ["present"]) == []
+    assert unknown_names([*link, "schme"]) == ["schme"]
+
+
+def test_many_and_long_names_are_bounded():
+    lines = unknown_words(["x" * 100_000, "n\n", *map(str, range(50))], ["n"])
+    assert [len(line) <= LONGEST + 60 for line in lines] == [True] * 4
+    assert lines[-1] == "So are 49 more."
+
+
+@pytest.mark.parametrize("page", STATES)
+def test_a_valid_link_is_not_spoken_of(page):
+    link = {param.name: "1" for state in STATES.values() for param in state.PARAMS}
+    own = {param.name for param in STATES[page].PARAMS}
+    at = opened(page, {name: text for name, text in link.items() if name not in own} | {"present": "1"})
+    assert "in the link" not in said(at)
+    assert replaced(at) == []
