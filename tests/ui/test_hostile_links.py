@@ -78,3 +78,25 @@ def test_a_valid_link_is_not_spoken_of(page):
     at = opened(page, {name: text for name, text in link.items() if name not in own} | {"present": "1"})
     assert "in the link" not in said(at)
     assert replaced(at) == []
+
+
+FILE = HOSTILE.replace("/", "\u2215")  # no file name has a slash
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "key", "ending", "content", "quoted"),
+    [
+        ("tensor_lab", {"data": "own"}, "upload", ".csv", b"1,2\n3,4\n", r"!\[\](http"),
+        ("tensor_lab", {"data": "own"}, "upload", ".csv", f"1,2\n3,{HOSTILE}\n".encode(), r"!\[\](http"),
+        ("divisive", {"data": "own"}, "upload", ".csv", b"1,2\n3,4\n", r"!\[\](http"),
+        ("readings", {"try": "own"}, "readings upload", ".npz", b"no numbers", ""),
+        ("gradients", {"show": "answer"}, "gradients upload", ".npy", b"no numbers", r"!\[\](http"),
+    ],
+)
+def test_nothing_of_a_file_becomes_markup(page, link, key, ending, content, quoted):
+    at = opened(page, link)
+    uploader, file = at.file_uploader(key=key), (FILE + ending, content, "application/octet-stream")
+    uploader.set_value([file] if uploader.proto.multiple_files else file)
+    at = sound(at.run())
+    assert any(quoted in each.value for each in [*at.error, *at.caption])
+    assert [kind for kind, proto in elements(at) if "](http:" in told(kind, proto)] == []
