@@ -10,7 +10,7 @@ from normviz.claims.claim import Claim, Evidence, Trial, apart, below, over, sam
 from normviz.core.equality import compare, difference, general_form, is_rounding
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.tolerances import RELATIVE
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import normal
@@ -230,13 +230,27 @@ def eps_outside(seed: int) -> Evidence:
     )
 
 
-def in_keras(_: int) -> Evidence:
-    """Nothing to compute: what the tutorial does, and the layer that this app's code for Keras takes."""
+def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
+    """Return x / √(Var[x] + ε) along the last axis: `LayerNormalization(rms_scaling=True)` of Keras 3, at γ = 1."""
+    return x / np.sqrt(x.var(-1, keepdims=True) + eps)
+
+
+def in_keras(seed: int) -> Evidence:
+    """Name the layer of Keras that is RMS norm, and measure that the option before it was another computation."""
+
+    def gap(each: int, mean: float) -> float:
+        noise = normal(DENSE, each)
+        x = noise - noise.mean(-1, keepdims=True) + mean
+        return difference(divide_by_deviation(x, DEFAULT_EPS), general_form(x, SCHEMES["rms"], DEFAULT_EPS)).residual
+
     code = SCHEMES["rms"].keras
+    option = "relative difference of LayerNormalization(rms_scaling=True) from RMS norm"
     return Evidence(
         [
             Trial("the tutorial says so of the Keras of its time", True),
             Trial(f"what this app's code for Keras 3 calls: {str(code).partition('(')[0]}", code is None),
+            apart(f"{option} where the mean of x is 1", over(seed, lambda e: gap(e, 1.0)), 0.1, fact=True),
+            same(f"{option} where it is 0", over(seed, lambda e: gap(e, 0.0)), fact=True),
         ]
     )
 
@@ -380,12 +394,14 @@ CLAIMS: tuple[Claim, ...] = (
         "R04",
         ("001",),
         says="Keras has no RMS norm.",
-        how="Nothing is measured: it is a matter of versions. The app's code for Keras is run by its tests.",
+        how="The layer that the app's code for Keras calls; and x / √(variance + ε), which an older option computes, "
+        "beside RMS norm.",
         expected="holds-if",
         check=in_keras,
         see="/?scheme=rms&tab=code&framework=keras",
-        condition="keras.layers.RMSNormalization came in 2025 (keras-team/keras, pull request 20911); before it there "
-        "was LayerNormalization(rms_scaling=True), since 2023. The tutorial's date is not known.",
+        condition="True until keras.layers.RMSNormalization came in 2025 (keras-team/keras, pull request 20911). "
+        "LayerNormalization(rms_scaling=True), of 2023, is not RMS norm: it divides x by its standard deviation, which "
+        "is the root mean square only where the mean is 0. The tutorial's date is not known.",
     ),
     Claim(
         "D01",
