@@ -1,4 +1,4 @@
-"""Does Table 1 ever say what is not so? `.venv/bin/python benchmarks/search.py [--cells 5000] [--seed 0] [--smallest]`.
+"""Does Table 1 ever say what is not so? `.venv/bin/python benchmarks/search.py [--cells N] [--seed 0] [--schemes K,K]`.
 
 Random settings: every type, optimizer, depth and layer, δ from 1e-3 to 1e3, near 1 and 1 itself, ε of 0 and more, small
 batches and widths, every scheme and fields of one's own, also behind a scheme of the weights. Each cell's answers are
@@ -10,7 +10,7 @@ counted too.
 import argparse
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from urllib.parse import urlencode
 
@@ -64,8 +64,11 @@ def draw_field(rng: np.random.Generator) -> Field:
     return Field.parse(",".join(rng.choice(RULES, p=(0.3, 0.4, 0.1, 0.1, 0.1)) for _ in range(4)))
 
 
-def draw_schemes(rng: np.random.Generator, setting: Setting) -> list[Scheme]:
-    """Schemes that fit a setting: half of them named, half with fields of one's own."""
+def draw_schemes(rng: np.random.Generator, setting: Setting, keys: Sequence[str] = ()) -> list[Scheme]:
+    """Return schemes that fit a setting: those with `keys`, or half of them named, half with fields of one's own."""
+    if keys:
+        drawn = [get_scheme(key, groups=int(rng.choice([1, 2])), radius=int(rng.integers(1, 4))) for key in keys]
+        return [scheme for scheme in drawn if fits(scheme, setting)]
     named = rng.choice([key for key in SCHEMES if key != "custom"], AT_ONCE // 2, replace=False)
     drawn = [get_scheme(str(key), radius=int(rng.integers(1, 4))) for key in named]
     for _ in range(AT_ONCE - len(drawn)):
@@ -125,14 +128,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--schemes", default="", help="only these, by their keys with commas between; default: any")
     parser.add_argument("--smallest", action="store_true", help="some 300 cells: does it run to its end?")
     options = parser.parse_args()
     wanted, rng = 300 if options.smallest else options.cells, np.random.default_rng(options.seed)
+    keys = [key for key in options.schemes.split(",") if key]
     counts: dict[str, Counter] = defaultdict(Counter)
     wrong, done, start = [], 0, perf_counter()
     while done < wanted:
         setting, follow = draw_setting(rng), bool(rng.random() < 0.8)
-        for scheme, cells in searched(draw_schemes(rng, setting), setting, follow):
+        for scheme, cells in searched(draw_schemes(rng, setting, keys), setting, follow):
             exact = exact_gaps(scheme, setting)
             for cell in cells:
                 found = list(contradictions(cell, exact[cell.transformation]))

@@ -12,12 +12,19 @@ INVARIANT = {"float64": 1e-6, "float32": 1e-4, "bfloat16": 2**-4, "float16": 2**
 MAGNIFIED = {"float64": 64, "float32": 64, "bfloat16": 8, "float16": 8}
 """A control that is disturbed by this many roundings shows what a single one may set off where training is chaotic."""
 
-_LONG = {"forward": {"rounding": 64.0, "magnified": 0.3}, "training": {"rounding": 64.0, "magnified": 1.5}}
-_SHORT = {"forward": {"rounding": 1.0, "magnified": 0.1}, "training": {"rounding": 2.5, "magnified": 1.5}}
+_LONG = {
+    "forward": {"rounding": 64.0, "twin": 16.0, "magnified": 0.3},
+    "training": {"rounding": 64.0, "magnified": 1.5},
+}
+_SHORT = {
+    "forward": {"rounding": 1.0, "twin": 0.5, "magnified": 0.1},
+    "training": {"rounding": 2.5, "magnified": 1.5},
+}
 EXPLAINED = {"float64": _LONG, "float32": _LONG, "bfloat16": _SHORT, "float16": _SHORT}
 """By type and by what is measured: a gap may be so many times that of a control, disturbed by "rounding" or by that
 "magnified", and still be rounding. In the short types every copy is rounded anew throughout, and so coarsely that no
-sum adds to it: their controls need a smaller margin."""
+sum adds to it: their controls need a smaller margin. So does the control of a re-scaled "twin", which speaks of that
+twin alone: it decides only where rounding does more to the twin than to the original."""
 
 ANSWER = 4
 """An answer to homework may be off by so many roundings of each term that it is the sum of, and is right."""

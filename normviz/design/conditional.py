@@ -19,7 +19,7 @@ from normviz.core.schemes import IOFFE
 from normviz.core.theory import Verdict, degenerate, predict
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.core.turns import one_at_a_time
-from normviz.networks.problem import BASES, ORIGINAL, make_problem, position
+from normviz.networks.problem import BASES, MEASURED, make_problem, position
 from normviz.networks.setting import Setting
 from normviz.table1.forward import gap, summed
 from normviz.table1.table import NOTHING
@@ -272,15 +272,15 @@ def _cell(source: Source, scheme: Scheme, change: Transformation, found: np.ndar
 @one_at_a_time
 @lru_cache(maxsize=64)
 def gaps(scheme: Scheme, setting: Setting) -> dict[str, np.ndarray]:
-    """max|y′ − y| / max|y| of every source, by key, for all networks of Table 1, (networks,)."""
-    problem = make_problem(replace(setting, steps=2))
+    """Return max|y′ − y| / max|y| of every source, by key, for all networks of Table 1, (networks,)."""
+    problem = make_problem(replace(setting, steps=2), range(len(MEASURED)))
     examples, apart = (problem.inputs[order] for order in problem.order)
     outputs = [
         _outputs(examples * problem.factor[number] + problem.shift[number], apart, weights, scheme, setting)
         for number, weights in enumerate(problem.weights[0])
     ]
     return {
-        key: np.array([gap(out[key], outputs[BASES[k]][key], outputs[ORIGINAL][key]) for k, out in enumerate(outputs)])
+        key: np.array([gap(out[key], outputs[base][key]) for out, base in zip(outputs, BASES, strict=True)])
         for key in SOURCES
     }
 

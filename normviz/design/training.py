@@ -120,7 +120,7 @@ class Twins:
     """Train schemes with their twins: their rows, the set of the map that each is in, and on what."""
 
     kind: ClassVar[str] = "design/twins"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     rows: tuple[Row, ...]
     absorbed: tuple[Invariances, ...]

@@ -26,7 +26,8 @@ class Network(NamedTuple):
         transformation: what is changed; None: nothing.
         follows: whether the learning rate of re-scaled weights follows them.
         disturbed: by how much its first layer's weights and its data are disturbed at random, beside that: "" for not
-            at all, by "rounding", by rounding "magnified" as `MAGNIFIED` says, or as a "probe", by `PROBE_SIZE`.
+            at all, by "rounding", by rounding "magnified" as `MAGNIFIED` says, or as a "probe", by `PROBE_SIZE`;
+            "twin" is rounding of a re-scaled twin.
         draw: which random numbers disturb it.
     """
 
@@ -37,6 +38,7 @@ class Network(NamedTuple):
 
 
 RECENTRED = [row for row in TRANSFORMATIONS.values() if row.factor is None]
+RESCALED = [row for row in TRANSFORMATIONS.values() if row.factor is not None]
 
 NETWORKS = (
     Network(None),
@@ -51,6 +53,11 @@ original's learning rate. The controls, which differ by rounding alone from the 
 whose sums are large beside what is left of them: how far they come from these is what rounding can do. And the probe,
 which differs from the original by so much that losses which do not show it show nothing."""
 
+MEASURED = (*NETWORKS, *(Network(row, disturbed="twin") for row in RESCALED))
+"""The networks that a forward pass measures: those that are trained, and a control of every re-scaled twin. What
+rounding leaves of a constant field, or of a singular covariance matrix, is δ times as large in a re-scaled twin, while
+ε stays the same: there rounding can do more to the twin than to the original."""
+
 ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
@@ -60,13 +67,13 @@ def position(transformation: Transformation | None, follows: bool = True) -> int
     return NETWORKS.index(Network(transformation, follows or same_rate))
 
 
-BASES = [position(network.transformation) if network.disturbed else ORIGINAL for network in NETWORKS]
-"""For every network the one that it is held against: controls against what they are a disturbed copy of."""
+BASES = [position(network.transformation) if network.disturbed else ORIGINAL for network in MEASURED]
+"""For every network of `MEASURED` the one that it is held against: controls against what they are a copy of."""
 
 
-def controls(change: Transformation, disturbed: str) -> list[int]:
-    """The positions of the networks that are so disturbed, and say what rounding can do to a twin."""
-    found = [(place, network) for place, network in enumerate(NETWORKS) if network.disturbed == disturbed]
+def controls(change: Transformation, disturbed: str, networks: Sequence[Network] = MEASURED) -> list[int]:
+    """Return the positions of the networks that are so disturbed, and say what rounding can do to a twin."""
+    found = [(place, network) for place, network in enumerate(networks) if network.disturbed == disturbed]
     return [place for place, network in found if network.transformation in (None, change)]
 
 
@@ -102,14 +109,14 @@ class Problem:
 
 
 def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Problem:
-    """The problem of a setting, for the networks at these positions of `NETWORKS`.
+    """Return the problem of a setting, for the networks at these positions of `MEASURED`; `NETWORKS` come first.
 
     The order, τ of the data, every layer and the classifier each draw from a random stream of their own,
     `default_rng([seed, k])`: more steps or another width leave the numbers of the others as they were. A disturbed
     network's disturbance of the data or of the first layer comes from `default_rng([seed, k, draw])`.
     """
     images, labels = load_digits()
-    chosen = [NETWORKS[position] for position in networks]
+    chosen = [MEASURED[position] for position in networks]
     rng = np.random.default_rng([setting.seed, 0])
     epochs = setting.steps * setting.batch // len(images) + 1
     order = np.concatenate([rng.permutation(len(images)) for _ in range(epochs)])
@@ -158,7 +165,7 @@ def before_and_after(setting: Setting, change: Transformation, examples: int = 8
 def disturbances(dtype: str) -> dict[str, float]:
     """The standard deviation of every disturbance, relative; rounding's is about that of one rounding to a type."""
     rounding = ROUNDING[dtype] / 4
-    return {"rounding": rounding, "magnified": MAGNIFIED[dtype] * rounding, "probe": PROBE_SIZE}
+    return {"rounding": rounding, "twin": rounding, "magnified": MAGNIFIED[dtype] * rounding, "probe": PROBE_SIZE}
 
 
 def _disturbance(network: Network, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:

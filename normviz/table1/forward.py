@@ -12,7 +12,7 @@ from normviz.core.normalize import normalize, quiet
 from normviz.core.rows import Row
 from normviz.core.schemes import Scheme
 from normviz.jobs.spec import Step
-from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, make_problem
+from normviz.networks.problem import BASES, MEASURED, make_problem
 from normviz.networks.setting import Setting
 from normviz.table1.fade import Fade, fade_gaps
 
@@ -23,13 +23,13 @@ Cut = tuple[slice, ...]
 
 
 def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
+    """Return max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
 
-    A network is held against its base, a control against what it is a disturbed copy of; max|x̂| is the original's.
+    x̂' is a network's, x̂ that of its base: of the original, or of the network that a control is a disturbed copy of.
     x̂ is what the layer's normalization gives: of a = Wx where the scheme normalizes activations, otherwise a itself,
     with normalized W. A gap is infinite where a number is not finite, as when float16 overflows.
     """
-    gaps = np.empty((len(schemes), len(NETWORKS)))
+    gaps = np.empty((len(schemes), len(MEASURED)))
     for row, scheme in enumerate(schemes):
         for gaps[row] in measuring(scheme, setting):
             pass
@@ -67,7 +67,7 @@ class Forward:
     """Measure one row on a forward pass."""
 
     kind: ClassVar[str] = "table1/forward"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     row: Row
     setting: Setting
@@ -94,15 +94,15 @@ def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
     """
     start = _start(first_layer(setting))
     outputs: dict[int, np.ndarray] = {}
-    gaps = np.full(len(NETWORKS), np.nan)
-    for number, network in enumerate(NETWORKS):
-        same = NETWORKS.index(network._replace(follows=True))  # the learning rate matters in training alone
+    gaps = np.full(len(MEASURED), np.nan)
+    for number, network in enumerate(MEASURED):
+        same = MEASURED.index(network._replace(follows=True))  # the learning rate matters in training alone
         if same == number:
             x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
             for out in _output(x, start.weights[number], scheme, setting):
                 outputs[number] = out
                 yield gaps.copy()
-            gaps[number] = gap(outputs[number], outputs[BASES[number]], outputs[ORIGINAL])
+            gaps[number] = gap(outputs[number], outputs[BASES[number]])
             if number not in BASES:
                 del outputs[number]
         else:
@@ -121,7 +121,7 @@ class _Start(NamedTuple):
 
 @lru_cache(maxsize=4)  # one scheme after the other is measured on the same
 def _start(setting: Setting) -> _Start:
-    problem = make_problem(setting)
+    problem = make_problem(setting, range(len(MEASURED)))
     weights = problem.weights[0].astype(setting.storage)
     return _Start(problem.inputs[problem.order[0]], problem.factor, problem.shift, weights)
 
@@ -182,9 +182,9 @@ def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
 
 
 @quiet
-def gap(out: np.ndarray, base: np.ndarray, original: np.ndarray) -> float:
-    """max|out − base| / max|original|; infinite where a number is not finite."""
-    found = np.abs(out - base).max() / (np.abs(original).max() or 1.0)
+def gap(out: np.ndarray, base: np.ndarray) -> float:
+    """Return max|out − base| / max|base|; infinite where a number is not finite."""
+    found = np.abs(out - base).max() / (np.abs(base).max() or 1.0)
     return float("inf") if np.isnan(found) else float(found)
 
 

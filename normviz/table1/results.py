@@ -15,7 +15,7 @@ from normviz.jobs.gpu import gpu_memory
 from normviz.jobs.spec import finish
 from normviz.jobs.store import Hashed, Store
 from normviz.networks import cost
-from normviz.networks.problem import NETWORKS, Failure
+from normviz.networks.problem import MEASURED, NETWORKS, Failure
 from normviz.networks.setting import Setting
 from normviz.table1.forward import Forward, Measured, fading, first_layer
 from normviz.table1.training import Outcome, Training
@@ -38,7 +38,7 @@ class Record(NamedTuple):
 
 
 NOTHING = Record(np.empty(0), None)
-UNMEASURED = Measured(np.full(len(NETWORKS), np.nan))
+UNMEASURED = Measured(np.full(len(MEASURED), np.nan))
 
 
 class Results:

@@ -10,7 +10,7 @@ from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
 from normviz.describe.wording import gap_text, sentence
-from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, position
+from normviz.networks.problem import BASES, MEASURED, NETWORKS, ORIGINAL, position
 from normviz.networks.setting import Setting
 from normviz.table1.forward import Measured
 from normviz.table1.results import Results
@@ -20,6 +20,8 @@ FADE = 0.05
 """How far, relative, a fading gap may be from what the fade predicts, beside rounding."""
 
 NOTHING = "δ = 1 changes nothing, so nothing can be told."
+
+HIDDEN = "What ε lets through is far smaller than rounding to {}, so what parts the losses is rounding."
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,9 @@ def loss_gaps(losses: np.ndarray) -> np.ndarray:
     """
     original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
+    bases = BASES[: losses.shape[1]]
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.nan_to_num(np.abs(losses - losses[:, BASES]) / scale, nan=np.inf)
+        return np.nan_to_num(np.abs(losses - losses[:, bases]) / scale, nan=np.inf)
 
 
 def _cell(
@@ -180,7 +183,9 @@ def _cell(
         forward = _held(forward, told, wide[twin], setting.dtype)
         trained = trained if parted else _held(trained, told, wide[twin], setting.dtype)
     if trained.together:
-        trained = _vouched(trained, forward, change, parted)
+        trained = _vouched(trained, forward, change, parted, verdict.fades and setting.depth > 1)
+    elif trained.together is False and not parted and fade is not None and fade.largest < ROUNDING[setting.dtype] / 10:
+        trained = Answer(None, HIDDEN.format(setting.dtype))
     return Cell(
         scheme=scheme.key,
         transformation=change.key,
@@ -202,13 +207,13 @@ def _cell(
         rounding=float(explained(largest, change, setting, "training")),
         fade=0.0 if fade is None else fade.largest,
         front=scheme.weight,
-        faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained, parted, setting.dtype),
+        faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained),
     )
 
 
 def _gaps(measured: Measured) -> np.ndarray:
-    """All gaps of a row, which come as a whole."""
-    return np.full(len(NETWORKS), np.nan) if measured.fades is None else measured.gaps
+    """Return all gaps of a row, which come as a whole."""
+    return np.full(len(MEASURED), np.nan) if measured.fades is None else measured.gaps
 
 
 def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:
@@ -226,23 +231,26 @@ def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:
     return Answer(None, f"In float64 the outputs are {gap_text(gap)} apart, which {dtype} does not show.")
 
 
-def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool) -> Answer:
-    """That losses are together counts only where this very change would have been seen in them.
+def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, deep: bool) -> Answer:
+    """Return the answer that losses are together, or none where they might not show this very change.
 
-    The probe vouches for what it is like, a change of everything. One unit or example may be dead, a shift slight.
+    The probe vouches for what it is like, a random change of everything. One unit or example may be dead, and a shift
+    may be slight. `deep`: whether the change fades before further layers. What ε lets through is a factor per field,
+    and the next layer can cancel it, as RMS norm does with a factor per example.
     """
     if parted:
         return Answer(None, "The learning rates differ, but in these steps the losses do not show it.")
     if change.factor != () and forward.together is not True:
         return Answer(None, "The losses are together, but they might not show such a change: the outputs differ.")
+    if deep and forward.together is not True:
+        return Answer(None, "The losses are together, but later layers can cancel what ε lets through in the first.")
     return trained
 
 
-def _as_predicted(fade: float, gap: float, rounding: float, trained: Answer, parted: bool, dtype: str) -> bool:
-    """Whether a gap that fades is what the fade predicts: forward to rounding, in training as far as can be told."""
+def _as_predicted(fade: float, gap: float, rounding: float, trained: Answer) -> bool:
+    """Return True if a gap that fades is what the fade predicts: forward to rounding, in training not together."""
     forward = not np.isfinite(gap) or abs(gap - fade) <= FADE * fade + APART * rounding
-    nothing = fade < ROUNDING[dtype] / 10 and not parted
-    return forward and trained.together is not True and not (trained.together is False and nothing)
+    return forward and trained.together is not True
 
 
 def _finite(gap: float) -> float | None:

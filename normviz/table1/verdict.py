@@ -14,7 +14,7 @@ from normviz.core.text import measured
 from normviz.core.tolerances import EXPLAINED, ROUNDING
 from normviz.core.transformations import Transformation
 from normviz.describe.wording import gap_text
-from normviz.networks.problem import NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, SHIFT, controls, data_shift
+from normviz.networks.problem import MEASURED, NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, SHIFT, controls, data_shift
 from normviz.networks.setting import Setting
 
 APART = 4.0
@@ -49,9 +49,11 @@ def size_of(change: Transformation, setting: Setting) -> float:
 
 
 def explained(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
-    """The largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
-    margins = EXPLAINED[setting.dtype][kind]
-    found = (margin * gaps[controls(change, disturbed)].max() for disturbed, margin in margins.items())
+    """Return the largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
+    margins, networks = EXPLAINED[setting.dtype][kind], MEASURED[: len(gaps)]
+    found = (
+        margin * gaps[controls(change, disturbed, networks)].max(initial=0.0) for disturbed, margin in margins.items()
+    )
     return max(*found, ROUNDING[setting.dtype if kind == "forward" else setting.storage])
 
 

@@ -10,7 +10,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.jobs.spec import finish
-from normviz.networks.problem import NETWORKS
+from normviz.networks.problem import MEASURED
 from normviz.networks.setting import Setting
 from normviz.table1 import forward
 from normviz.table1.forward import Forward, forward_gaps, in_pieces
@@ -88,4 +88,4 @@ def test_a_row_is_kept_as_far_as_it_has_come_and_never_lost_again():
         results.keep_forward(job, measured)
         assert len(results.unmeasured([scheme], setting)) == int(measured is steps[2])
     assert np.array_equal(results.forward(scheme, setting).gaps, forward_gaps([scheme], setting)[0])
-    assert len(steps[-1].gaps) == len(NETWORKS)
+    assert len(steps[-1].gaps) == len(MEASURED)
