@@ -1,6 +1,7 @@
 """Running averages of batch statistics, as PyTorch and Keras keep them."""
 
 from dataclasses import dataclass
+from math import floor, log10
 from typing import NamedTuple
 
 import numpy as np
@@ -95,3 +96,24 @@ def running_averages(
 def lag(share: float) -> float:
     """How many steps an average is behind what changes steadily: (1 - share) / share."""
     return (1 - share) / share if share else float("inf")
+
+
+def write_update(share: float, factor: float, old: float, value: float) -> tuple[str, str, str, str, str]:
+    """Write 1 − share, the share, the old average, the batch's value and the new average, in decimals.
+
+    The printed numbers satisfy new = (1 − share) · old + share · factor · value to the printed digits of the new
+    average: the terms are given as many more digits as that takes.
+    """
+    new = (1 - share) * old + share * factor * value
+    largest = max(abs(old), abs(value), abs(new), 1e-9)
+    places = max(2 - floor(log10(largest)), 0)
+    kept, part = (f"{each:.12f}".rstrip("0").rstrip(".") for each in (1 - share, share))
+    result = f"{new:.{places}f}"
+    for more in range(places, places + 10):
+        terms = f"{old:.{more}f}", f"{value:.{more}f}"
+        if (
+            abs(float(kept) * float(terms[0]) + float(part) * factor * float(terms[1]) - float(result))
+            <= 0.5 * 10.0**-places
+        ):
+            break
+    return kept, part, *terms, result

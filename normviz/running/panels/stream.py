@@ -7,7 +7,7 @@ from normviz.core.text import measured
 from normviz.core.tolerances import RELATIVE
 from normviz.describe.notation import number
 from normviz.describe.wording import decimals
-from normviz.running.averages import CONVENTIONS, Averages, Convention, lag
+from normviz.running.averages import CONVENTIONS, Averages, Convention, lag, write_update
 from normviz.running.modes import MODES, Batch, batch_at, span
 from normviz.running.state import PREFIX, setting_of
 from normviz.running.stream import BATCHES, SHOWN, Trace
@@ -169,10 +169,14 @@ def _update(convention: Convention, view: View, seen: Trace, averages: Averages,
         (r"\mu", averages.mean, seen.mean, ""),
         (r"\sigma^2", averages.variance, seen.variance, unbiased),
     ):
-        old, new = (_lit(_three(average[at, unit]), "inference", theme) for at in (position - 1, position))
-        value, kept = _lit(_three(batch[position - 1, unit]), "training", theme), rf"{symbol}_\mathrm{{run}}"
+        times = count / (count - 1) if factor else 1.0
+        rest, part, *terms = write_update(share, times, average[position - 1, unit], batch[position - 1, unit])
+        old, value, new = (
+            _lit(t, m, theme) for t, m in zip(terms, ("inference", "training", "inference"), strict=True)
+        )
+        kept = rf"{symbol}_\mathrm{{run}}"
         lines.append(
-            rf"{_lit(kept, 'inference', theme)} &= {number(1 - share)}\cdot({old}) \\ "
-            rf"&+ {number(share)}\cdot{factor}({value}) = {new}"
+            rf"{_lit(kept, 'inference', theme)} &= {rest}\cdot({old}) \\ "
+            rf"&+ {part}\cdot{factor}({value}) = {new}"
         )
     st.latex(r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}")
