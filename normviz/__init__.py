@@ -1,7 +1,9 @@
 """normviz: see and test normalization in deep learning.
 
-One general form covers every scheme (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x],
-x̂ = v / sqrt(ε + E_B[v²]), y = γ x̂ + β. A `Field` says over which elements an average runs, `SCHEMES` lists the schemes,
+One general form covers most schemes (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²]),
+y = γ x̂ + β. Four stand outside it: spectral norm, whitening, dynamic tanh and dynamic erf.
+
+A `Field` says over which elements an average runs, `SCHEMES` lists the schemes,
 `normalize` computes the form, `backward` its derivative, and `predict` says what a scheme is invariant to.
 """
 

@@ -188,7 +188,8 @@ _ROWS = (
         key="query-key",
         name="query-key normalization",
         label="Query-key",
-        about="RMS norm of each head, d channels of a query or key: the paper's g, which scales their cosine, is γ²d.",
+        about="RMS norm of each head, d channels of a query or key: the paper's g, which scales their cosine, is γ²d, "
+        "where attention leaves out its usual 1/√d.",
         reference=Reference("Henry et al. 2020, Query-Key Normalization for Transformers", "2010.04245"),
         suppression=Field.parse("own, own, own, groups(2)"),
         gain=(),
@@ -243,7 +244,8 @@ _ROWS = (
         key="weight-standardization",
         name="weight standardization",
         label="Weight std.",
-        about="Each unit's incoming weights are centred and scaled to variance 1.",
+        about="Each unit's n incoming weights are centred and scaled to variance 1, as in the paper; its authors' "
+        "PyTorch code takes the variance over n − 1 and adds ε outside the root.",
         reference=Reference("Qiao et al. 2019, Weight Standardization", "1903.10520"),
         acts_on="weight",
         summation=Field.parse("full, full, full, own", AXES["weight"]),

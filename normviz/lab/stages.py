@@ -65,6 +65,10 @@ def stages(
         yield Stage("z", says, np.maximum(result.y, threshold), "activation", scale=1)
 
 
+COPIED = "copied back"
+"""What the stage that broadcasts a statistic does along an axis on which elements share it."""
+
+
 def _along(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
     """How many statistics there are along an axis, and what is done along it."""
     if n == 1:
@@ -82,6 +86,7 @@ def _reduced(scheme: Scheme, field: Field, values: np.ndarray, symbol: str, what
         yield Stage(symbol, says, values, line, slides=True, axes=axes)
         return
     count = int(np.prod(field.statistics_shape(shape)))
+    copied = [(many, words if words in ("", "kept") else COPIED) for many, words in axes]
     says = f"The {what}: {how}. {wording.plural(values.size, 'number')} become {count:,}."
     yield Stage(symbol, says, values, line, field, axes=axes)
-    yield Stage(symbol, f"{symbol} goes back: every element gets that of its field.", values, line, axes=axes)
+    yield Stage(symbol, f"Broadcast: copy each {symbol} to the elements it came from.", values, line, axes=copied)

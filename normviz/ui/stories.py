@@ -86,7 +86,8 @@ STORIES = (
         title="Identities",
         section="Schemes",
         question="Which normalizations are the same?",
-        why="Many names stand for few computations; where two coincide, choosing between them makes no difference.",
+        why="Many names stand for few computations. Where two coincide, x̂ is the same, while γ and β may still differ "
+        "in shape.",
         first="Ask **Why?** of a claim, or use a shape on which another one holds.",
         takeaway="Schemes of one form are the same where their fields are. Along an axis of length 1, averaged and "
         "kept are one and the same.",
@@ -183,8 +184,8 @@ STORIES = (
         question="How far does a step of learning go?",
         why="Not how far the weights move counts but how much the predictions change; where a layer absorbs the length "
         "of its weights, a step of the same size changes less the longer they are.",
-        first="In **Distance**, move the length of **w**: with normalization, a step must grow with it to be as far. "
-        "Then see in **Effective rate** what weight decay does.",
+        first="In **Distance**, change **KL of the border**: the regions change with it. Then see in **Effective "
+        "rate** what weight decay does.",
         takeaway="Where a layer absorbs the length of its weights, the learning rate that counts is that over their "
         "squared length: SGD lowers it by itself, as it lengthens them, and weight decay, which shortens them, raises "
         "it.",

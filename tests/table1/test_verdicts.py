@@ -312,8 +312,8 @@ def test_a_dead_network_lets_no_rounding_through():
         (
             1,
             Setting(
-                layer="conv", delta=132.99928934438262, eps=9.49691297976593e-11, optimizer="momentum", steps=2, batch=32,
-                width=6, depth=4, seed=1894, device="cpu",
+                layer="conv", delta=132.99928934438262, eps=9.49691297976593e-11, optimizer="momentum", steps=2,
+                batch=32, width=6, depth=4, seed=1894, device="cpu",
             ),
         ),
         (
@@ -326,8 +326,8 @@ def test_a_dead_network_lets_no_rounding_through():
         (
             2,
             Setting(
-                delta=38.03076362927746, eps=4.4589678665031557e-10, dtype="float16", optimizer="adam", steps=2, batch=3,
-                width=6, depth=4, seed=561, device="cpu",
+                delta=38.03076362927746, eps=4.4589678665031557e-10, dtype="float16", optimizer="adam", steps=2,
+                batch=3, width=6, depth=4, seed=561, device="cpu",
             ),
         ),
         (

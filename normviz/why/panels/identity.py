@@ -76,7 +76,7 @@ def _sweep(view: View, theme: str) -> None:
     """What a small network learns in a given time, over the first γ or β."""
     swept, symbol = view["swept"], SYMBOLS[view["swept"]]
     values, found = state.sweep(swept, view["sweep_rate"])
-    st.markdown(f"### {_verdict(np.array(values), found, symbol)}")
+    st.markdown(f"### {_verdict(np.array(values), found, symbol, USUAL[swept])}")
     x = np.array(values)
     panels = {
         "sweep": Panel("Loss", [_band(x, found.losses)], symbol, "loss", "xy" if swept == "gain" else "y"),
@@ -101,12 +101,16 @@ def _sweep(view: View, theme: str) -> None:
     save_table(lambda: {symbol: list(values)} | columns, "first-values")
 
 
+USUAL = {"gain": 1.0, "bias": 0.0}
+"""The usual first value, by what is swept."""
+
+
 def _band(x: np.ndarray, rows: np.ndarray) -> Curve:
     return Curve("mean of the networks, least to largest", x, rows.mean(1), 0, rows.min(1), rows.max(1), points=True)
 
 
-def _verdict(values: np.ndarray, found: Sweep, symbol: str) -> str:
-    """Whether the best first value beats the worst with every seed."""
+def _verdict(values: np.ndarray, found: Sweep, symbol: str, usual: float) -> str:
+    """Return a sentence on the worst, the best and the usual first value."""
     means = found.accuracy.mean(1)
     best, worst = int(means.argmax()), int(means.argmin())
     ahead = int((found.accuracy[best] > found.accuracy[worst]).sum())
@@ -114,5 +118,6 @@ def _verdict(values: np.ndarray, found: Sweep, symbol: str) -> str:
     return (
         f"{'It matters' if matters else 'It hardly matters'}: after {STEPS} steps {means[worst]:.0%} of unseen digits "
         f"are read at {symbol} = {typeset(values[worst])} and {means[best]:.0%} at {symbol} = {typeset(values[best])}, "
-        f"higher with {ahead} of {SEEDS} seeds."
+        f"higher with {ahead} of {SEEDS} seeds. From the usual {symbol} = {typeset(usual)}, "
+        f"{means[values == usual].item():.0%} are."
     )
