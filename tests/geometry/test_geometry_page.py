@@ -8,6 +8,7 @@ from lab_page import open_lab, plots, said, texts
 from normviz.geometry.panels import PANELS
 from normviz.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, has
 from normviz.ui.palette import THEMES
+from normviz.ui.stories import STORIES
 
 SCRIPT = "pages/geometry.py"
 FIGURES = {
@@ -149,3 +150,10 @@ def test_the_recurrent_network_tells_what_the_invariance_is():
     words = said(open_page(show="recurrent", inputs="1"))
     assert "the factor is then the same at every s with batch, layer and RMS norm; without" in words
     assert "still hangs on it" in said(open_page(show="recurrent"))
+
+
+def test_what_to_try_first_changes_the_wedge():
+    assert "**KL of the border**" in next(story.first for story in STORIES if story.page == "geometry")
+    first, second = (plots(open_page(show="fisher", distance=each)) for each in ("0.1", "0.3"))
+    for name in ("without", "with"):
+        assert str(first[name]["figure"]["data"]) != str(second[name]["figure"]["data"])
