@@ -18,11 +18,11 @@ function table(copies, width) {
   return { columns: Math.ceil(copies / rows), rows };
 }
 
-// The height of several copies' frame.
+// Return the height of the container of several copies at a width, in CSS: the part of the window's height that style.css
+// gives to cubes, or less where the copies are narrow.
 function heightOf(copies, width) {
-  const { columns, rows } = table(copies, width);
-  const cell = Math.max(200, Math.min(TALLEST * width / columns, (rows > 1 ? 0.8 / rows : 0.56) * window.innerHeight));
-  return Math.round(rows * cell + STRIP);
+  const { columns, rows } = table(copies, width), share = rows > 1 ? `80vh / ${rows}` : "var(--nv-cubes)";
+  return `calc(${rows} * max(200px, min(${Math.round(TALLEST * width / columns)}px, ${share})) + ${STRIP}px)`;
 }
 
 // The middles of so many cells.

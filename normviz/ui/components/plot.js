@@ -22,18 +22,6 @@ const same = (a, b) => a && b && a.length === b.length && a.every((v, i) => v ==
 
 const axesOf = (layout) => Object.keys(layout ?? {}).filter((key) => /^[xy]axis/.test(key)).sort().join();
 
-// By how much all text is larger than in the figure, where a page is shown to a class.
-const enlarged = (root) => Number(getComputedStyle(root).getPropertyValue("--nv-enlarged")) || 1;
-
-function enlarge(part, by) {
-  if (by === 1 || !part || typeof part !== "object" || ArrayBuffer.isView(part)) return;
-  for (const [name, value] of Object.entries(part)) {
-    if (/font$/.test(name) && value?.size) value.size *= by;
-    else if (name === "margin") for (const side of ["l", "r", "t", "b"]) value[side] *= by;
-    else enlarge(value, by);
-  }
-}
-
 class Plot {
   constructor(root) {
     this.root = root;
@@ -58,18 +46,14 @@ class Plot {
       if (this.drawn && this.graph.layout.meta?.frame) moveFrame(this.graph, index);
     });
     saver(this.graph, () => this.data, (format, alt) => figureFile(this.graph, format, alt, this.labels.texts));
-    const shown = () => this.drawn && this.graph.isConnected && this.graph.clientWidth > 0;
-    new ResizeObserver(() => {
-      if (!shown()) return;
-      if (enlarged(root) === this.enlarged) this.resize(); else this.again();
-    }).observe(this.graph);
+    watchSize(this.graph, () => this.refit());
   }
 
   async update({ data, setStateValue }) {
     this.root.dataset.drawing = "";
     this.data = data;
     this.setStateValue = setStateValue;
-    this.graph.style.height = data.height ?? this.height(data.hover);
+    this.setHeight();
     if (data.hover && !this.readout.textContent) this.readout.textContent = "\u00a0";   // as high as it will be
     this.root.dataset.sized = "";
     this.graph.setAttribute("role", "img");
@@ -84,14 +68,29 @@ class Plot {
 
   get lock() { return this.focus.value; }
 
-  // The same figure, drawn anew: a presentation has begun or ended.
-  async again() {
+  // Give the container the height that the page sets, or the one that several copies need at its width.
+  setHeight() {
+    const { height, hover } = this.data, copies = hover?.copies.length;
+    this.graph.style.height = height ?? (copies > 1 ? heightOf(copies, this.graph.clientWidth) : "");
+  }
+
+  // Draw the figure again unless it fills its container; camera, zoom and the graph's elements stay.
+  async refit() {
+    if (!this.data || this.root.hasAttribute("data-drawing")) return;
+    this.setHeight();
+    const size = sizeOf(this.graph);
+    if (!size || same(size, this.size)) return;
     this.root.dataset.drawing = "";
     this.figure = null;
     await this.draw(this.data);
   }
 
   async draw(data) {
+    if (!sizeOf(this.graph)) {                       // drawn once it has an area
+      this.size = null;
+      delete this.root.dataset.drawing;
+      return;
+    }
     const { hover } = data, words = JSON.stringify(hover?.labels);
     const redraw = !same(data.figure, this.figure) || words !== this.words;
     this.words = words;
@@ -107,11 +106,14 @@ class Plot {
       this.figure = data.figure;
       const { data: traces, layout } = unpacked(data.figure);
       this.hues = traces.find(({ name }) => name === "field")?.meta;
-      this.enlarged = enlarged(this.root);
+      if (!hover) this.fitPanels(layout);
+      this.size = sizeOf(this.graph);
+      const [width, height, scale] = this.size;
       // Names around a cube may only grow as it does.
-      this.larger = hover ? Math.max(1, Math.min(this.enlarged, this.graph.clientHeight / 420)) : this.enlarged;
-      if (hover) this.fit(layout.scene, traces); else this.fitPanels(layout);
+      this.larger = hover ? Math.max(1, Math.min(scale, height / 420)) : scale;
+      if (hover) this.fit(layout.scene, traces);
       enlarge({ traces, layout }, this.larger);
+      Object.assign(layout, { width, height });
       const lit = hover ? { ...this.highlight(this.lock), ...this.body(traces) } : {};
       const config = { displayModeBar: false, scrollZoom: true, responsive: false,
         plotGlPixelRatio: window.devicePixelRatio };  // Plotly would draw twice as wide and high on any screen
@@ -132,26 +134,13 @@ class Plot {
     else if (hover) this.light(this.preview ?? this.lock);
     this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
     delete this.root.dataset.drawing;
-  }
-
-  // Several copies stand in rows; one has the height that the page gives it.
-  height(hover) {
-    return hover?.copies.length > 1 ? `${heightOf(hover.copies.length, this.graph.clientWidth)}px` : "";
-  }
-
-  async resize() {
-    await window.Plotly.Plots.resize(this.graph);
-    const { clientWidth: width, clientHeight: height } = this.graph;
-    if (!this.hover || same([width, height], this.size)) return;
-    this.graph.style.height = this.data.height ?? this.height(this.hover);
-    await this.again();
+    this.refit();                                    // the container may have changed meanwhile
   }
 
   // The picture fills its frame, with what is written around it.
   fit(scene, traces) {
-    const { clientWidth: width, clientHeight: height } = this.graph, { fontFamily: family } = getComputedStyle(this.graph);
+    const [width, height] = this.size, { fontFamily: family } = getComputedStyle(this.graph);
     const bar = this.hover.copies.length === 1 || traces.some(({ showscale }) => showscale) ? BAR : 0;
-    this.size = [width, height];
     this.frame = framed(this.hover, scene, { width, height, family, bar, larger: this.larger });   // one cube stays where it is without a bar
     this.keepView(scene);
     this.place(scene.camera.eye);

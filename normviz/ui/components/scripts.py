@@ -11,6 +11,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "cells",
         "labels",
         "framing",
+        "sizing",
         "inside",
         "player",
         "stages",

@@ -1,0 +1,95 @@
+"""Figures fill their containers after a presentation begins or ends, the window is resized or the sidebar moves."""
+
+import pytest
+from patience import CONNECTED, settle, soon
+from test_camera import turn
+
+SMALL, LARGE = {"width": 1280, "height": 800}, {"width": 1920, "height": 1080}
+PAGES = {
+    "lab": "",
+    "compare": "compare",
+    "layer norm variants": "readings",
+    "training and inference": "running?panel=noise",
+    "curves": "why",
+}
+CUBES = ("lab", "compare", "layer norm variants")
+
+# What is wrong with the figures on the page: an empty list when each one fills its container and the window holds it.
+MISFITS = """() => [...document.querySelectorAll('.nv-plot')].flatMap((plot) => {
+    const graph = plot.querySelector('.nv-graph'), box = graph.getBoundingClientRect(), found = [];
+    if (!box.width || plot.closest('[hidden]')) return [];
+    if (plot.matches('[data-drawing]') || !graph._fullLayout) return ['not drawn yet'];
+    const near = (a, b) => Math.abs(a - b) <= 1;
+    const inside = (inner) => inner.left >= box.left - 1 && inner.right <= box.right + 1
+        && inner.top >= box.top - 1 && inner.bottom <= box.bottom + 1;
+    const drawn = graph.querySelector('.main-svg').getBoundingClientRect();
+    if (Math.abs(drawn.width / box.width - 1) > 0.02) found.push(`${drawn.width} px drawn in ${box.width}`);
+    if (!near(drawn.height, box.height)) found.push(`${drawn.height} px high in ${box.height}`);
+    if (!plot.matches('.nv-wide') && box.right > innerWidth + 1) found.push('wider than the window');
+    if (![...graph.querySelectorAll('canvas')].every((canvas) => inside(canvas.getBoundingClientRect()))) {
+        found.push('canvas outside');
+    }
+    for (const text of plot.querySelectorAll('.nv-labels text')) {
+        if (!inside(text.getBoundingClientRect())) found.push(`label outside: ${text.textContent}`);
+    }
+    return found;
+})"""
+MARK = """() => document.querySelectorAll('.nv-graph, .nv-graph canvas').forEach((part) => { part.marked = true; })"""
+UNMARKED = """() => [...document.querySelectorAll('.nv-graph, .nv-graph canvas')].filter((part) => !part.marked).length"""
+EYE = "() => Object.values(document.querySelector('.js-plotly-plot')._fullLayout.scene._scene.getCamera().eye)"
+SHARE = "() => document.querySelector('.nv-graph').clientHeight / innerHeight"
+
+
+def press(page, name):
+    page.locator(".st-key-toolbar").get_by_role("button", name=name, exact=True).click()
+
+
+def check(page):
+    """Wait until every figure fits, and check that it stays so."""
+    settle(page)
+    soon(page, lambda: page.evaluate(MISFITS) == [])
+    page.wait_for_timeout(300)
+    assert page.evaluate(MISFITS) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_figures_fit_their_containers_again(page, server, name):
+    page.set_viewport_size(SMALL)
+    page.goto(f"{server}/{PAGES[name]}")
+    page.wait_for_selector(CONNECTED)
+    page.wait_for_selector(".nv-plot[data-drawn]")
+    check(page)
+    page.evaluate(MARK)
+    eye = None
+    for size in (SMALL, LARGE):
+        page.set_viewport_size(size)
+        check(page)
+        press(page, "Present")
+        page.wait_for_selector(".nv-presenting", state="attached")
+        check(page)
+        if name in CUBES:
+            assert page.evaluate(SHARE) >= 0.6
+        page.set_viewport_size(LARGE if size is SMALL else SMALL)  # a projector is plugged in, or unplugged
+        check(page)
+        page.set_viewport_size(size)
+        check(page)
+        press(page, "Leave")
+        page.wait_for_selector("html:not(.nv-presenting)", state="attached")
+        check(page)
+        if name in CUBES and eye is None:
+            page.wait_for_timeout(700)  # longer than the camera has to rest before the link gets it
+            assert "camera" not in page.url
+            turn(page, "cube" if name == "lab" else "cubes")
+            page.wait_for_url("**camera=**")
+            settle(page)
+            eye = page.evaluate(EYE)
+    if name != "curves":
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click(force=True)
+        soon(page, lambda: not page.get_by_test_id("stSidebar").is_visible())
+        check(page)
+        page.get_by_test_id("stExpandSidebarButton").click()
+        soon(page, lambda: page.get_by_test_id("stSidebar").is_visible())
+        check(page)
+    assert page.evaluate(UNMARKED) == 0  # the same elements all along
+    if eye is not None:
+        assert page.evaluate(EYE) == pytest.approx(eye, abs=1e-6)
