@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.layouts import LAYOUTS, from_tensor
+from normviz.core.layouts import ALL_LAYOUTS, from_tensor
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 
@@ -42,7 +42,7 @@ class Example:
         sizes = [size if axis in self.along else 1 for axis, size in zip(axes, self.shape, strict=True)]
         gain, bias = (rng.uniform(0.5, 2, sizes), rng.uniform(-1, 1, sizes)) if self.along else (1.0, 0.0)
         y = normalize(x.astype(float), SCHEMES[self.scheme], self.eps, gain, bias).y.astype(np.float32)
-        lengths = [self.shape[axis] for axis in LAYOUTS[self.layout]]
+        lengths = [self.shape[axis] for axis in ALL_LAYOUTS[self.layout]]
         return {name: from_tensor(a, self.layout).reshape(lengths) for name, a in (("x", x), ("y", y))}
 
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 from normviz.core.fields import Field
-from normviz.core.normalize import Normalized, quiet, reduce, spread
-from normviz.core.schemes import Scheme
+from normviz.core.normalize import centre, quiet, reduce, spread
+from normviz.core.schemes import EACH_CHANNEL, Scheme
 from normviz.core.tolerances import ANSWER, ROUNDING
+from normviz.core.whitening import steepest
 
 
 def precision(y: np.ndarray) -> str:
@@ -28,18 +29,20 @@ def rounded(x: np.ndarray, name: str) -> bool:
 
 
 @quiet
-def losses(x: np.ndarray, result: Normalized, scheme: Scheme, name: str) -> np.ndarray:
+def losses(x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, name: str, eps: float = 0.0) -> np.ndarray:
     """How far each element of x̂ may be off, for a size of x̂ of 1, where the output is in the type of that name.
 
     Half precision is computed in float32, as frameworks do. What x loses beside the deviation counts, and twice where a
     variance is a difference of squares. Infinite where a field is constant and nothing is added to its variance.
+
+    `deviation`: √(σ² + ε) in the shape of the statistics; None where nothing divides, or a matrix does.
     """
     last = ROUNDING[name]
     inner = ROUNDING["float64" if name == "float64" else "float32"]
     field = scheme.suppression
-    if field is None or result.deviation is None:
+    if field is None:
         return np.full(x.shape, ANSWER * (last * (2 if rounded(x, name) else 1) + inner))
-    beside = _beside(x, result.deviation, field)
+    beside = _beside_matrix(x, scheme, field, eps) if deviation is None else _beside(x, deviation, field)
     summing = 1 + field.sizes(x.shape).max() ** 0.5 / 16
     squared = beside if scheme.summation is None else beside**2
     first = beside if rounded(x, name) else 0.0
@@ -51,3 +54,10 @@ def _beside(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
     """The largest |x| of every element's field over what divides there."""
     with np.errstate(divide="ignore"):
         return spread(reduce(np.abs(x), field, np.max) / deviation, field, x.shape)
+
+
+def _beside_matrix(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
+    """The same where a group of channels is whitened: over its smallest √(λ + ε)."""
+    v = centre(x, EACH_CHANNEL)[0]
+    least = steepest(v, scheme.matrices(x.shape), eps)
+    return spread(reduce(np.abs(x), field, np.max) * least, field, x.shape)

@@ -1,6 +1,6 @@
 """The page on the readings of layer norm: what its link holds."""
 
-from normviz.core.layouts import LAYOUTS
+from normviz.core.layouts import ALL_LAYOUTS
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.readings.examples import EXAMPLES
 from normviz.ui import looking, scheme, tensor
@@ -21,7 +21,7 @@ CODE = {name: name for name in FRAMEWORKS if name != "NumPy"}
 """In which framework a reading is shown."""
 
 GUESS = "guess"
-LAYOUT_NAMES = {GUESS: "Any"} | {key: f"({', '.join(key)})" for key in LAYOUTS}
+LAYOUT_NAMES = {GUESS: "Any"} | {key: f"({', '.join(key)})" for key in ALL_LAYOUTS}
 """What the axes of one's own arrays are; "Any": all that have as many."""
 
 OWN = "own"

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from normviz.core.fields import AXES
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.wording import gap_text, labelled, named
-from normviz.readings.detector import AFFINE, CHANNELS, EPS, EPS_ALONE, NOTHING, Detection, Fit
+from normviz.readings.candidates import is_affine
+from normviz.readings.detector import Detection
+from normviz.readings.fitting import CHANNELS, EPS, EPS_ALONE, NOTHING, Fit
 
 SHIFTED = "a factor and a shift for each channel, as of batch norm in inference"
 CONSTANT = (
@@ -119,7 +121,7 @@ def _several(found: Detection) -> str:
         ways = [f"{label(fit)} of ({', '.join(fit.layout)})" for fit in found.answer]
         return f"To these arrays they do one and the same: {spoken(ways, 'and')}. The order of the axes would tell."
     if any(fit.level >= CHANNELS for fit in found.answer):
-        lost = any(not fit.told and not AFFINE & {each.key for each in fit.schemes} for fit in found.answer)
+        lost = any(not fit.told and not is_affine(fit.schemes) for fit in found.answer)
         doubt = ", or rounding hides that it cannot" if lost else ""
         return (
             f"With a γ and a β that are not known, each of these can come to this y{doubt}. The layer's weights would "

@@ -3,13 +3,14 @@
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.layouts import LAYOUTS
+from normviz.core.layouts import ALL_LAYOUTS
 from normviz.core.schemes import Scheme
 from normviz.core.text import sentence
 from normviz.describe.snippets import snippet
 from normviz.describe.wording import gap_text, shape_words
-from normviz.readings.detector import Detection, Fit, detect
+from normviz.readings.detector import Detection, detect
 from normviz.readings.examples import EXAMPLES
+from normviz.readings.fitting import Fit
 from normviz.readings.state import GUESS, LAYOUT_NAMES, OWN, PREFIX, TRY
 from normviz.readings.uploads import HOW, Arrays, read_pair
 from normviz.readings.verdict import eps_words, headline, learned_words, name, reasons
@@ -81,7 +82,7 @@ def _answer(arrays: Arrays, layout: str | None) -> None:
     x, y = arrays["x"], arrays["y"]
     st.caption(f"x and y: {shape_words(x.shape)}, {x.dtype} and {y.dtype}")
     try:
-        with in_turn(x.size * (len(LAYOUTS) if layout is None else 1)):
+        with in_turn(x.size * (len(ALL_LAYOUTS) if layout is None else 1)):
             found = detected(x, y, layout)
     except InvalidInput as error:
         show_error(sentence(str(error)))
@@ -112,7 +113,7 @@ def candidates(found: Detection) -> dict[str, list[str]]:
 def _code(fit: Fit, found: Detection) -> str:
     """The scheme in PyTorch, from the array in its layout."""
     scheme: Scheme = fit.scheme
-    axes, lengths = LAYOUTS[fit.layout], found.shapes[fit.layout]
+    axes, lengths = ALL_LAYOUTS[fit.layout], found.shapes[fit.layout]
     order = sorted(range(len(axes)), key=axes.__getitem__)
     turned = "" if order == list(range(len(axes))) else f".transpose{tuple(order)}"
     source = f'x = np.load("arrays.npz")["x"]{turned}.reshape{lengths}.astype(float)'
