@@ -78,7 +78,12 @@ class Detection:
     @property
     def told(self) -> bool:
         """Whether there is one answer: one scheme, or several that compute the same on this shape."""
-        return len({(fit.axes, fit.schemes) for fit in self.answer}) == 1
+        return len({(fit.axes, tuple((each.key, each.fields) for each in fit.schemes)) for fit in self.answer}) == 1
+
+    @property
+    def one_computation(self) -> bool:
+        """Whether all answers compute the same from the arrays, each in its own layout."""
+        return len({self.computed(fit) for fit in self.answer}) == 1
 
 
 def detect(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection:

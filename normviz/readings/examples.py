@@ -53,6 +53,9 @@ EXAMPLES = {
     "torch-tokens": Example(
         "PyTorch's nn.LayerNorm(6) on tokens (4, 7, 6)", "layer-channels", (4, 7, 1, 6), "BTC", 1e-5, ("C",)
     ),
+    "torch-batch": Example(
+        "PyTorch's nn.BatchNorm1d(6) on (4, 6, 7), untrained", "batch", (4, 7, 1, 6), "BCT", 1e-5
+    ),
     "keras": Example(
         "Keras's LayerNormalization() on (4, 5, 5, 6), untrained", "layer-channels", (4, 5, 5, 6), "NHWC", 1e-3
     ),

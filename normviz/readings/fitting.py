@@ -47,7 +47,7 @@ class Fit:
         level: what was fitted, of `NOTHING` to `ELEMENTS`.
         along: the axes along which γ and β were fitted.
         eps: those ε with which it fits, or the one with which it fits best.
-        residual: the largest |y − γ x̂ − β| over the largest |y|.
+        residual: the largest |y − γ x̂ − β| over the largest |y|; infinite where a first look ruled the candidate out.
         fits: whether that is no more than rounding.
         told: whether that says anything: with too few numbers, anything fits.
         gain, bias: whether γ is other than 1, β other than 0.
@@ -122,7 +122,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, name: str) -> Iter
     for schemes in candidates(x.shape):
         scheme = schemes[0]
         if scheme.whitens and not _is_linear(x, y, scheme, name):
-            yield Fit(schemes, layout, CHANNELS, ("C",), (), 1.0)
+            yield Fit(schemes, layout, CHANNELS, ("C",))
             continue
         if scheme.function is not None:
             yield _fit_function(x, y, scheme, layout, name)
@@ -314,7 +314,7 @@ def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, nam
 
     Where a factor and a shift fit as well, nothing is told: these numbers do not show the curve.
     """
-    found = Fit((scheme,), layout, CHANNELS, ("C",), (), 1.0)
+    found = Fit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER * ROUNDING[name] * float(np.abs(y).max())):
         return found
     lost = losses(x, None, scheme, name) * (1 if name != "float64" else 16)  # what the estimates add

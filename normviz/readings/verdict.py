@@ -1,6 +1,7 @@
 """What the detector found, in words."""
 
 from collections.abc import Sequence
+from math import isfinite
 
 from normviz.core.fields import AXES
 from normviz.core.text import sentence, spoken, typeset
@@ -42,7 +43,9 @@ def axes_words(fits: Sequence[Fit]) -> str:
 
 
 def eps_words(fit: Fit) -> str:
-    """What is known of ε: "ε = 10⁻⁵", "ε ≤ 10⁻⁵"."""
+    """Return what is known of ε, or of α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
+    if fit.scheme.pointwise is not None:
+        return "α estimated" if fit.scheme.shift is None else f"α and s = {typeset(fit.scheme.shift, 3)} estimated"
     if not fit.eps:
         return ""
     if fit.level == EPS_ALONE:
@@ -74,6 +77,10 @@ def headline(found: Detection) -> str:
         return "Cannot tell." if any(not fit.told for fit in found.fits) else "None of these."
     if found.told:
         return f"It was {name(found.answer[0])}."
+    if found.one_computation:
+        axes = found.answer[0].axes
+        over = f"{'axes' if len(axes) > 1 else 'axis'} {spoken(axes, 'and')}"
+        return f"Normalized over {over}. The name depends on the order of the axes."
     return f"Cannot tell: {spoken(dict.fromkeys(map(label, found.answer)))}."
 
 
@@ -82,8 +89,10 @@ def reasons(found: Detection) -> list[str]:
     if found.constant:
         return [CONSTANT]
     if found.answer:
+        if found.one_computation and not found.told:
+            return [*_by_order(found), "Choose the order under “Axes”: these numbers cannot tell it."]
         return [_details(found), *_same(found)] if found.told else [_several(found)]
-    nearest = min((fit.residual for fit in found.fits if fit.told), default=None)
+    nearest = min((fit.residual for fit in found.fits if fit.told and isfinite(fit.residual)), default=None)
     said = (
         [] if nearest is None else [f"What could be tested is off by {gap_text(nearest)} of the largest |y| or more."]
     )
@@ -104,6 +113,15 @@ def _details(found: Detection) -> str:
     return f"{sentence('; '.join(filter(None, parts)))}."
 
 
+def _by_order(found: Detection) -> list[str]:
+    """Return what the same computation is called in each order of the axes, with its ε, γ and β."""
+    return [
+        f"If the axes are ({', '.join(fit.layout)}): "
+        f"{'; '.join(filter(None, (name(fit), eps_words(fit), learned_words(fit))))}."
+        for fit in found.answer
+    ]
+
+
 def _same(found: Detection) -> list[str]:
     """Why several schemes are one and the same here."""
     schemes = found.answer[0].schemes
@@ -117,9 +135,6 @@ def _same(found: Detection) -> list[str]:
 
 def _several(found: Detection) -> str:
     """Why different schemes explain the same numbers."""
-    if len({found.computed(fit) for fit in found.answer}) == 1:
-        ways = [f"{label(fit)} of ({', '.join(fit.layout)})" for fit in found.answer]
-        return f"To these arrays they do one and the same: {spoken(ways, 'and')}. The order of the axes would tell."
     if any(fit.level >= CHANNELS for fit in found.answer):
         lost = any(not fit.told and not is_affine(fit.schemes) for fit in found.answer)
         doubt = ", or rounding hides that it cannot" if lost else ""

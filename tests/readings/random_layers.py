@@ -4,6 +4,7 @@
 """
 
 import argparse
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -73,9 +74,12 @@ def layers(rng: np.random.Generator, shape: tuple[int, ...]) -> dict[str, Callab
 
 def cases(count: int, seed: int) -> Iterator[Case]:
     """Yield random layers with random inputs: shape, type, mean, spread, γ, β and order of axes vary."""
-    rng = np.random.default_rng(seed)
-    torch.manual_seed(seed)
-    while count:
+    made_so_far = 0
+    for number in itertools.count():
+        if made_so_far == count:
+            return
+        rng = np.random.default_rng([seed, number])  # a case does not depend on how often others are drawn
+        torch.manual_seed(number)
         axes = int(rng.integers(2, 5))
         shape = (*(int(n) for n in rng.integers(1, 9, axes)),)
         made = layers(rng, shape)
@@ -97,7 +101,7 @@ def cases(count: int, seed: int) -> Iterator[Case]:
             case.arrays(draw())
         except (ValueError, RuntimeError):  # a shape or a type that the layer does not take
             continue
-        count -= 1
+        made_so_far += 1
         yield case
 
 

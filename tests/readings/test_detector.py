@@ -1,10 +1,13 @@
 """The detector on outputs of every scheme, layout, γ, β and type; and where nobody can tell, that it says so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_layers import attack
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field
@@ -15,8 +18,9 @@ from normviz.readings.detector import MAX_ELEMENTS, detect
 from normviz.readings.fitting import EPS, EPS_ALONE
 from normviz.readings.precision import precision
 from normviz.readings.readings import READINGS
-from normviz.readings.verdict import reasons
+from normviz.readings.verdict import headline, reasons
 
+NN, F64, F32, F16 = torch.nn, torch.float64, torch.float32, torch.float16
 TRUE = (*READINGS, "batch", "group", "rms")
 SHAPES = {"NHWC": (5, 3, 4, 6), "NCHW": (5, 3, 4, 6), "BTC": (5, 7, 1, 6), "NC": (9, 1, 1, 6)}
 KINDS = ("nothing", "channels", "elements")
@@ -218,8 +222,106 @@ def test_layer_norm_over_the_last_axis_of_torch_is_that_over_channels():
     layer = torch.nn.LayerNorm(6).double()
     torch.nn.init.uniform_(layer.weight, 0.5, 2)
     found = detect(x.numpy(), layer(x).detach().numpy())
-    assert keys(found) == {"layer-channels"}
+    assert not found.told
+    assert {(fit.layout, fit.scheme.key) for fit in found.answer} == {
+        ("BTC", "layer-channels"),
+        ("BCT", "layer-spatial"),
+    }
     assert found.answer[0].axes == (2,)
+    assert keys(detect(x.numpy(), layer(x).detach().numpy(), "BTC")) == {"layer-channels"}
+
+
+def of_torch(layer, x):
+    """What a layer of PyTorch makes of an array."""
+    with torch.no_grad():
+        return layer(torch.tensor(x)).numpy()
+
+
+def channels_first(seed, dtype="float32"):
+    """Uneven numbers of the shape (B, C, T)."""
+    return np.moveaxis(uneven((5, 7, 1, 6), seed)[:, :, 0], 1, 2).astype(dtype)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_batch_norm_of_sequences_with_channels_first(seed):
+    x = channels_first(seed)
+    found = detect(x, of_torch(NN.BatchNorm1d(6), x))
+    assert found.told
+    assert [(fit.scheme.key, fit.layout) for fit in found.answer] == [("batch", "BCT")]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_instance_norm_of_sequences_and_layer_norm_over_the_last_axis_are_both_named(seed):
+    x = channels_first(seed)
+    y = of_torch(NN.InstanceNorm1d(6), x)
+    found = detect(x, y)
+    assert not found.told
+    named = {(scheme.key, fit.layout) for fit in found.answer for scheme in fit.schemes}
+    assert named == {("layer-channels", "BTC"), ("layer-spatial", "BCT"), ("instance", "BCT")}
+    assert headline(found) == "Normalized over axis 2. The name depends on the order of the axes."
+    said = " ".join(reasons(found))
+    assert "If the axes are (B, T, C): layer normalization over channels" in said
+    assert "If the axes are (B, C, T):" in said
+    assert "instance normalization" in said
+    assert "instance" in keys(detect(x, y, "BCT"))
+    assert detect(x, y, "BCT").told
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-2, 0.1, 1, 10])
+@pytest.mark.parametrize("shape", [(8, 6), (4, 6, 5), (3, 4, 5, 5)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_softmax_is_no_normalization(scale, shape, dtype):
+    x = (torch.tensor(np.random.default_rng(3).standard_normal(shape)) * scale).to(dtype)
+    for axis in range(1, len(shape)):
+        y = torch.softmax(x, axis)
+        assert not detect(x.double().numpy(), y.double().numpy()).told
+
+
+OF_THE_REGISTRY = {
+    "dynamic-tanh": {"alpha": 0.8},
+    "dynamic-erf": {"alpha": 1.3},
+    "whitening": {"groups": 2},
+    "filter-response": {},
+    "query-key": {"groups": 3},
+    "ghost-batch": {"groups": 2},
+    "mean-only-batch": {},
+}
+
+
+@pytest.mark.parametrize("with_gain", [False, True])
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("key", OF_THE_REGISTRY)
+def test_other_schemes_of_the_registry_are_named(key, layout, with_gain):
+    scheme = get_scheme(key, **OF_THE_REGISTRY[key])
+    if scheme.shift is not None:
+        scheme = replace(scheme, shift=0.2)
+    x = uneven((6, 4, 4, 6))
+    gain = np.linspace(0.5, 2, 6) if with_gain and scheme.gain is not None else 1.0
+    bias = np.linspace(-1, 1, 6) if with_gain and scheme.bias is not None else 0.0
+    y = normalize(x, scheme, 1e-5, gain, bias).y
+    found = detect(from_tensor(x, layout), from_tensor(y, layout))
+    if key == "mean-only-batch" and with_gain:  # a shift of every channel
+        assert not found.told
+        assert {"mean-only-batch", "none"} <= keys(found)
+        return
+    assert found.told, headline(found)
+    answer = found.answer[0].scheme
+    assert (answer.key, answer.fields) == (key, scheme.fields)
+    if scheme.pointwise:
+        assert answer.alpha == pytest.approx(scheme.alpha, rel=1e-9)
+        assert answer.shift == (None if scheme.shift is None else pytest.approx(scheme.shift, rel=1e-6))
+
+
+def test_a_plain_tanh_is_dynamic_tanh_with_an_alpha_of_one():
+    x = uneven((5, 3, 4, 6))
+    found = detect(x, np.tanh(x))
+    assert headline(found) == "It was dynamic tanh with α = 1."
+
+
+def test_random_layers_are_not_named_wrongly():
+    found, wrong = attack(120, seed=3)
+    assert wrong == []
+    assert found["right"] >= 30
 
 
 def trained(layer):
@@ -241,7 +343,6 @@ def layer_of_torch(layer, shape, mean, dtype, channels_last=False):
     return x.numpy(), y.detach().numpy()
 
 
-NN, F64, F32, F16 = torch.nn, torch.float64, torch.float32, torch.float16
 ANY_FACTOR = {
     "training, a mean of 10⁴": (NN.BatchNorm2d(2), (16, 2, 3, 3), 1e4, F32),
     "training, a mean of 100": (trained(NN.BatchNorm1d(2)), (2, 2, 2), 100, F32),
@@ -292,7 +393,7 @@ def test_what_is_the_same_of_two_layouts_is_told_by_the_layout_alone(sizes, shap
     assert not found.told
     assert {fit.layout for fit in found.answer} == {"NCHW", "NHWC"}
     assert {true, "layer-channels", "layer-spatial"} <= keys(found)
-    assert reasons(found)[0].endswith("The order of the axes would tell.")
+    assert headline(found).endswith("The name depends on the order of the axes.")
 
 
 def test_rms_norm_of_a_single_channel_stands_still_to_rounding():

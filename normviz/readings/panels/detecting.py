@@ -1,5 +1,7 @@
 """The detector: an example or one's own files, and which reading they were."""
 
+from math import isfinite
+
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
@@ -105,9 +107,14 @@ def candidates(found: Detection) -> dict[str, list[str]]:
         "Candidate": [sentence(name(fit)) for fit in fits],
         "Axes": [f"({', '.join(fit.layout)})" for fit in fits],
         "": ["? too few numbers" if not fit.told else "✓ fits" if fit.fits else "✗ differs" for fit in fits],
-        "Residual": [gap_text(fit.residual) for fit in fits],
-        "Fitted": ["; ".join(filter(None, (eps_words(fit), learned_words(fit)))) for fit in fits],
+        "Residual": [gap_text(fit.residual) if isfinite(fit.residual) else "–" for fit in fits],
+        "Fitted": [_fitted(fit) for fit in fits],
     }
+
+
+def _fitted(fit: Fit) -> str:
+    """Return what was fitted of a candidate that was not ruled out at first sight."""
+    return "; ".join(filter(None, (eps_words(fit), learned_words(fit)))) if isfinite(fit.residual) else ""
 
 
 def _code(fit: Fit, found: Detection) -> str:
