@@ -34,8 +34,9 @@ MISFITS = """() => [...document.querySelectorAll('.nv-plot')].flatMap((plot) => 
     }
     return found;
 })"""
-MARK = """() => document.querySelectorAll('.nv-graph, .nv-graph canvas').forEach((part) => { part.marked = true; })"""
-UNMARKED = """() => [...document.querySelectorAll('.nv-graph, .nv-graph canvas')].filter((part) => !part.marked).length"""
+PARTS = "[...document.querySelectorAll('.nv-graph, .nv-graph canvas')]"
+MARK = f"() => {PARTS}.forEach((part) => {{ part.marked = true; }})"
+UNMARKED = f"() => {PARTS}.filter((part) => !part.marked).length"
 EYE = "() => Object.values(document.querySelector('.js-plotly-plot')._fullLayout.scene._scene.getCamera().eye)"
 SHARE = "() => document.querySelector('.nv-graph').clientHeight / innerHeight"
 
