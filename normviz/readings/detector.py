@@ -64,13 +64,16 @@ class Detection:
     def _hides(self, fit: Fit, other: Fit) -> bool:
         """Whether a γ and a β for each channel make one candidate the other, or may where rounding hides the other.
 
-        Any factor and shift for each channel are of every scheme that is one. Of an x whose spread is small beside its
-        mean, a scheme that does not centre leaves what the one that does leaves, but for γ and β.
+        Any factor and shift for each channel are of every scheme that is one, and of those that fit although the
+        numbers do not show their division, as of a single example. Of an x whose spread is small beside its mean, a
+        scheme that does not centre leaves what the one that does leaves, but for γ and β.
         """
         if fit.level != CHANNELS or fit.layout != other.layout:
             return False
         if is_affine(fit.schemes) and is_affine(other.schemes):
             return not (fit.gain and fixes_gain(other.schemes))
+        if is_affine(fit.schemes) and other.fits and not other.told:
+            return other.level == CHANNELS and other.scheme.pointwise is None
         divides, also = self.computed(fit)[-1], self.computed(other)[-1]
         centred = (fit.scheme.summation is None) != (other.scheme.summation is None)
         return not other.told and centred and divides == also != ()

@@ -48,7 +48,7 @@ def test_every_example_is_found(key):
     example, arrays = EXAMPLES[key], EXAMPLES[key].arrays()
     found = detect(arrays["x"], arrays["y"])
     assert example.scheme in {scheme.key for fit in found.answer for scheme in fit.schemes}
-    assert found.told == (key not in ("batch", "one"))
+    assert found.told == (key not in ("batch", "one", "torch-tokens"))
     assert headline(found).startswith("It was " if found.told else "Cannot tell: ")
     assert str(arrays["x"].shape) in example.name
 
@@ -80,7 +80,7 @@ def test_the_words_of_the_verdicts():
     assert said(x, x, "NHWC")[0] == "It was no normalization: y is x."
     assert said(x, 0 * x)[0] == "Cannot tell."
     assert "does not depend on x" in said(x, 0 * x)[1]
-    none, why = said(x, np.tanh(x))
+    none, why = said(x, x * np.tanh(x))
     assert none == "None of these."
     assert "is off by" in why
     few, why = said(x[:1, :1, :1], 2 * x[:1, :1, :1] + rng.standard_normal(5))
