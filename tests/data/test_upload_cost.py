@@ -51,11 +51,11 @@ def test_no_upload_takes_more_than_100_megabytes(costs, case):
     assert costs[case]["MB"] < 100, costs[case]
 
 
-@pytest.mark.parametrize("case", READ)
+@pytest.mark.parametrize("case", sorted(READ))
 def test_ordinary_uploads_are_read(costs, case):
     assert costs[case]["outcome"].startswith("read: ")
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", sorted(REFUSED))
 def test_costly_uploads_are_refused_with_the_bound(costs, case):
     assert REFUSED[case] in costs[case]["outcome"]
