@@ -61,6 +61,12 @@ def test_figures_fit_their_containers_again(page, server, name):
     page.wait_for_selector(".nv-plot[data-drawn]")
     check(page)
     page.evaluate(MARK)
+    if name != "curves":
+        for button in ("stSidebarCollapseButton", "stExpandSidebarButton"):
+            there = page.locator(f"[data-testid={button}] button, button[data-testid={button}]")
+            there.first.wait_for(state="attached")
+            there.first.evaluate("button => button.click()")  # the first one shows only under the pointer
+            check(page)
     eye = None
     for size in (SMALL, LARGE):
         page.set_viewport_size(size)
@@ -84,12 +90,6 @@ def test_figures_fit_their_containers_again(page, server, name):
             page.wait_for_url("**camera=**")
             settle(page)
             eye = page.evaluate(EYE)
-    if name != "curves":
-        for button in ("stSidebarCollapseButton", "stExpandSidebarButton"):
-            there = page.locator(f"[data-testid={button}] button, button[data-testid={button}]")
-            there.first.wait_for(state="attached")
-            there.first.evaluate("button => button.click()")  # the first one shows only under the pointer
-            check(page)
     assert page.evaluate(UNMARKED) == 0  # the same elements all along
     if eye is not None:
         assert page.evaluate(EYE) == pytest.approx(eye, abs=1e-6)
