@@ -45,12 +45,17 @@ def press(page, name):
     page.locator(".st-key-toolbar").get_by_role("button", name=name, exact=True).click()
 
 
-def check(page):
+def misfits(page, turned):
+    """What is wrong; the words around a turned cube may reach beyond it, for the frame is that of the first view."""
+    return [each for each in page.evaluate(MISFITS) if not (turned and each.startswith("label"))]
+
+
+def check(page, turned=False):
     """Wait until every figure fits, and check that it stays so."""
     settle(page)
-    soon(page, lambda: page.evaluate(MISFITS) == [])
+    soon(page, lambda: misfits(page, turned) == [])
     page.wait_for_timeout(300)
-    assert page.evaluate(MISFITS) == []
+    assert misfits(page, turned) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -70,19 +75,19 @@ def test_figures_fit_their_containers_again(page, server, name):
     eye = None
     for size in (SMALL, LARGE):
         page.set_viewport_size(size)
-        check(page)
+        check(page, eye is not None)
         press(page, "Present")
         page.wait_for_selector(".nv-presenting", state="attached")
-        check(page)
+        check(page, eye is not None)
         if name in CUBES:
             assert page.evaluate(SHARE) >= 0.6
         page.set_viewport_size(LARGE if size is SMALL else SMALL)  # a projector is plugged in, or unplugged
-        check(page)
+        check(page, eye is not None)
         page.set_viewport_size(size)
-        check(page)
+        check(page, eye is not None)
         press(page, "Leave")
         page.wait_for_selector("html:not(.nv-presenting)", state="attached")
-        check(page)
+        check(page, eye is not None)
         if name in CUBES and eye is None:
             page.wait_for_timeout(700)  # longer than the camera has to rest before the link gets it
             assert "camera" not in page.url
