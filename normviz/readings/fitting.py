@@ -29,6 +29,9 @@ SEEN = 0.5
 SURE = 9
 """So many decimal digits of y must be explained, beyond what fitted numbers explain by themselves."""
 
+EACH = 0.5
+"""So many decimal digits of each number of y must be explained: a sum of many weak agreements says nothing."""
+
 FEW = 4
 """Channels on which a candidate is tried first."""
 
@@ -262,7 +265,7 @@ def _judged(
     residual = float(apart[clear].max()) / (largest or 1.0)
     size = float(np.sqrt(np.mean(varying[clear] ** 2)))
     digits = -log10(min(max(float(np.median(allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
-    told = free * digits >= SURE and clear.mean() >= SEEN
+    told = digits >= EACH and free * digits >= SURE and clear.mean() >= SEEN
     return Outcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), told)
 
 
