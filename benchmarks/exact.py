@@ -5,6 +5,8 @@ is written out on the summed inputs and normalized, with some 19 digits, so that
 what is not is seen although δ is 1 ± 1e-6.
 """
 
+from itertools import combinations
+
 import numpy as np
 
 from normviz.core.fields import Field
@@ -16,6 +18,9 @@ from normviz.networks.setting import Setting
 
 NOTHING = 1e-14
 """A root mean square that is this small beside the numbers it is left of is zero but for rounding: there, 0/0 is 0."""
+
+SWEEPS = 10
+"""Jacobi rotations converge quadratically: six sweeps are enough for 16 channels."""
 
 
 def exact_gaps(scheme: Scheme, setting: Setting) -> dict[str, float]:
@@ -84,12 +89,33 @@ def _general(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
 
 
 def _whitened(v: np.ndarray, eps: float) -> np.ndarray:
-    """(Σ + εI)^(-1/2) v of one group of channels, by singular values, which LAPACK has in double precision alone."""
-    rows = v.reshape(-1, v.shape[-1]).astype(float)
-    left, values, right = np.linalg.svd(rows, full_matrices=False)
-    kept = values > (max(rows.shape) * np.finfo(float).eps * values[0] if rows.shape[1] > 1 else 0)
-    made = np.where(kept, values / np.sqrt(np.where(kept, values**2 / len(rows) + eps, 1)), 0)
-    return (left * made @ right).reshape(v.shape).astype(v.dtype)
+    """Return (Σ + εI)^(-1/2) v of one group of channels, where a direction without deviation gives 0."""
+    turned, axes = _principal_axes(v.reshape(-1, v.shape[-1]))
+    squares = (turned * turned).mean(0)
+    least = (max(turned.shape) * np.finfo(float).eps) ** 2 * squares.max() if len(axes) > 1 else 0
+    kept = squares > least
+    inverse = np.where(kept, 1 / np.sqrt(np.where(kept, squares + np.longdouble(eps), 1)), 0)
+    return ((turned * inverse) @ axes.T).reshape(v.shape)
+
+
+def _principal_axes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows @ Q, whose columns are orthogonal, and the orthogonal matrix Q, by one-sided Jacobi rotations.
+
+    LAPACK has double precision alone: its singular vectors of 1568 rows are off by 1e-14, so that x̂ is by 1e-13.
+    """
+    turned, axes = rows.T.copy(), np.eye(rows.shape[1], dtype=rows.dtype)
+    negligible = np.finfo(rows.dtype).eps
+    for _ in range(SWEEPS):
+        for pair in combinations(range(len(axes)), 2):
+            p, q = turned[[*pair]]
+            pp, qq, pq = p @ p, q @ q, p @ q
+            if abs(pq) > negligible * np.sqrt(pp * qq):
+                ratio = (qq - pp) / (2 * pq)
+                tangent = np.copysign(1, ratio) / (abs(ratio) + np.sqrt(1 + ratio**2))
+                rotation = np.array([[1, -tangent], [tangent, 1]]) / np.sqrt(1 + tangent**2)
+                for tensor in (turned, axes):
+                    tensor[[*pair]] = rotation @ tensor[[*pair]]
+    return turned.T, axes.T
 
 
 def _largest_singular_value(matrix: np.ndarray) -> np.longdouble:

@@ -3,15 +3,18 @@
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from browsing import ROOT
 
 from normviz.core.schemes import get_scheme
+from normviz.core.whitening import whiten
 from normviz.networks.setting import Setting
 from normviz.table1.fade import fade_gaps
 from normviz.table1.table import measure
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import exact
 import search
 from exact import exact_gaps
 
@@ -56,3 +59,20 @@ def test_both_arithmetics_of_a_fade_agree(key, layer):
     assert exact_gaps(scheme, setting)["dataset-rescaling"] == pytest.approx(
         fade_gaps(scheme, setting)["dataset-rescaling"].largest, rel=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("seed", "delta", "width", "groups"), [(5298, 0.003913289546970482, 6, 2), (3610, 0.9, 4, 1), (7, 0.3, 16, 1)]
+)
+def test_the_exact_gap_of_a_scheme_that_whitens_has_the_digits_of_long_double(seed, delta, width, groups):
+    """1568 vectors are whitened; singular vectors in double precision are off by 1e-13 of x̂ there."""
+    setting = Setting(layer="conv", depth=4, width=width, delta=delta, seed=seed)
+    gaps = exact_gaps(get_scheme("whitening", groups=groups), setting)
+    assert max(gaps["weight-matrix-rescaling"], gaps["dataset-rescaling"]) < search.EQUAL / 100
+
+
+@pytest.mark.parametrize("eps", [0.0, 1e-3])
+def test_both_arithmetics_whiten_alike(eps):
+    v = np.random.default_rng(0).standard_normal((40, 1, 1, 5)) @ np.random.default_rng(1).standard_normal((5, 5))
+    v = (v - v.mean(0)).astype(np.longdouble)
+    assert np.abs(exact._whitened(v, eps) - whiten(v.astype(float), 1, eps)).max() < 1e-13
