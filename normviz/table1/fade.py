@@ -57,14 +57,18 @@ def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     return gaps
 
 
-def centred_and_squares(scheme: Scheme, setting: Setting) -> tuple[np.ndarray, np.ndarray, int]:
-    """v and E_B[v²] of the first layer's sums on the first mini-batch, and which unit is re-scaled, in float64.
+def centred_and_squares(
+    scheme: Scheme, setting: Setting, change: Transformation | None = None
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return v and E_B[v²] of the first layer's sums on the first mini-batch, and the firing unit, in float64.
 
-    Raises InvalidInput where the scheme, which is one on activations, does not fit the setting.
+    They are those of the original network, or of the one that `change` transforms. Raises InvalidInput where the
+    scheme, which is one on activations, does not fit the setting.
     """
     setting.check([scheme])
-    problem = make_problem(replace(setting, steps=1), [ORIGINAL])
-    x, w = problem.inputs[problem.order[0]], problem.weights[0][0]
+    problem = make_problem(replace(setting, steps=1), [ORIGINAL if change is None else position(change)])
+    x = problem.inputs[problem.order[0]] * problem.factor[0] + problem.shift[0]
+    w = problem.weights[0][0]
     unit = firing_unit(w)
     if scheme.on_weights is not None:
         v, square = _parts(w, scheme.on_weights)

@@ -7,7 +7,7 @@ import numpy as np
 from normviz.core.schemes import Scheme
 from normviz.core.text import measured, typeset
 from normviz.core.tolerances import ROUNDING
-from normviz.core.transformations import Transformation
+from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.networks.setting import HALF, Setting
 from normviz.table1.fade import centred_and_squares
 from normviz.table1.forward import first_layer
@@ -20,9 +20,8 @@ def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str
     """Where ε vanishes and where squares overflow, in sentences; nothing in the longer types."""
     if setting.dtype not in HALF or scheme.acts_on == "weight" or scheme.suppression is None:
         return []
-    usual, largest = _sizes(scheme, first_layer(setting))
+    usual, largest = _sizes(scheme, change.key, first_layer(setting))
     eps, dtype = setting.eps, setting.dtype
-    largest *= 1.0 if change.factor is None else max(1.0, setting.delta)
     found = []
     if dtype == "float16" and 0 < eps < LEAST / 2:
         found.append(f"ε = {typeset(eps)} is 0 in float16, whose smallest number is 6·10⁻⁸.")
@@ -37,10 +36,11 @@ def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str
 
 
 @lru_cache(maxsize=256)
-def _sizes(scheme: Scheme, setting: Setting) -> tuple[float, float]:
-    """The median of E_B[v²] and the largest |v|."""
+def _sizes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
+    """Return the median of the original's E_B[v²], and the largest |v| of the original and the transformed network."""
     v, square, _ = centred_and_squares(scheme, setting)
-    return float(np.median(square)), float(np.abs(v).max())
+    transformed, _, _ = centred_and_squares(scheme, setting, TRANSFORMATIONS[change])
+    return float(np.median(square)), float(max(np.abs(v).max(), np.abs(transformed).max()))
 
 
 ADVICE = "PyTorch's layers, and this app, sum statistics in float32 and are spared; code of your own may not be."

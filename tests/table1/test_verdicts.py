@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from normviz.cli import main
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.text import measured
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.jobs.spec import finish
-from normviz.networks.problem import BASES, NETWORKS
+from normviz.networks.problem import BASES, NETWORKS, ORIGINAL, make_problem, position
 from normviz.networks.setting import Setting
 from normviz.table1 import forward, sweeps, table
 from normviz.table1.half import broken
@@ -200,6 +201,23 @@ def test_epsilon_that_vanishes_and_squares_that_overflow():
     assert torch.tensor(0.1).bfloat16() + torch.tensor(1e-5).bfloat16() == torch.tensor(0.1).bfloat16()
     (told,) = broken(SCHEMES["batch"], change, replace(SMALL, dtype="float16", delta=1000.0))
     assert "its square is beyond 65,504" in told
+
+
+@pytest.mark.parametrize("change", ["weight-matrix-rescaling", "weight-vector-rescaling", "case-rescaling"])
+@pytest.mark.parametrize("key", ["batch", "layer-weight"])
+def test_the_largest_number_is_that_of_the_transformed_network(key, change):
+    """Of re-scaled weights behind weight norm nothing comes through; of one unit or example the others say nothing."""
+    setting = Setting(dtype="float16", delta=1000.0, batch=8, width=8)
+    scheme, networks = get_scheme(key), [ORIGINAL, position(TRANSFORMATIONS[change])]
+    problem = make_problem(replace(setting, steps=1), networks)
+    largest = 0.0
+    for k in range(2):
+        x = problem.inputs[problem.order[0]] * problem.factor[k] + problem.shift[k]
+        a = forward.summed(x, problem.weights[0][k], scheme, replace(setting, dtype="float64"))
+        v = a - a.mean(0 if key == "batch" else -1, keepdims=True)
+        largest = max(largest, float(np.abs(v).max()))
+    told = broken(scheme, TRANSFORMATIONS[change], setting)
+    assert [f"The largest |v| is {measured(largest)}:" in text for text in told] == [True] * (largest**2 > 65_504)
 
 
 def test_adam_takes_a_unit_for_zero_whose_whole_gradient_is_rounding():
