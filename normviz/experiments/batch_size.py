@@ -342,7 +342,6 @@ def _verdict(setting: Setting, ended: Mapping[int, Arrays]) -> Verdict:
     name, other = (setting.names[k] for k in pair)
     worse, costly = ([n for n in SMALL if _suffers(ended, pair, n, what)] for what in ("errors", "losses"))
     better = [n for n in SMALL if _suffers(ended, pair[::-1], n, "errors")]
-    few = f"batches of {spoken(SMALL, 'and')}"
     condition = (
         f"The training is short: {setting.steps} steps of Adam at {typeset(setting.rate)}"
         + ("" if setting.equal == "steps" else f" on batches of {MIDDLE}, on others as many examples")
@@ -367,12 +366,18 @@ def _verdict(setting: Setting, ended: Mapping[int, Arrays]) -> Verdict:
         said += f" At {spoken(hidden, 'and')} only its training loss shows it." if hidden else ""
         return Verdict("holds" if SMALL[0] in worse else "holds-if", said, condition)
     if costly:
-        return Verdict("holds-if", f"{said} Only the training loss of {name} is clearly worse on {few}.", condition)
+        return Verdict(
+            "holds-if",
+            f"{said} Only the training loss of {name} is clearly worse on batches of {spoken(costly, 'and')}.",
+            condition,
+        )
     if better:
         return Verdict(
             "wrong", f"{said} Small batches cost {name} less: that is clear at {spoken(better, 'and')}.", condition
         )
-    return Verdict("open", f"{said} On {few} no difference is larger than the seeds' noise.", condition)
+    return Verdict(
+        "open", f"{said} On batches of {spoken(SMALL, 'and')} no difference is larger than the seeds' noise.", condition
+    )
 
 
 EXPERIMENT = Experiment(

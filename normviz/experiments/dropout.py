@@ -219,8 +219,8 @@ EXPERIMENT = Experiment(
     claims=("B17",),
     claim="Batch norm fulfils some of the goals of dropout, which can then be removed or reduced (Ioffe & Szegedy "
     "2015, section 3.4).",
-    about="Dense networks of two normalized layers of 64 units, trained with Adam on a few digits that they learn by "
-    "heart; dropout is behind every ReLU. The other digits test what they have learnt.",
+    about="Dense networks of two normalized layers of 64 units, trained with Adam on a part of the digits; dropout "
+    "is behind every ReLU. The other digits test what they have learnt.",
     setting=Setting,
     parts=parts,
     report=report,

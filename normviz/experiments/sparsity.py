@@ -257,8 +257,8 @@ EXPERIMENT = Experiment(
     claims=("D04",),
     claim="A learned smoothing term and an L1 term on the centred sums improve the accuracy of batch, layer and "
     "divisive normalization (Ren et al. 2017).",
-    about="Dense networks of two normalized layers of 64 units, trained with Adam on a few digits: with ε learned or "
-    "fixed, with or without a term for the mean of |v|, v = x − E_A x, in the loss.",
+    about="Dense networks of two normalized layers of 64 units, trained with Adam on a part of the digits: with ε "
+    "learned or fixed, with or without a term for the mean of |v|, v = x − E_A x, in the loss.",
     setting=Setting,
     parts=parts,
     report=report,

@@ -233,13 +233,14 @@ def _losses(found: dict[tuple[Row, float], Arrays]) -> Shown:
 
 
 def _headline(setting: Setting, ended: dict[tuple[Row, float], np.ndarray]) -> str:
-    """The medians over all first values, beside that of the usual ones."""
+    """Return the median error from the usual first values, and the range of the medians from all others."""
     said = []
     for row, label in zip(setting.rows, setting.labels, strict=True):
         if all((row, gain) in ended for gain in GAINS):
             usual = np.median(ended[row, USUAL[0]][BIASES.index(USUAL[1])])
-            middle = np.concatenate([np.median(ended[row, gain], -1) for gain in GAINS])
-            said.append(f"{label} {percent(usual)}, others {percent(middle.min())} to {percent(middle.max())}")
+            firsts = ((gain, bias) for gain in GAINS for bias in BIASES if (gain, bias) != USUAL)
+            others = [np.median(ended[row, gain][BIASES.index(bias)]) for gain, bias in firsts]
+            said.append(f"{label} {percent(usual)}, others {percent(min(others))} to {percent(max(others))}")
     return f"Test error from γ = 1, β = 0: {'; '.join(said)}." if said else ""
 
 

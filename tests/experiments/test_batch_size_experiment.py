@@ -64,7 +64,7 @@ def test_what_is_seen_at_one_small_size_or_in_the_loss_only_is_a_condition():
             each["losses"] = each["losses"] * np.array([1, 10, 1])[:, None]
     verdict = report(SETTING, found).verdict
     assert verdict.word == "holds-if"
-    assert "training loss of batch norm" in verdict.says
+    assert "Only the training loss of batch norm is clearly worse on batches of 4." in verdict.says
 
 
 def test_batch_norm_that_is_better_on_few_is_wrong():

@@ -44,6 +44,11 @@ def test_the_verdict_counts_what_is_more_than_noise(error, word, said):
     assert len(told.table["seed"]) == len(GAINS) * len(BIASES) * 5
 
 
+def test_the_headline_has_the_usual_first_values_apart_from_all_others():
+    told = report(Setting(), made_up(Setting(), lambda gain, bias: 0.02 if (gain, bias) == (1, 0) else 0.1))
+    assert "2.0%, others 10.0% to 10.0%" in told.headline
+
+
 def test_what_is_not_trained_yet_is_not_judged():
     results = made_up(Setting(), lambda gain, bias: 0.04)
     assert report(Setting(), {}).verdict.word == "open"
