@@ -137,8 +137,9 @@ STORIES = (
         f"[Table 1]({BA.url}) of {BA.text}, predicted by one rule, measured on a forward pass, and shown by training "
         "twin networks.",
         first="Press **Predict first** and guess before you look; a click on a cell gives the reason.",
-        takeaway="At ε = 0 a scheme absorbs a factor that is the same all over each of its fields, and a shift that is "
-        "the same all over each field it centres. ε lets factors through, little by little; shifts it leaves alone.",
+        takeaway="At ε = 0 a scheme that divides by a statistic absorbs a factor that is the same all over each of its "
+        "fields, and one that centres absorbs a shift that is the same all over each field it centres. ε lets factors "
+        "through, little by little; shifts it leaves alone.",
         see=(
             See("What ε does to contrast", "divisive"),
             See("Weight norm and spectral norm at work", "weights"),
@@ -154,8 +155,8 @@ STORIES = (
         "answers that for all schemes at once: which there are, and what none of them can.",
         first="Ask for **single training case re-scaling**, then also for **dataset re-centring**: on a dense layer "
         "nothing is left, and the fields say why.",
-        takeaway="What a scheme absorbs is decided by its fields alone, so that the thousands of a convolutional "
-        "layer have only 13 sets of invariances, and none of them has all six.",
+        takeaway="What a scheme absorbs is decided by its fields alone, so that the thousands on the "
+        "activations of a convolution have only 13 sets of invariances, and none of them has all six.",
         see=(
             See("The six changes, measured and trained", "invariance"),
             See("A scheme's field, in the cube", "tensor_lab"),
@@ -216,7 +217,7 @@ STORIES = (
         question="Does it train better?",
         why="Higher learning rates, small batches, deep and recurrent networks: what the papers promise, tried out on "
         "small real data, over several seeds, with a verdict only where the difference is larger than the noise.",
-        first="Press **Run** and watch the curves; then change the schemes on the left and run it again.",
+        first="Press **Run** and watch the curves; then change a setting on the left and run it again.",
         takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
         see=(
             See("Which changes are absorbed?", "invariance"),
@@ -258,7 +259,7 @@ STORIES = (
         section="More",
         question="Is it true what is said of normalization?",
         why="Papers, tutorials and blogs disagree with each other, and are wrong in places: here every claim stands "
-        "beside a measurement that supports, limits or refutes it, made by this app while you look.",
+        "beside a measurement that supports, limits or refutes it, made by this app.",
         first="Show the **Wrong** ones, open one, and go to where the app shows it.",
         takeaway="A claim is worth the measurement beside it: ask what was measured, how often, and under which "
         "condition it holds.",

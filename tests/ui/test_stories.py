@@ -1,0 +1,33 @@
+"""What every page says of itself, held against all that it may be set to."""
+
+import pytest
+
+from normviz.core.schemes import SCHEMES
+from normviz.core.settings import declarations
+from normviz.core.theory import predict
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.design.search import census, fronts
+from normviz.experiments.catalogue import EXPERIMENTS
+from normviz.networks.setting import Setting
+from normviz.ui.stories import STORIES
+
+BY_PAGE = {story.page: story for story in STORIES}
+
+
+@pytest.mark.parametrize("key", EXPERIMENTS)
+def test_what_to_try_first_can_be_done_with_every_experiment(key):
+    assert "schemes" in declarations(EXPERIMENTS[key].setting) or "schemes" not in BY_PAGE["experiments"].first
+
+
+@pytest.mark.parametrize("key", ["batch", "mean-only-batch", "dynamic-tanh"])
+def test_only_a_scheme_that_divides_absorbs_a_factor(key):
+    """The field of mean-only batch norm is that of batch norm, but nothing divides out a factor."""
+    setting, scheme, change = Setting(), SCHEMES[key], TRANSFORMATIONS["dataset-rescaling"]
+    found = predict(scheme, change, setting.layer, setting.shapes[0], setting.weight_shapes[0], 0.0)
+    assert found.invariant == (scheme.suppression is not None)
+    assert "a scheme that divides by a statistic absorbs a factor" in BY_PAGE["invariance"].takeaway
+
+
+def test_the_sets_of_invariances_are_those_without_a_scheme_of_the_weights():
+    assert len(census("conv", ("none",))) == 13 < len(census("conv", fronts("any")))
+    assert "thousands on the activations of a convolution have only 13 sets" in BY_PAGE["design"].takeaway
