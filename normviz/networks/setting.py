@@ -43,7 +43,8 @@ class Setting:
         stops=(1e-3, 3e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 300.0, 1e3),
     )  # fmt: skip
     eps: float = real(
-        0.0, 0.0, 1e3, label="ε (smoothing term)", help="Of every scheme that divides.", symbol="ε", control="drag",
+        0.0, 0.0, 1e3, label="ε (smoothing term)", symbol="ε", control="drag",
+        help="Of every scheme that divides activations; schemes of the weights have none.",
         stops=(0.0, *(10.0**k for k in range(-15, 2))),
     )  # fmt: skip
     dtype: str = choice(

@@ -56,10 +56,15 @@ class Measured(NamedTuple):
     fades: dict[str, Fade] | None = None
 
 
-def fading(scheme: Scheme, setting: Setting) -> bool:
-    """Whether ε is beside what a scheme divides activations by."""
+def has_eps(scheme: Scheme) -> bool:
+    """Return True if a scheme divides activations, and so has an ε beside the divisor."""
     on_activations = scheme.on_activations
-    return setting.eps > 0 and on_activations is not None and on_activations.suppression is not None
+    return on_activations is not None and on_activations.suppression is not None
+
+
+def fading(scheme: Scheme, setting: Setting) -> bool:
+    """Return True if a positive ε is beside what a scheme divides activations by."""
+    return setting.eps > 0 and has_eps(scheme)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from normviz.core.schemes import BA, Scheme
-from normviz.core.text import typeset
+from normviz.core.text import spoken, typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import gap_text, sentence
@@ -15,6 +15,7 @@ from normviz.networks.problem import NETWORKS, ORIGINAL, before_and_after, posit
 from normviz.networks.setting import DTYPES, Setting
 from normviz.table1 import sweeps
 from normviz.table1.figures import Twin, training_curves
+from normviz.table1.forward import has_eps
 from normviz.table1.grid import ANSWERS, UNCHANGED, WORDS, key_of, word_of
 from normviz.table1.half import broken
 from normviz.table1.script import cell_script
@@ -35,6 +36,12 @@ NUMBERS = (
     "is rounding in float64, 10⁻⁷ in float32. The paper writes γ for the shift τ."
 )
 """How to read the grid, beside its own legend."""
+
+SCRIPT = (
+    "This very cell in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
+    "page also compares with float64, and allows for deeper layers that cancel a change."
+)
+"""What the script has in common with the page, and what it lacks."""
 
 
 def numbers(cells: Sequence[Cell]) -> dict[str, list]:
@@ -60,7 +67,7 @@ def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> 
     """The cell as a script of its own."""
     script = cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("This very cell in plain PyTorch; it prints the same verdict.", width="stretch")
+        st.markdown(SCRIPT, width="stretch")
         st.download_button("Download", script, f"{key_of(cell)}.py", "text/x-python", on_click="ignore")
     st.code(script, "python", height=480)
 
@@ -114,7 +121,7 @@ def entrance(cells: Sequence[Cell], cover: bool) -> None:
         if cover:
             _score(cells)
         else:
-            st.markdown(f"**Would you have known?** {len(cells)} cells: do the twins stay together?", width="content")
+            st.markdown(f"**Would you have known?** {len(cells)} cells: which are invariant?", width="content")
             st.button("Predict first", icon=":material/quiz:", type="primary", on_click=_cover, args=(True,))
 
 
@@ -173,14 +180,17 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
     plot(figure, "sweep", alt, "34rem")
     fronts = [scheme.on_weights for scheme in schemes if scheme.weight is not None]
+    without = [scheme.label for scheme in schemes if not has_eps(scheme)]
+    idle = f" ε does nothing to {spoken(without, 'and')}." if without else ""
     spectral = " Behind spectral norm a shift of the weights also changes the number that divides them all, and ε lets "
     spectral = f"{spectral}some of that through." if any(front and front.spectral for front in fronts) else ""
     unchanged = f"{UNCHANGED}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
-        f"{unchanged}ε stands under the root beside the mean square, and a re-scaling does not re-scale it: the larger "
-        "ε, the more of a re-scaling comes through. A shift that is taken off with the mean is gone before ε is added, "
-        "and stays exact; where nothing is centred, as in RMS, it comes through at every ε. Schemes on weights have "
-        f"no ε here.{spectral}"
+        f"{unchanged}ε stands under the root beside the mean square, and a re-scaling does not re-scale it. Of a "
+        "re-scaling that is absorbed at ε = 0, more comes through to every output the larger ε is; the gap, that of "
+        "the largest outputs, may fall again where others become the largest. A shift that is taken off with the mean "
+        "is gone before ε is added, and stays exact; where nothing is centred, as in RMS, it comes through at every "
+        f"ε.{idle}{spectral}"
     )
 
 

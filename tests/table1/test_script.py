@@ -21,9 +21,10 @@ from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.core.transformations import OPTIMIZERS, TRANSFORMATIONS
 from normviz.networks.problem import ORIGINAL, PROBE, controls, position
 from normviz.networks.setting import HALF, Setting
+from normviz.table1.panels import SCRIPT
 from normviz.table1.results import Results
 from normviz.table1.script import LINE, cell_script
-from normviz.table1.table import loss_gaps, table
+from normviz.table1.table import loss_gaps, measure, table
 
 SMALL = {
     "dense": Setting(steps=5, batch=8, width=6, device="cpu"),
@@ -273,3 +274,17 @@ def test_a_script_that_computes_something_else_is_caught():
         names, _ = run(code.replace(before, after))
         assert not np.allclose(names["losses"].numpy(), losses, rtol=1e-9), before
     assert torch.get_default_dtype() == torch.float32  # a script leaves the process as it was
+
+
+def test_where_the_page_also_asks_float64_only_one_of_the_two_may_answer():
+    """Adam moves one weight whose gradient is rounding: the script's twins part, and the page gives no answer."""
+    setting = Setting(
+        delta=111.89129010911662, dtype="float16", optimizer="adam", steps=19, batch=4, width=16, depth=2, seed=1221,
+        device="cpu",
+    )  # fmt: skip
+    scheme, change = get_scheme("divisive", radius=3), TRANSFORMATIONS["dataset-rescaling"]
+    cell = next(cell for cell in measure([scheme], setting) if cell.transformation == change.key)
+    answers = {cell.invariant, verdict(run(cell_script(scheme, change, setting))[1])}
+    assert answers != {True, False}
+    assert None in answers
+    assert "unless it or the page gives no answer" in SCRIPT

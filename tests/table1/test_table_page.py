@@ -13,8 +13,9 @@ from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.describe.notation import formulas
 from normviz.describe.wording import gap_text
 from normviz.networks import twins
-from normviz.networks.problem import NETWORKS
+from normviz.networks.problem import NETWORKS, position
 from normviz.networks.setting import Setting
+from normviz.table1.forward import forward_gaps
 from normviz.table1.grid import UNCHANGED, WORDS, cell_data, key_of
 from normviz.table1.state import ONE_CELL, PANELS, PARAMS, PREFIX, WHY_RATE
 from normviz.table1.table import measure
@@ -335,6 +336,25 @@ def test_gaps_over_epsilon(panel):
     assert np.isfinite(rescaling).all()
     assert rescaling[0] < 1e-9 < 1e-2 < rescaling[-1]
     assert recentring.max() < 1e-9
+
+
+def test_a_gap_over_epsilon_may_fall_again_as_the_caption_says():
+    settings = [Setting(delta=0.1, eps=eps, batch=8, width=8) for eps in (0.1, 10.0)]
+    less, more = (forward_gaps([SCHEMES["layer"]], each)[0] for each in settings)
+    place = position(TRANSFORMATIONS["case-rescaling"])
+    assert more[place] < less[place] - 0.1
+    at = open_now(panel="eps", schemes="layer,weight,dynamic-tanh", delta="0.1", **SMALL)
+    (told,) = (each.value for each in at.caption if "under the root" in each.value)
+    assert "the gap, that of the largest outputs, may fall again" in told
+    labels = {key: SCHEMES[key].label for key in ("weight", "dynamic-tanh", "layer")}
+    assert f"ε does nothing to {labels['weight']} and {labels['dynamic-tanh']}." in told
+
+
+def test_the_question_is_of_invariance_whatever_the_learning_rate_does():
+    at = open_table(follow="0", schemes="layer", **SMALL)
+    asked = next(text for text in texts(at.markdown) if "Would you have known" in text)
+    assert "invariant" in asked
+    assert "stay together" not in asked
 
 
 def test_gaps_over_delta():

@@ -89,7 +89,7 @@ def conditions(layer: str, scheme: str, change: str) -> Iterator[str]:
     """What an invariant cell is subject to, in sentences."""
     row = TRANSFORMATIONS[change]
     if row.factor is not None and SCHEMES[scheme].on_activations is not None:
-        yield "At ε = 0: the larger ε is beside the variance, the more of a re-scaling comes through."
+        yield "At ε = 0: where ε is not small beside the variance, a part of the re-scaling comes through."
     if row.weight_factor is not None:
         yield "Trained by SGD, the two stay together where the re-scaled weights have δ² times the learning rate."
     if layer == "conv" and row.on == "data" and row.shift:
