@@ -149,9 +149,11 @@ def add_table1(jobs: "argparse._SubParsersAction[Parser]") -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 1 where answers disagree, 2 with one line on stderr for bad input.
+    """Run a command and return its exit code.
 
-    What the command prints is written at its end. 1 also stands for a reader of standard output that has gone.
+    0 stands for success; 1 for answers that disagree, a design that no scheme meets, a job that failed, or a reader of
+    standard output that has gone; 2 for bad input, with one line on stderr; 130 for a run that was interrupted. What
+    the command prints is written at its end.
     """
     try:
         with collected_stdout():

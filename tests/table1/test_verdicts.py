@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from normviz.cli import main
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.settings import declarations
 from normviz.core.text import measured
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.jobs.spec import finish
@@ -201,6 +202,13 @@ def test_epsilon_that_vanishes_and_squares_that_overflow():
     assert torch.tensor(0.1).bfloat16() + torch.tensor(1e-5).bfloat16() == torch.tensor(0.1).bfloat16()
     (told,) = broken(SCHEMES["batch"], change, replace(SMALL, dtype="float16", delta=1000.0))
     assert "its square is beyond 65,504" in told
+
+
+def test_the_help_on_epsilon_is_so_for_every_scheme():
+    """Weight and spectral norm divide, too, and have no ε."""
+    assert not any(forward.has_eps(scheme) for scheme in SCHEMES.values() if scheme.acts_on == "weight")
+    assert forward.has_eps(SCHEMES["layer-weight"])
+    assert "divides activations" in declarations(Setting)["eps"].help
 
 
 @pytest.mark.parametrize("change", ["weight-matrix-rescaling", "weight-vector-rescaling", "case-rescaling"])
