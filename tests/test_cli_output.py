@@ -234,6 +234,17 @@ def test_a_process_with_a_full_standard_output_says_so(arguments):
     assert (done.returncode, done.stderr) == (2, words)
 
 
+@pytest.mark.parametrize("environment", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+def test_a_disk_that_runs_full_behind_standard_output_is_told(environment, tmp_path):
+    environment = {"PYTHONUNBUFFERED": "", **environment}
+    whole = command("schemes", "--json", environment=environment, stdout=subprocess.PIPE)
+    assert (whole.returncode, len(json.loads(whole.stdout))) == (0, len(SCHEMES))
+    with open(tmp_path / "out", "wb") as file:
+        done = command("schemes", "--json", environment=environment, stdout=file, before=small_disk(1024))
+    words = os.strerror(errno.EFBIG)
+    assert (done.returncode, done.stderr.decode()) == (2, f"normviz: standard output cannot be written: {words}.\n")
+
+
 @pytest.mark.parametrize("arguments", [["schemes"], ["--help"]])
 def test_a_process_without_standard_output_says_so(arguments):
     done = command(*arguments, before=lambda: os.close(1))

@@ -7,8 +7,9 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -45,12 +46,12 @@ def write_file(path: Path, content: bytes) -> None:
         old = _find(path)
         stream = None if old is None else _standard_stream(old)
         if stream is not None:
-            _write_all(stream, content)
+            _write_all(partial(os.write, stream), content)
         elif old is None or stat.S_ISREG(old.st_mode):
             _replace(os.path.realpath(path), old, content)
         else:
             with _opened(path, os.O_WRONLY) as descriptor:
-                _write_all(descriptor, content)
+                _write_all(partial(os.write, descriptor), content)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -94,9 +95,13 @@ def _write_stdout(text: str) -> None:
     if stream is None:
         raise InvalidInput("standard output is closed, so the result is lost; leave it open or redirect it.")
     encoding = getattr(stream, "encoding", None) or "utf-8"
+    content, buffer = text.encode(encoding, JSON_ESCAPE), getattr(stream, "buffer", None)
     try:
-        stream.write(text.encode(encoding, JSON_ESCAPE).decode(encoding))
-        stream.flush()
+        if isinstance(buffer, io.RawIOBase):  # with PYTHONUNBUFFERED: `stream.write` does not notice what it lost
+            _write_all(buffer.write, content.replace(b"\n", os.linesep.encode()))
+        else:
+            stream.write(content.decode(encoding))
+            stream.flush()
     except OSError as error:
         # What is left in the buffer would fail again when Python flushes it at exit.
         with _opened(os.devnull, os.O_WRONLY) as nowhere:
@@ -134,7 +139,7 @@ def _replace(target: str, old: os.stat_result | None, content: bytes) -> None:
             pass
     try:
         with _opened(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as descriptor:
-            _write_all(descriptor, content)
+            _write_all(partial(os.write, descriptor), content)
             os.fsync(descriptor)
         if old is not None:
             _copy_permissions(old, temporary)
@@ -167,11 +172,14 @@ def _opened(path: str | Path, flags: int, mode: int = 0o666) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
-    """Write every byte: a full disk takes some of them first, and refuses only the next write."""
+def _write_all(write: Callable[[memoryview], int | None], content: bytes) -> None:
+    """Write every byte: a full disk takes some of them first, and refuses only the next write.
+
+    `write` returns how many bytes it has taken, None where it cannot take any now.
+    """
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(descriptor, rest) :]
+        rest = rest[write(rest) or 0 :]
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
