@@ -186,6 +186,8 @@ class Kept:
                 self._hold(path, inode)
                 return work(store)
             except sqlite3.Error as error:
+                if _is_emptied(path):  # since it was opened: SQLite finds it locked from then on
+                    raise DamagedFile(inode, is_empty=True) from error
                 if _is_damage(error):
                     raise DamagedFile(inode, is_empty=False) from error
                 raise

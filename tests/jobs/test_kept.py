@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 
@@ -253,6 +253,21 @@ def test_a_file_that_is_locked_for_long_is_not_set_aside(path, monkeypatch, caps
     assert capsys.readouterr().err == "Results are not kept: database is locked.\n"
     assert not path.with_name("results.sqlite.damaged").exists()
     assert same(store.get("a"), CURVE)
+
+
+def test_a_file_that_is_emptied_while_a_result_waits_for_it_is_set_aside(path, monkeypatch):
+    monkeypatch.setattr(kept, "WRITE", 1.0)
+    store = Kept(path)
+    store.put("a", CURVE)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other, ThreadPoolExecutor() as pool:
+        other.execute("BEGIN IMMEDIATE")
+        putting = pool.submit(store.put, "b", CURVE)
+        assert not wait([putting], timeout=0.3).done
+        truncate(path)
+        putting.result()
+    assert not store.failed
+    assert same(store.get("b"), CURVE)
+    assert path.with_name("results.sqlite.damaged").exists()
 
 
 def peak(work):
