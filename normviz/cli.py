@@ -152,8 +152,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
     0 stands for success; 1 for answers that disagree, a design that no scheme meets, a job that failed, or a reader of
-    standard output that has gone; 2 for bad input, with one line on stderr; 130 for a run that was interrupted. What
-    the command prints is written at its end.
+    standard output that has gone; 2 for bad input or too little memory, with one line on stderr; 130 for a run that was
+    interrupted. What the command prints is written at its end.
     """
     try:
         with collected_stdout():
@@ -162,5 +162,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InvalidInput as error:
         print_message(str(error))
         return 2
+    except MemoryError:
+        print_message("there is too little memory.")
+        return 2
     except BrokenPipeError:
         return 1
+    except KeyboardInterrupt:
+        print_message("interrupted.")
+        return 130

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from strategies import uneven_array
 
+from normviz import commands
 from normviz.cli import build_parser, main
 from normviz.core.backward import backward
+from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.gradients.answers import make_inputs
@@ -124,9 +126,6 @@ def test_half_of_a_character_and_one_beyond_16_bits_are_printed(monkeypatch):
 
 
 def test_an_error_leaves_no_part_of_the_output(capsys, monkeypatch):
-    from normviz import commands
-    from normviz.core.errors import InvalidInput
-
     def half(*_):
         print("half of it")
         raise InvalidInput("this is wrong.")
@@ -134,6 +133,28 @@ def test_an_error_leaves_no_part_of_the_output(capsys, monkeypatch):
     monkeypatch.setattr(commands, "list_schemes", half)
     assert main(["schemes"]) == 2
     assert capsys.readouterr() == ("", "normviz: this is wrong.\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [(KeyboardInterrupt, 130, "interrupted."), (MemoryError, 2, "there is too little memory.")],
+)
+def test_an_interrupted_or_too_large_command_ends_in_words(error, code, words, capsys, monkeypatch):
+    def stop(*_):
+        print("half of it")
+        raise error
+
+    monkeypatch.setattr(commands, "list_schemes", stop)
+    assert main(["schemes"]) == code
+    assert capsys.readouterr() == ("", f"normviz: {words}\n")
+
+
+def test_a_message_is_one_line_whatever_a_file_is_called(capsys):
+    assert main(["normalize", "--scheme", "batch", "no\n\x1b[31m\r\x9b.npy", "out.npy"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "normviz: no\\n\\u001b[31m\\r\\u009b.npy cannot be read: No such file or directory.\n"
+    )
 
 
 # --- in a process of its own --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import codecs
 import io
 import json
 import os
+import re
 import secrets
 import stat
 import sys
@@ -18,6 +19,8 @@ from normviz.core.errors import InvalidInput
 
 JSON_ESCAPE = "normviz-json-escape"
 """The codec error handler that writes a character as JSON does: γ becomes `\\u03b3`, so that JSON stays valid."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def encode_npy(array: np.ndarray) -> bytes:
@@ -82,9 +85,12 @@ def collected_stdout() -> Iterator[None]:
 
 
 def print_message(message: str) -> None:
-    """Print a message of the command on standard error; drop it where standard error cannot take it."""
+    """Print a message of the command on standard error, in one line; drop it where standard error cannot take it.
+
+    Control characters, which a file name may hold, are printed as JSON writes them.
+    """
     with suppress(OSError):
-        print(f"normviz: {message}", file=sys.stderr)
+        print("normviz:", _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], message), file=sys.stderr)
 
 
 def _write_stdout(text: str) -> None:
