@@ -1,6 +1,7 @@
 """Links of strangers: nothing in them becomes markup on any page, and names that no page knows are spoken of."""
 
 import re
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from lab_page import replaced, said, sound
@@ -8,6 +9,8 @@ from streamlit.testing.v1 import AppTest
 from unpacked import shown
 from wandering import ROOT, STATES, TYPED
 
+from normviz.claims.ledger import CLAIMS
+from normviz.ui.link import PRESENTING, clean
 from normviz.ui.unknown_names import LONGEST, known_names, unknown_names, unknown_words
 
 HOSTILE = "![](http://foreign/t)"
@@ -78,6 +81,26 @@ def test_a_valid_link_is_not_spoken_of(page):
     at = opened(page, {name: text for name, text in link.items() if name not in own} | {"present": "1"})
     assert "in the link" not in said(at)
     assert replaced(at) == []
+    for each in at.get("page_link"):
+        assert spoken_of(each.proto.page, each.proto.query_string) == []
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_no_link_of_a_claim_is_spoken_of(claim):
+    address = urlsplit(claim.see)
+    assert spoken_of(address.path, address.query) == []
+
+
+def spoken_of(path, query):
+    """The names in a link that its page does not have, or whose values it replaces."""
+    params = (*STATES[path.rpartition("/")[2] or "tensor_lab"].PARAMS, PRESENTING)
+    link = dict(parse_qsl(query.lstrip("?"), keep_blank_values=True, strict_parsing=bool(query)))
+    return [*(link.keys() - {param.name for param in params}), *clean(params, link)[1]]
+
+
+def test_a_wrong_link_of_the_app_would_be_found():
+    assert spoken_of("/compare", "schemes=layer&sigma=1") == ["sigma"]
+    assert spoken_of("/", "scheme=layer&eps=nan") == ["eps"]
 
 
 FILE = HOSTILE.replace("/", "\u2215")  # no file name has a slash
