@@ -20,6 +20,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import build
+from normviz.data.bounds import MAX_UNPACKED_BYTES
 from normviz.data.files import as_tensor, read_npy, read_npz
 from normviz.data.output import print_message, write_npy
 from normviz.gradients.answers import ANSWERS, judge
@@ -92,10 +93,11 @@ def own_scheme(arguments: argparse.Namespace) -> Scheme:
     return scheme
 
 
-def read_bytes(path: Path) -> bytes:
-    """What a file holds; raises InvalidInput for one that cannot be read."""
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """Return the content of a file, or its first `most` bytes; raises InvalidInput for one that cannot be read."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
 
@@ -140,7 +142,9 @@ def backward_file(arguments: argparse.Namespace) -> None:
 def judge_answer(arguments: argparse.Namespace) -> None:
     """Print of each array of an answer to homework whether it is right, or which mistake it is; 0 whatever it is."""
     scheme = own_scheme(arguments)
-    inputs, answer = (read_npz(read_bytes(path)) for path in (arguments.inputs, arguments.answer))
+    inputs, answer = (
+        read_npz(read_bytes(path, MAX_UNPACKED_BYTES + 1)) for path in (arguments.inputs, arguments.answer)
+    )
     verdicts = judge(scheme, arguments.layout, inputs, answer, arguments.eps)
     if arguments.json:
         print(json.dumps({name: verdict.record() for name, verdict in verdicts.items()}))

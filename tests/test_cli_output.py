@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -155,6 +156,24 @@ def test_a_message_is_one_line_whatever_a_file_is_called(capsys):
         capsys.readouterr().err
         == "normviz: no\\n\\u001b[31m\\r\\u009b.npy cannot be read: No such file or directory.\n"
     )
+
+
+@pytest.mark.parametrize("which", ["inputs.npz", "answer.npz"])
+def test_of_homework_no_more_is_read_than_is_judged(which, folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    with open(which, "r+b") as file:
+        file.truncate(2**30)  # without taking any space
+    tracemalloc.start()
+    try:
+        assert main(["answer", *CALLS["answer"]]) == 2
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (
+        capsys.readouterr().err
+        == "normviz: the file has more than the 16,777,216 bytes of a .npz file that are read.\n"
+    )
+    assert peak < 50e6
 
 
 # --- in a process of its own --------------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ def read_npz(content: bytes) -> dict[str, np.ndarray]:
         InvalidInput: not a .npz file, one of too many bytes or arrays, or what `read_npy` raises.
     """
     if len(content) > MAX_UNPACKED_BYTES:
-        raise InvalidInput(f"the file is {len(content):,} bytes; .npz files up to {MAX_UNPACKED_BYTES:,} are read.")
+        raise InvalidInput(f"the file has more than the {MAX_UNPACKED_BYTES:,} bytes of a .npz file that are read.")
     # Before zipfile makes an object of each entry in the directory. Each begins with these four bytes.
     if content.count(b"PK\x01\x02") > MAX_ARRAYS:
         raise InvalidInput(f"the .npz file holds more than {MAX_ARRAYS} arrays; up to so many are read.")
