@@ -39,9 +39,18 @@ def records(demands: Demands) -> list[dict[str, Any]]:
 
 
 def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The sets of invariances that there are."""
+    """Return the sets of invariances, with their number of schemes and the keys of the registered ones.
+
+    `named` holds a list of keys for each counted scheme: keys in one list have the same x̂ on the layer. `not_counted`
+    holds the keys of registered schemes that have the set, but are not among the counted schemes.
+    """
     return [
-        {"invariances": list(kind.invariances), "schemes": kind.schemes, "named": list(kind.named)}
+        {
+            "invariances": list(kind.invariances),
+            "schemes": kind.schemes,
+            "named": [list(keys) for keys in kind.names.counted],
+            "not_counted": list(kind.names.uncounted),
+        }
         for kind in census(layer, weights)
     ]
 
@@ -59,11 +68,16 @@ def listed(demands: Demands) -> str:
 
 
 def counted(found: list[dict[str, Any]]) -> str:
-    """The sets of invariances, a line each."""
+    """Return one line of text for each set of invariances."""
     return "\n".join(
-        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{', '.join(kind['named'])}]"
-        for kind in found
+        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_names(kind)}]" for kind in found
     )
+
+
+def _names(kind: dict[str, Any]) -> str:
+    """Return the keys of a set: "layer = layer-channels, group; not counted: divisive"."""
+    counted, others = ", ".join(map(" = ".join, kind["named"])), ", ".join(kind["not_counted"])
+    return "; ".join(filter(None, [counted, others and f"not counted: {others}"]))
 
 
 def check(

@@ -14,7 +14,7 @@ from normviz.core.turns import one_at_a_time
 from normviz.describe.wording import plural
 from normviz.design.drawing import Drawing, drawn
 from normviz.design.lattice import Order, Trained
-from normviz.design.lattice_words import SIGNS, absorbed, labels
+from normviz.design.lattice_words import SIGNS, absorbed, labelled
 from normviz.design.search import Invariances, Kind
 
 CARD, PAD, LINE = 214, 10, 18
@@ -89,8 +89,10 @@ def picture(order: Order, chosen: Invariances, trained: Mapping[Invariances, Tra
 
 
 def wrapped(kind: Kind) -> list[str]:
-    """The names of a set in lines; a name stays in one."""
-    whole = ", ".join(name.replace(" ", "\u00a0") for name in labels(kind))
+    """Return the names of a set in lines; a line ends between two names only."""
+    whole = labelled(kind.names).replace(" ", "\u00a0")
+    for end in (",", ";", "\u00a0=", "counted:"):
+        whole = whole.replace(f"{end}\u00a0", f"{end} ")
     return [line.replace("\u00a0", " ") for line in wrap(whole, LETTERS, break_on_hyphens=False)]
 
 
@@ -127,7 +129,7 @@ def card(kind: Kind, lines: Sequence[str], trained: Trained | None) -> dict[str,
     said = [
         f"Absorbed: {absorbed(kind.invariances)}",
         plural(kind.schemes, "scheme"),
-        *filter(None, [", ".join(labels(kind))]),
+        *filter(None, [labelled(kind.names)]),
     ]
     texts = [{"x": PAD, "y": HEAD + LINE * (k + 0.8), "text": line, "kind": "name"} for k, line in enumerate(lines)]
     texts += [

@@ -10,7 +10,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
 from normviz.design.lattice import Order, Trained, simplest
 from normviz.design.reasons import reason
-from normviz.design.search import RULES, Demands, Invariances, Kind, axes_of
+from normviz.design.search import RULES, Demands, Invariances, Kind, Names, axes_of
 from normviz.design.wording import LAYER_WORDS, printed
 
 SIGNS = {
@@ -24,9 +24,15 @@ def absorbed(some: Sequence[str], word: str = "and") -> str:
     return spoken([TRANSFORMATIONS[key].name for key in some] or ["nothing"], word)
 
 
-def labels(kind: Kind) -> list[str]:
-    """What the registered schemes of a set are called in short."""
-    return [SCHEMES[key].label for key in kind.named]
+def labels(names: Names) -> list[str]:
+    """Return the short names of the counted schemes, with "=" between those whose x̂ is the same on the layer."""
+    return [" = ".join(SCHEMES[key].label for key in keys) for keys in names.counted]
+
+
+def labelled(names: Names) -> str:
+    """Return all short names: "Layer = Layer (channels), Group; not counted: Divisive"."""
+    others = ", ".join(SCHEMES[key].label for key in names.uncounted)
+    return "; ".join(filter(None, [", ".join(labels(names)), others and f"not counted: {others}"]))
 
 
 def where(layer: str, fronts: Sequence[str]) -> str:
@@ -46,7 +52,7 @@ def headline(order: Order, layer: str, fronts: Sequence[str]) -> str:
     """How many sets and schemes there are, and the most that one scheme absorbs."""
     most, every = len(order.largest[0].invariances), len(TRANSFORMATIONS)
     end = "" if most == every else f" None absorbs all {every}."
-    best = [label for kind in order.largest for label in labels(kind)]
+    best = [label for kind in order.largest for label in labels(kind.names)]
     known = f" ({', '.join(best)})" if best else ""
     return (
         f"**{plural(order.schemes, 'scheme')}** {where(layer, fronts)}: they have only **{len(order.kinds)}** of the "
@@ -93,14 +99,26 @@ def told(kind: Kind, order: Order, layer: str, fronts: tuple[str, ...], trained:
     """One set: what it absorbs and what not, its schemes, the simplest of them, and what one more would cost."""
     left = [key for key in TRANSFORMATIONS if key not in kind.invariances]
     share = f"{typeset(100 * kind.schemes / order.schemes, 2)}%"
-    named = spoken([SCHEMES[key].name for key in kind.named] or ["no scheme of these has a name"], "and")
     return [
         f"**Absorbed:** {absorbed(kind.invariances)}.",
         f"**Not absorbed:** {absorbed(left)}.",
-        f"**{plural(kind.schemes, 'scheme')}** of {order.schemes:,}, {share}: {named}.",
+        f"**{plural(kind.schemes, 'scheme')}** of {order.schemes:,}, {share}.",
+        *named(kind),
         f"**The simplest:** {printed(simplest(kind, layer, fronts), layer)}.",
         *([f"**Trained:** {trained.words}."] if trained else []),
         *(f"**One more,** {more(kind.invariances, key, order)}" for key in left),
+    ]
+
+
+def named(kind: Kind) -> list[str]:
+    """Say which schemes of a set have a name, which names coincide, and which schemes of this set are not counted."""
+    each = [[SCHEMES[key].name for key in keys] for keys in kind.names.counted]
+    count = f"{len(each)} of {kind.schemes:,}: {spoken([names[0] for names in each], 'and')}" if each else None
+    others = [SCHEMES[key].name for key in kind.names.uncounted]
+    return [
+        f"**With a name of their own:** {count or f'none of {kind.schemes:,}'}.",
+        *(f"**Same x̂ on this layer:** {spoken(names, 'and')}." for names in each if len(names) > 1),
+        *([f"**Same set, but not counted:** {spoken(others, 'and')}."] if others else []),
     ]
 
 
@@ -127,7 +145,7 @@ def columns(order: Order, trained: Mapping[Invariances, Trained]) -> dict[str, l
     kinds = order.kinds[::-1]
     found = {SIGNS[key]: ["✔" if key in kind.invariances else "–" for kind in kinds] for key in TRANSFORMATIONS} | {
         "Schemes": [f"{kind.schemes:,}" for kind in kinds],
-        "With a name": [", ".join(labels(kind)) for kind in kinds],
+        "With a name": [labelled(kind.names) for kind in kinds],
     }
     if trained:
         found["Trained"] = [trained[each.invariances].words if each.invariances in trained else "" for each in kinds]
@@ -138,7 +156,8 @@ def numbers(order: Order, trained: Mapping[Invariances, Trained]) -> dict[str, l
     """The same as a file has it, with the keys that links and the command line take."""
     found: dict[str, list[Any]] = {key: [int(key in each) for each in order.sets] for key in TRANSFORMATIONS}
     found["schemes"] = [kind.schemes for kind in order.kinds]
-    found["named"] = [" ".join(kind.named) for kind in order.kinds]
+    found["named"] = [" ".join("=".join(keys) for keys in kind.names.counted) for kind in order.kinds]
+    found["not counted"] = [" ".join(kind.names.uncounted) for kind in order.kinds]
     for name in Trained._fields if trained else ():
         found[name] = [getattr(trained.get(each), name, None) for each in order.sets]
     return found

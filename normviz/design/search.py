@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -100,18 +100,36 @@ class Demands:
 
 
 @dataclass(frozen=True)
+class Names:
+    """The registered schemes that are named beside a number of schemes.
+
+    Attributes:
+        counted: keys of those that are among the counted schemes; those with the same x̂ on the layer are one tuple.
+        uncounted: keys of the others, whose windows or functions are not among `RULES`.
+    """
+
+    counted: tuple[tuple[str, ...], ...] = ()
+    uncounted: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys."""
+        return *chain(*self.counted), *self.uncounted
+
+
+@dataclass(frozen=True)
 class Kind:
     """The schemes that have one set of invariances.
 
     Attributes:
         invariances: that set.
         schemes: how many there are.
-        named: keys of the registered ones among them.
+        names: the registered schemes that have this set.
     """
 
     invariances: Invariances
     schemes: int
-    named: tuple[str, ...]
+    names: Names
 
 
 @dataclass(frozen=True)
@@ -121,12 +139,12 @@ class Near:
     Attributes:
         missed: keys of those.
         schemes: how many there are.
-        named: keys of the registered ones among them.
+        names: the registered schemes that miss these.
     """
 
     missed: tuple[str, ...]
     schemes: int
-    named: tuple[str, ...]
+    names: Names
 
 
 def check_layer(layer: str) -> None:
@@ -313,18 +331,33 @@ def searched(layer: str, weights: Iterable[str] = ("none",)) -> Iterator[tuple[S
 
 @lru_cache(maxsize=64)
 def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]:
-    """The sets of invariances that there are, from the smallest; with how many schemes, and which of the named ones."""
+    """The sets of invariances that there are, from the smallest; with how many schemes, and the names."""
     index = _index(layer)
     counts: Counter[Invariances] = Counter()
     for front in weights:
         rows = index.has[WEIGHTS.index(front)].reshape(-1, len(ASKED))
         for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
             counts[_absorbed(row)] += int(schemes)
-    named: dict[Invariances, list[str]] = {}
+    rows: dict[Invariances, list[Scheme]] = {}
     for scheme in registered(layer, weights):
-        named.setdefault(invariances(scheme, layer), []).append(scheme.key)
+        rows.setdefault(invariances(scheme, layer), []).append(scheme)
     order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
-    return tuple(Kind(each, counts[each], tuple(named.get(each, ()))) for each in order)
+    return tuple(Kind(each, counts[each], sort_names(rows.get(each, ()), layer)) for each in order)
+
+
+def sort_names(rows: Iterable[Scheme], layer: str) -> Names:
+    """Tell registered schemes that are counted on a layer from those that are not, and join those with the same x̂."""
+    counted: dict[object, list[str]] = {}
+    uncounted = []
+    for row in rows:
+        shape = SHAPES[layer][row.acts_on == "weight"]
+        rules = [rule for field in row.fields for rule in field.canonical(shape).rules]
+        # A scheme of weights alone is the front itself, with no step behind it.
+        if row.acts_on == "weight" or (row.in_the_form and {*rules} <= {*RULES}):
+            counted.setdefault(row.canonical(shape), []).append(row.key)
+        else:
+            uncounted.append(row.key)
+    return Names(tuple(map(tuple, counted.values())), tuple(uncounted))
 
 
 def registered(layer: str, weights: tuple[str, ...]) -> list[Scheme]:
@@ -372,9 +405,9 @@ def nearest(demands: Demands) -> list[Near]:
     for row, count in zip(misses, schemes, strict=True):
         if row.sum() == least:
             counts[tuple(key for (key, _), missed in zip(demands.each, row, strict=True) if missed)] += int(count)
-    rows = [(row.key, demands.missed(has(row, demands.layer))) for row in registered(demands.layer, demands.weights)]
+    rows = [(row, demands.missed(has(row, demands.layer))) for row in registered(demands.layer, demands.weights)]
     return [
-        Near(missed, count, tuple(key for key, misses in rows if misses == missed))
+        Near(missed, count, sort_names((row for row, misses in rows if misses == missed), demands.layer))
         for missed, count in counts.most_common()
     ]
 

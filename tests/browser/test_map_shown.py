@@ -108,7 +108,7 @@ def test_both_themes_no_barriers_and_the_picture_as_files(page, server):
         assert download.value.suggested_filename == f"normviz-map.{kind.lower()}"
     saved = ElementTree.fromstring(files["SVG"])
     assert saved[0].text == drawing.get_attribute("aria-label")
-    assert "Layer, Layer (channels)," in "".join(saved.itertext())
+    assert "Layer = Layer (channels)," in "".join(saved.itertext())
     image = Image.open(BytesIO(files["PNG"])).convert("L")
     ground = image.getpixel((3, 3))
     assert ground < 60  # that of the dark theme, which was the last

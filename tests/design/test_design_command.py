@@ -32,7 +32,7 @@ def test_the_census_as_json(capsys):
     code, out, _ = run(capsys, "--census", "--layer", "conv", "--weights", "any", "--json")
     found = json.loads(out)
     assert (code, len(found), sum(one["schemes"] for one in found)) == (0, 17, 26244)
-    assert set(found[0]) == {"invariances", "schemes", "named"}
+    assert set(found[0]) == {"invariances", "schemes", "named", "not_counted"}
 
 
 @pytest.mark.parametrize("words", [["--need", "x"], [], ["--census", "--layer", "x"], ["--census", "--weights", "x"]])

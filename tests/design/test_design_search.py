@@ -136,7 +136,7 @@ def test_every_demand_has_a_scheme_that_meets_it_or_a_reason(layer, weights, wan
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_named_schemes_are_where_they_belong(layer):
-    named = {key: kind.invariances for kind in census(layer, WEIGHTS) for key in kind.named}
+    named = {key: kind.invariances for kind in census(layer, WEIGHTS) for key in kind.names.keys}
     hollow = {"instance", "layer-spatial", "filter-response"}  # of one element on a dense layer
     left_out = {"custom", "whitening"} | (hollow if layer == "dense" else set())
     assert set(named) == set(SCHEMES) - left_out
@@ -165,7 +165,7 @@ def test_of_those_that_give_up_least_the_largest_set_comes_first():
     ways = nearest(Demands("conv", ("weight-matrix-recentering", "dataset-recentering")))
     assert [near.schemes for near in ways] == sorted((near.schemes for near in ways), reverse=True)
     assert ways[0].missed == ("weight-matrix-recentering",)
-    assert "batch" in ways[0].named
+    assert "batch" in ways[0].names.keys
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.design import lattice_words as words
 from normviz.design.lattice import Order, Trained, order, simplest
-from normviz.design.search import WEIGHTS, Kind, invariances
+from normviz.design.search import WEIGHTS, Kind, Names, invariances
 
 FRONTS = (*((key,) for key in WEIGHTS), WEIGHTS)
 MAPS = list(product(LAYERS, FRONTS))
@@ -44,7 +44,7 @@ def test_what_two_sets_share_is_a_set_and_a_lattice_is_called_one(layer, fronts)
 def test_an_order_without_a_least_set_above_two_is_no_lattice():
     a, b, c, d, e, f = TRANSFORMATIONS
     some = [(), (a,), (b,), (a, b, c), (a, b, d), (a, b, c, d, e, f)]
-    every = Order(tuple(Kind(each, 1, ()) for each in some), ())
+    every = Order(tuple(Kind(each, 1, Names()) for each in some), ())
     assert not every.joins
     assert not every.meets
 

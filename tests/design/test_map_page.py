@@ -38,7 +38,7 @@ def test_every_map_is_shown_as_picture_words_and_table(layer, weights):
     assert len(drawing(at)["cards"]) == len(at.table[0].value) == len(every.sets)
     assert f"**{every.schemes:,} schemes**" in words(at)
     file = [*reader(csv_text(numbers(every, {})).splitlines())]
-    assert file[0] == [*TRANSFORMATIONS, "schemes", "named"]
+    assert file[0] == [*TRANSFORMATIONS, "schemes", "named", "not counted"]
     assert sum(int(row[6]) for row in file[1:]) == every.schemes
 
 
@@ -65,7 +65,7 @@ def test_the_way_to_the_search_asks_for_just_this_set():
 
 
 def test_the_ways_on_are_to_the_named_schemes_or_to_the_simplest():
-    unnamed = next(kind for kind in order("dense").kinds if not kind.named)
+    unnamed = next(kind for kind in order("dense").kinds if not kind.names.keys)
     named, simple = (
         [link.proto.query_string for link in open_map(**link).get("page_link") if "scheme" in link.proto.query_string]
         for link in ({}, {"set": ",".join(unnamed.invariances)})

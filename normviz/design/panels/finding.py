@@ -5,11 +5,10 @@ from functools import partial
 import streamlit as st
 
 from normviz.core.scheme import Scheme
-from normviz.core.schemes import SCHEMES
-from normviz.core.text import sentence, spoken
+from normviz.core.text import sentence
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
-from normviz.design.lattice_words import count_of
+from normviz.design.lattice_words import count_of, labelled
 from normviz.design.panels.answer import answer
 from normviz.design.reasons import given_up, reason
 from normviz.design.search import Demands, Found, as_asked, found, is_answer, name_of, named, nearest
@@ -130,8 +129,7 @@ def _none(asked: Demands) -> None:
     st.markdown(f"### No scheme of a {layer} layer does all of this\n{together}\n{lines}\n\n{why.elsewhere}")
     st.markdown("**Those that give up least:**")
     for near in nearest(asked):
-        labels = [SCHEMES[key].label for key in near.named]
-        known = f" Known by name: {spoken(labels, 'and').removesuffix('.')}." if labels else ""
+        known = f" Known by name: {labelled(near.names).removesuffix('.')}." if near.names.keys else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{given_up(near, asked)}.{known}", width="stretch")
             st.button(

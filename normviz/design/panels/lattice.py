@@ -72,7 +72,7 @@ def listed(lines: list[str]) -> str:
 
 def table_address(kind: Kind, layer: str, simple: Scheme) -> str:
     """Table 1 with the schemes of a set that have a name, or else with its simplest."""
-    link = {"schemes": ",".join(kind.named)} if kind.named else table_link(simple)
+    link = {"schemes": ",".join(kind.names.keys)} if kind.names.keys else table_link(simple)
     return f"/invariance?{urlencode({'layer': layer} | link)}"
 
 
