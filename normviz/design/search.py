@@ -338,11 +338,11 @@ def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]
         rows = index.has[WEIGHTS.index(front)].reshape(-1, len(ASKED))
         for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
             counts[_absorbed(row)] += int(schemes)
-    rows: dict[Invariances, list[Scheme]] = {}
+    known: dict[Invariances, list[Scheme]] = {}
     for scheme in registered(layer, weights):
-        rows.setdefault(invariances(scheme, layer), []).append(scheme)
+        known.setdefault(invariances(scheme, layer), []).append(scheme)
     order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
-    return tuple(Kind(each, counts[each], sort_names(rows.get(each, ()), layer)) for each in order)
+    return tuple(Kind(each, counts[each], sort_names(known.get(each, ()), layer)) for each in order)
 
 
 def sort_names(rows: Iterable[Scheme], layer: str) -> Names:
@@ -405,9 +405,9 @@ def nearest(demands: Demands) -> list[Near]:
     for row, count in zip(misses, schemes, strict=True):
         if row.sum() == least:
             counts[tuple(key for (key, _), missed in zip(demands.each, row, strict=True) if missed)] += int(count)
-    rows = [(row, demands.missed(has(row, demands.layer))) for row in registered(demands.layer, demands.weights)]
+    missing = [(row, demands.missed(has(row, demands.layer))) for row in registered(demands.layer, demands.weights)]
     return [
-        Near(missed, count, sort_names((row for row, misses in rows if misses == missed), demands.layer))
+        Near(missed, count, sort_names((row for row, misses in missing if misses == missed), demands.layer))
         for missed, count in counts.most_common()
     ]
 
