@@ -66,7 +66,7 @@ def stages(
 
 
 COPIED = "copied back"
-"""What the stage that broadcasts a statistic does along an axis on which elements share it."""
+"""What the stage that broadcasts a statistic does along an axis with fewer statistics than indices."""
 
 
 def _along(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
@@ -86,7 +86,9 @@ def _reduced(scheme: Scheme, field: Field, values: np.ndarray, symbol: str, what
         yield Stage(symbol, says, values, line, slides=True, axes=axes)
         return
     count = int(np.prod(field.statistics_shape(shape)))
-    copied = [(many, words if words in ("", "kept") else COPIED) for many, words in axes]
+    copied = [
+        (many, "" if n == 1 else "kept" if many == n else COPIED) for (many, _), n in zip(axes, shape, strict=True)
+    ]
     says = f"The {what}: {how}. {wording.plural(values.size, 'number')} become {count:,}."
     yield Stage(symbol, says, values, line, field, axes=axes)
     yield Stage(symbol, f"Broadcast: copy each {symbol} to the elements it came from.", values, line, axes=copied)

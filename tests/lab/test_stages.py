@@ -10,7 +10,7 @@ from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize, spread
 from normviz.core.schemes import SCHEMES
 from normviz.cube.figure import BAND, stages_data
-from normviz.lab.stages import stages
+from normviz.lab.stages import COPIED, stages
 
 SHAPE = (4, 3, 4, 6)
 
@@ -56,6 +56,36 @@ def test_a_statistic_collapses_and_goes_back_unless_it_is_of_windows(key):
             together = field.canonical(SHAPE)
             assert [(stage.gathered, stage.slides) for stage in of] == [(together, False), (None, False)]
             assert of[0].says.endswith(f"{prod(SHAPE)} numbers become {prod(field.statistics_shape(SHAPE))}.")
+
+
+@pytest.mark.parametrize("shape", [SHAPE, (4, 1, 1, 6), (2, 3, 1, 2)])
+@pytest.mark.parametrize("key", SCHEMES)
+def test_the_broadcast_is_called_a_copy_in_its_sentence_and_along_every_axis(key, shape):
+    check_broadcasts(played(key, shape)[3], shape)
+
+
+def check_broadcasts(found, shape):
+    """Check the labels that the browser shows, in the data that it gets."""
+    data = stages_data(found, shape, "light")["list"]
+    statistics = [stage for stage in data if stage["symbol"] in ("μ", "σ")]
+    for stage in statistics:
+        words = [done for _, done in stage["axes"]]
+        if stage["place"] or stage["slides"]:
+            assert COPIED not in words
+            continue
+        assert stage["says"] == f"Broadcast: copy each {stage['symbol']} to the elements it came from."
+        for n, (count, done) in zip(shape, stage["axes"], strict=True):
+            assert done == ("" if n == 1 else "kept" if count == n else COPIED)
+
+
+def test_a_broadcast_copies_nothing_along_an_axis_with_windows():
+    scheme = SCHEMES["custom"].with_fields(None, Field((OWN, FULL, FULL, Rule("window", 1))))
+    x = uneven_array(SHAPE, 0)
+    found = list(stages(scheme, x, normalize(x, scheme, 1e-5, 1.0, 0.0), 1e-5, 1.0, 0.0))
+    check_broadcasts(found, SHAPE)
+    assert [stage.axes for stage in found if stage.symbol == "σ"][1] == [
+        (4, "kept"), (1, COPIED), (1, COPIED), (6, "kept"),
+    ]  # fmt: skip
 
 
 def test_what_is_said_is_what_is_done():
