@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from lab_page import latex, open_lab, plots, said, sound, texts
 
+from normviz.core.schemes import SCHEMES
 from normviz.ui.palette import THEMES
 from normviz.why import history, identity, saturation, whitening
 from normviz.why.panels import PANELS
-from normviz.why.state import BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.why.state import BELONGS, PARAMS, PREFIX, SHOWN, has, sweep
 
 SCRIPT = "pages/why.py"
 FIGURES = {
@@ -146,6 +147,17 @@ def test_the_sweep_says_what_it_found(swept):
     assert int(found[1]) < int(found[2])
 
 
+@pytest.mark.parametrize("swept", ["gain", "bias"])
+@pytest.mark.parametrize("rate", ["0.1", "0.01"])
+def test_the_sweep_says_the_accuracy_from_the_usual_first_value(swept, rate):
+    values, found = sweep(swept, float(rate))
+    symbol, usual = ("γ₀", 1.0) if swept == "gain" else ("β₀", 0.0)
+    reached = found.accuracy.mean(1)[[*values].index(usual)]
+    at = open_page(show="identity", swept=swept, sweep_rate=rate)
+    assert f"From the usual {symbol} = {usual:g}, {reached:.0%} are." in said(at)
+    assert " = ".join((symbol, f"{usual:g}")) in "γ₀ = 1, β₀ = 0"  # as the caption says
+
+
 @pytest.mark.parametrize(
     "link", [{}, {"contrast": "0"}, {"eps": "0", "contrast": "1"}, {"space": "features", "kernel": "5", "eps": "1"},
              {"space": "features", "kernel": "1", "content": "flower"}],
@@ -156,6 +168,27 @@ def test_style_at_its_ends(link):
     assert ("Without contrast nothing is left" in said(at)) == (link.get("contrast") == "0")
     assert ("These features are not trained" in said(at)) == (link.get("space") == "features")
     assert ("cannot all have" in said(at)) == (link.get("kernel") == "5")
+
+
+def test_no_scheme_after_batch_norm_contradicts_what_the_headline_says_of_them():
+    """Every later scheme does something of what is said, and everything that is said is done by some scheme."""
+    batch = SCHEMES["batch"]
+    found = history.events()
+    came = next(event.when for event in found if batch in event.schemes)
+    later = {scheme.key: scheme for event in found if event.when > came for scheme in event.schemes}
+    does = {
+        "average over other axes": lambda s: s.acts_on == "activation" and s.field and s.field != batch.field,
+        "divide by something else or by nothing": lambda s: s.whitens or s.spectral or s.suppression is None,
+        "act on the weights": lambda s: s.on_weights is not None,
+        "use no statistics": lambda s: not s.fields,
+    }
+    headline = next(text for text in texts(open_page(show="history").markdown) if text.startswith("### Batch norm"))
+    assert all(what in headline for what in does)
+    assert all(any(done(scheme) for scheme in later.values()) for done in does.values())
+    assert [key for key, scheme in later.items() if not any(done(scheme) for done in does.values())] == []
+    for words, only in {"use no statistics": "dynamic-tanh", "or by nothing": "mean-only-batch"}.items():
+        assert words in headline
+        assert only in later
 
 
 def test_every_paper_is_in_the_history():

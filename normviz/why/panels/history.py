@@ -19,7 +19,7 @@ def show(view: View, theme: str) -> None:
     since = sum(event.when > batch.when for event in found if event.schemes)
     st.markdown(
         f"### Batch norm came in {_date(batch)}; the schemes of the {since} papers since then average over other axes, "
-        "divide by something else, act on the weights, or use no statistics."
+        "divide by something else or by nothing, act on the weights, or use no statistics."
     )
     labels = [f"{event.label} ({_date(event)})" for event in found]
     told = "; ".join(labels)
