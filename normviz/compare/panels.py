@@ -8,7 +8,7 @@ from normviz.compare.state import CAMERA
 from normviz.core.fields import AXIS, OWN, Field, Index, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.core.text import measured
+from normviz.core.text import measured, spoken
 from normviz.cube import figure as cube
 from normviz.cube.panels import copies
 from normviz.describe import wording
@@ -62,8 +62,8 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
     for scheme in schemes:
         alike = [other for other in schemes if other.canonical(x.shape) == scheme.canonical(x.shape)]
         if len(alike) > 1 and alike[0] is scheme:
-            names = ", ".join(other.label for other in alike[1:])
-            st.info(f"On this shape {scheme.label} and {names} are the same.", icon=":material/equal:")
+            names = spoken([other.label for other in alike], "and")
+            st.info(f"On this shape, x̂ of {names} is the same.", icon=":material/equal:")
 
 
 def _fields_words(scheme: Scheme, focus: Index, shape: Shape) -> str:

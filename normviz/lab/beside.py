@@ -70,12 +70,17 @@ def _all_words(scheme: Scheme, x: np.ndarray) -> str:
 
 
 def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
-    """Which schemes of other names do the same here; nothing where none does."""
+    """Return a sentence that names the other schemes with the same x̂ on this shape; empty where there are none.
+
+    γ, β and the state for inference may differ.
+    """
     same = same_as(scheme, shape) if scheme.acts or scheme.weight else []
     # A matrix of one number is no news of a scheme of the form, nor is one group of a scheme without groups.
     news = [other for other in same if scheme.whitens or not other.whitens]
     twins = [wording.named(other) for other in news if other.parameters.get("groups") != 1]
-    verb = "This is" if scheme.key == "custom" else "On this shape it is the same as"
+    hat = f"{SYMBOL.get(scheme.acts_on, 'x')}̂"
+    # Without a step of its own, the scheme is the one in front of it, with all that this one learns.
+    verb = f"On this shape, {hat} is that of" if scheme.acts else "This is"
     return f"{verb} {spoken(twins, 'and')}." if twins else ""
 
 

@@ -59,7 +59,9 @@ def test_the_locked_elements_field_in_words():
 
 def test_what_is_the_same_on_this_shape_is_said():
     at = open_compare(schemes="batch,instance,layer", n="1", h="2", w="2", c="4")
-    assert [box.value for box in at.info] == ["On this shape Batch and Instance are the same."]
+    assert [box.value for box in at.info] == ["On this shape, x̂ of Batch and Instance is the same."]
+    batch, instance, _ = shown(at)["State for inference"]
+    assert batch != instance  # so that they are not the same in all
     assert not open_compare(schemes="batch,layer", **SHAPE).info
 
 

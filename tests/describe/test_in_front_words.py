@@ -76,7 +76,10 @@ def test_the_singular_vectors_in_front_have_the_lengths_of_the_layer():
 def test_names_say_what_stands_in_front(front):
     name = SCHEMES[front].name
     assert named(own("named", front)) == f"a scheme of your own with G = 2 behind {name}"
-    assert twin_words(own("named", front), SHAPE) == f"This is group normalization with G = 2 behind {name}."
+    assert (
+        twin_words(own("named", front), SHAPE)
+        == f"On this shape, x̂ is that of group normalization with G = 2 behind {name}."
+    )
     assert twin_words(own("nothing", front), SHAPE) == f"This is {name}."
     assert name in front_words([own("both", front)])
 

@@ -295,17 +295,17 @@ def test_the_custom_scheme_says_what_it_equals(key):
     centre, divide = (str(int(field is not None)) for field in (scheme.summation, scheme.suppression))
     at = open_lab(scheme="custom", centre=centre, divide=divide, **rules)
     (info,) = texts(at.info)
-    assert info.startswith("This is ")
-    assert wording.named(scheme) in re.split(", | and ", info.removeprefix("This is ").removesuffix("."))
+    assert info.startswith("On this shape, x̂ is that of ")
+    assert wording.named(scheme) in re.split(
+        ", | and ", info.removeprefix("On this shape, x̂ is that of ").removesuffix(".")
+    )
 
 
 def test_schemes_that_compute_the_same_are_named():
-    assert texts(open_lab(scheme="whitening", groups="6").info) == [
-        "On this shape it is the same as batch normalization."
-    ]
+    assert texts(open_lab(scheme="whitening", groups="6").info) == ["On this shape, x̂ is that of batch normalization."]
     assert texts(open_lab(scheme="whitening").info) == []
     assert texts(open_lab(scheme="custom").info) == []
-    assert texts(open_lab(scheme="group", groups="6").info)[0].startswith("On this shape it is the same as ")
+    assert texts(open_lab(scheme="group", groups="6").info)[0].startswith("On this shape, x̂ is that of ")
 
 
 @pytest.mark.parametrize("key", [key for key in SCHEMES if key not in ACTIVATION])
@@ -537,7 +537,7 @@ def test_the_gain_of_weight_norm_is_g_as_in_its_paper():
 
 def test_what_does_the_same_is_a_sentence():
     assert texts(open_lab(scheme="scale").info) == [
-        "On this shape it is the same as RMS normalization and pixel normalization."
+        "On this shape, x̂ is that of RMS normalization and pixel normalization."
     ]
 
 
