@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from browsing import ROOT
 
 from normviz.cli import main
+from normviz.design.search import WEIGHTS, census
 
 
 def run(capsys, *words):
@@ -33,6 +35,13 @@ def test_the_census_as_json(capsys):
     found = json.loads(out)
     assert (code, len(found), sum(one["schemes"] for one in found)) == (0, 17, 26244)
     assert set(found[0]) == {"invariances", "schemes", "named", "not_counted"}
+
+
+def test_the_numbers_of_sets_in_the_readme_are_those_with_nothing_in_front():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    dense, conv = (len(census(layer)) for layer in ("dense", "conv"))
+    assert f"with nothing in front, {dense} on a dense layer and {conv} on a convolution, of 64" in text
+    assert (dense, conv) != tuple(len(census(layer, WEIGHTS)) for layer in ("dense", "conv"))
 
 
 @pytest.mark.parametrize("words", [["--need", "x"], [], ["--census", "--layer", "x"], ["--census", "--weights", "x"]])
