@@ -18,6 +18,7 @@ from normviz.identities.identities import IDENTITIES, both, residual
 from normviz.identities.panels import result_words, stacked, use_words
 from normviz.lab import state as lab
 from normviz.ui.custom import SIZES
+from normviz.ui.stories import STORIES
 
 SCRIPT = "pages/identities.py"
 CLAIMS = {panel: [i for i in IDENTITIES.values() if i.holds == (panel == "same")] for panel in ("same", "belief")}
@@ -26,6 +27,16 @@ PANEL = {identity.key: panel for panel, identities in CLAIMS.items() for identit
 
 def open_page(**link):
     return open_lab(SCRIPT, **link)
+
+
+def test_the_story_does_not_call_schemes_of_one_xhat_interchangeable():
+    """Claims of the page hold of x̂, while the two sides learn γ and β of other shapes."""
+    shape = (1, 1, 1, 1)
+    sides = [tuple(side.scheme(shape) for side in each.sides) for each in IDENTITIES.values() if each.holds]
+    assert any((left.gain, left.bias) != (right.gain, right.bias) for left, right in sides)
+    why = next(story.why for story in STORIES if story.page == "identities")
+    assert "no difference" not in why
+    assert "x̂ is the same, while γ and β may still differ in shape" in why
 
 
 def shape_of(at):
