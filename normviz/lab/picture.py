@@ -103,7 +103,9 @@ def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool,
         entries.append((hue, f"its field, {how}: {shares}{wording.shared_words(scheme, shape)}"))
     text = {
         "field": "",
-        "statistic": "Cells of one hue that touch share a statistic; hues come round again.",
+        "statistic": "Cells of one hue that touch share a statistic; hues come round again."
+        if scheme.field
+        else "No elements share a statistic.",
         "value": "Colour is the value x.",
         "normalized": "Colour is the normalized value x̂.",
         "output": "Colour is what comes out, y.",

@@ -155,8 +155,8 @@ STORIES = (
         "answers that for all schemes at once: which there are, and what none of them can.",
         first="Ask for **single training case re-scaling**, then also for **dataset re-centring**: on a dense layer "
         "nothing is left, and the fields say why.",
-        takeaway="What a scheme absorbs is decided by its fields alone, so that the thousands on the "
-        "activations of a convolution have only 13 sets of invariances, and none of them has all six.",
+        takeaway="With nothing in front, what a scheme of the map absorbs is decided by its fields alone. The "
+        "thousands of a convolutional layer have only 13 sets of invariances, and none of them has all six.",
         see=(
             See("The six changes, measured and trained", "invariance"),
             See("A scheme's field, in the cube", "tensor_lab"),

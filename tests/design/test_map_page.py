@@ -82,4 +82,6 @@ def test_the_takeaway_has_the_numbers_of_the_map():
     takeaway = next(story.takeaway for story in STORIES if story.page == "design")
     assert every.schemes > 2000
     assert f"only {len(every.kinds)} sets" in takeaway
+    assert len(order("conv", WEIGHTS).kinds) != len(every.kinds)
+    assert takeaway.startswith("With nothing in front")
     assert all(len(each) < len(TRANSFORMATIONS) for each in every.sets)

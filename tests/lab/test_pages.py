@@ -557,3 +557,11 @@ def test_the_distribution_speaks_of_a_field_only_where_there_is_one(key):
     captions = " ".join(texts(at.caption))
     assert ("in the field" in captions) == (SCHEMES[key].field is not None)
     assert ("standard deviation 0 in" in captions) is False
+
+
+@pytest.mark.parametrize("key", SCHEMES)
+def test_the_legend_of_hues_says_whether_elements_share_a_statistic(key):
+    at = open_lab(scheme=key, colour="statistic")
+    (legend,) = [each.proto.body for each in at.get("html") if "nv-legend" in each.proto.body]
+    assert ("share a statistic; hues come round again." in legend) == bool(SCHEMES[key].fields)
+    assert ("No elements share a statistic." in legend) != bool(SCHEMES[key].fields)
