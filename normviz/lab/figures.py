@@ -11,8 +11,13 @@ from normviz.ui.style import finish
 BINS = 40
 
 
-def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light") -> Figure:
-    """For each (title, all values, values of the field): the share of both in each bin, one panel beside the other."""
+def histograms(
+    panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light", chosen: str = "the field"
+) -> Figure:
+    """Draw a panel for each (title, all values, chosen values): the share of both in each bin.
+
+    `chosen` is the name of the chosen values in the legend.
+    """
     colours = THEMES[theme]
     figure = make_subplots(1, len(panels), subplot_titles=[title for title, _, _ in panels], horizontal_spacing=0.08)
     for column, (_, everything, field) in enumerate(panels, 1):
@@ -21,7 +26,7 @@ def histograms(panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str 
         for name, values, style in (
             ("all elements", everything, {"marker": {"color": colours.muted, "opacity": 0.55}}),
             (
-                "the field",
+                chosen,
                 field,
                 {"marker": {"color": colours.field, "opacity": 0.75, "pattern": {"shape": "/", "fillmode": "overlay"}}},
             ),

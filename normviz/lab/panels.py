@@ -137,7 +137,9 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
     """Histograms before and after, of all elements and of the field."""
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
-    panels = [(title, values, values[inside]) for title, values in (("before: x", x), ("after: x̂", result.xhat))]
+    symbol = notation.SYMBOL.get(scheme.acts_on, "x")
+    ends = ((f"before: {symbol}", x), (f"after: {symbol}̂", result.xhat))
+    panels = [(title, values, values[inside]) for title, values in ends]
     if scheme.field:
         of = "field"
         said = (
@@ -148,8 +150,10 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
     else:
         of = "element"
         said = (f"{title} = {measured(part.item(), 3, rounding(everything))}" for title, everything, part in panels)
-    alt = f"Histograms of x before and x̂ after, of all elements and of the chosen {of}. " + "; ".join(said)
-    plot(histograms(panels, theme), "histograms", alt, "22rem")
+    alt = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}. " + "; ".join(
+        said
+    )
+    plot(histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
 
 

@@ -565,3 +565,16 @@ def test_the_legend_of_hues_says_whether_elements_share_a_statistic(key):
     (legend,) = [each.proto.body for each in at.get("html") if "nv-legend" in each.proto.body]
     assert ("share a statistic; hues come round again." in legend) == bool(SCHEMES[key].fields)
     assert ("No elements share a statistic." in legend) != bool(SCHEMES[key].fields)
+
+
+@pytest.mark.parametrize("key", SCHEMES)
+def test_histograms_name_the_tensor_and_what_is_chosen(key):
+    scheme = SCHEMES[key]
+    at = open_lab(scheme=key, tab="distribution")
+    figure = plots(at)["histograms"]["figure"]
+    symbol = "w" if scheme.acts_on == "weight" else "x"
+    titles = [each["text"] for each in figure["layout"]["annotations"][:2]]
+    assert titles == [f"before: {symbol}", f"after: {symbol}̂"]
+    chosen = "the field" if scheme.fields else "the element"
+    assert {trace["name"] for trace in figure["data"]} == {"all elements", chosen}
+    assert any(text.startswith(f"before: {symbol}") for text in texts(at.caption))
