@@ -41,23 +41,19 @@ def records(demands: Demands) -> list[dict[str, Any]]:
 def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the sets of invariances, with their number of schemes and the keys of the registered ones.
 
-    `named` holds a list of keys for each counted scheme: keys in one list have the same x̂ on the layer. `not_counted`
-    holds the keys of registered schemes that have the set, but are not among the counted schemes.
+    `named` holds all keys; `same` those with the same x̂ on the layer, a list for each; `not_counted` those of registered
+    schemes that have the set, but are not among the counted schemes.
     """
     return [
         {
             "invariances": list(kind.invariances),
             "schemes": kind.schemes,
-            "named": [list(keys) for keys in kind.names.counted],
+            "named": list(kind.names.keys),
+            "same": [list(keys) for keys in kind.names.counted if len(keys) > 1],
             "not_counted": list(kind.names.uncounted),
         }
         for kind in census(layer, weights)
     ]
-
-
-def refusal(demands: Demands) -> str:
-    """Why no scheme meets the demands, and what comes nearest."""
-    return f"{reason(demands)} {given_up(nearest(demands)[0], demands)}."
 
 
 def listed(demands: Demands) -> str:
@@ -76,8 +72,10 @@ def counted(found: list[dict[str, Any]]) -> str:
 
 def _names(kind: dict[str, Any]) -> str:
     """Return the keys of a set: "layer = layer-channels, group; not counted: divisive"."""
-    counted, others = ", ".join(map(" = ".join, kind["named"])), ", ".join(kind["not_counted"])
-    return "; ".join(filter(None, [counted, others and f"not counted: {others}"]))
+    same, others = {keys[0]: keys for keys in kind["same"]}, kind["not_counted"]
+    hidden = {*others, *(key for keys in kind["same"] for key in keys[1:])}
+    counted = ", ".join(" = ".join(same.get(key, [key])) for key in kind["named"] if key not in hidden)
+    return "; ".join(filter(None, [counted, others and f"not counted: {', '.join(others)}"]))
 
 
 def check(

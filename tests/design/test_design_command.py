@@ -34,7 +34,7 @@ def test_the_census_as_json(capsys):
     code, out, _ = run(capsys, "--census", "--layer", "conv", "--weights", "any", "--json")
     found = json.loads(out)
     assert (code, len(found), sum(one["schemes"] for one in found)) == (0, 17, 26244)
-    assert set(found[0]) == {"invariances", "schemes", "named", "not_counted"}
+    assert set(found[0]) == {"invariances", "schemes", "named", "same", "not_counted"}
 
 
 def test_the_numbers_of_sets_in_the_readme_are_those_with_nothing_in_front():
