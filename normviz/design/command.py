@@ -56,6 +56,11 @@ def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]
     ]
 
 
+def refusal(demands: Demands) -> str:
+    """Why no scheme meets the demands, and what comes nearest."""
+    return f"{reason(demands)} {given_up(nearest(demands)[0], demands)}."
+
+
 def listed(demands: Demands) -> str:
     """The first of the schemes that meet the demands, and how many more there are."""
     schemes = found(demands)

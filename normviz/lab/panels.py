@@ -150,9 +150,8 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
     else:
         of = "element"
         said = (f"{title} = {measured(part.item(), 3, rounding(everything))}" for title, everything, part in panels)
-    alt = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}. " + "; ".join(
-        said
-    )
+    what = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}."
+    alt = f"{what} {'; '.join(said)}"
     plot(histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
 
