@@ -133,8 +133,10 @@ def standard_error_of_variance(own: Moments, whole: Moments, n: np.ndarray) -> n
     return np.sqrt(within.var(0) / n - 2 * covariance / n**2 + (fourth + (2 * n - 3) * second**2) / n**3)
 
 
-def among_others(setting: Setting, schemes: Sequence[Scheme] = COMPARED, example: int = 0) -> dict[str, np.ndarray]:
-    """The output x̂ of one test digit in many mini-batches, at the middle of the picture: key -> (DRAWS, C).
+def among_others(
+    setting: Setting, schemes: Sequence[Scheme] = COMPARED, example: int = 0, eps: float = DEFAULT_EPS
+) -> dict[str, np.ndarray]:
+    """Return the output x̂ of one test digit in many mini-batches, at the middle of the picture: key -> (DRAWS, C).
 
     Each draw is another mini-batch of the setting's size: the example, and others from the training digits.
     A scheme whose groups do not divide the mini-batch is left out.
@@ -145,7 +147,7 @@ def among_others(setting: Setting, schemes: Sequence[Scheme] = COMPARED, example
     z[:, 0] = summed(digits(test=True)[0][example : example + 1], setting)[0]
     middle = setting.side // 2
     fitting = [scheme for scheme in schemes if scheme.fits(z.shape[1:])]
-    return {scheme.key: normalize(z, scheme).xhat[:, 0, middle, middle] for scheme in fitting}
+    return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in fitting}
 
 
 def shards(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:

@@ -199,3 +199,23 @@ def test_the_chart_has_every_network_and_their_mean(theme):
 
 def test_the_network_is_the_one_that_is_described():
     assert network.start([np.random.default_rng(0)]).weights[0].shape == (1, 64, 32)
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_only_batches_with_others_have_the_cases_that_need_others(batch):
+    words = accuracy.wording({"share": 0.1, "batch": batch}, CONVENTIONS["keras"])
+    assert set(accuracy.NEEDS_OTHERS) <= words.keys() or batch == 1
+    assert any("depends on the other digits" in why for *_, why in words.values()) == (batch > 1)
+    assert any("drifted away" in why for *_, why in words.values()) == (batch > 1)
+
+
+def test_the_headline_of_batches_of_one_is_of_a_case_that_they_have():
+    at = settled(open_now(batch="1", framework="keras", seed="41"))
+    assert "mixed batches of 1" not in " ".join(texts(at.markdown)) + plots(at)["effect"]["alt"]
+
+
+def test_weights_before_batch_norm_do_not_move_in_batches_of_one():
+    early = next(Training(1, 1e-5, 0).steps()).result().network.weights[:-1]
+    late = finish(Training(1, 1e-5, 0)).network.weights[:-1]
+    for before, after in zip(early, late, strict=True):
+        np.testing.assert_array_equal(before, after)

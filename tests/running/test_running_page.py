@@ -304,6 +304,14 @@ def test_the_panels_numbers_are_the_cores():
         np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
 
 
+def test_other_examples_are_shown_at_the_epsilon_of_the_page():
+    at = open_page(panel="companions", eps="1")
+    shown = {trace["name"].split("  ")[0]: np.asarray(trace["x"]) for trace in traces(at, "effect")}
+    for eps, same in ((1.0, True), (DEFAULT_EPS, False)):
+        outputs = running_effects.among_others(Setting(drift=0.0), eps=eps)["batch"][:, 0]
+        assert np.array_equal(shown[SCHEMES["batch"].label], outputs) == same
+
+
 def test_a_scheme_whose_groups_do_not_divide_the_batch_is_left_out_and_said_to_be():
     at = open_page(panel="companions", batch="5")
     assert "Ghost batch normalization is left out: its 2 groups do not divide N = 5." in texts(at.caption)

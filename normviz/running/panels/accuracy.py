@@ -30,6 +30,9 @@ SIZES = (2, 4, 8, 16, 32, 64, 128)
 SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0)
 """Shares of the new batch over which accuracy is shown."""
 
+NEEDS_OTHERS = ("stale", "batches")
+"""Cases that batches of one do not have: x̂ is 0 there, so the weights in front never move, and no digit has others."""
+
 KEPT = 40
 """Trainings that are kept for all sessions, of two megabytes each."""
 
@@ -179,11 +182,11 @@ def watch(asked: Asked) -> None:
 
 
 def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Of every case its name, the role of its colour, and what was done and why that matters."""
+    """Return for every case its name, the role of its colour, and what was done and why that matters."""
     share, batch, few = view["share"], view["batch"], cases.FEW
     momentum, swapped, slow = (typeset(round(convention.other(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
-    return {
+    words = {
         "population": (
             "Right: statistics of all training digits", "ink",
             "Mean and variance of all training digits under the final weights: what running averages stand for.",
@@ -227,6 +230,7 @@ def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str
             "Statistics of the test batch itself: an answer depends on the other digits that happen to come with it.",
         ),
     }  # fmt: skip
+    return {key: row for key, row in words.items() if batch > 1 or key not in NEEDS_OTHERS}
 
 
 def _headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
@@ -234,9 +238,9 @@ def _headline(measured: dict[str, np.ndarray], view: View, convention: Conventio
     if not measured:
         st.markdown("### …% → …%")
         return
-    right = measured["population"].mean()
-    worst = min(measured.keys() - set(cases.EXPECTED), key=lambda key: float(measured[key].mean()))
-    st.markdown(f"### {right:.0%} → {measured[worst].mean():.0%}: {wording(view, convention)[worst][0]}")
+    right, words = measured["population"].mean(), wording(view, convention)
+    worst = min(words.keys() - set(cases.EXPECTED), key=lambda key: float(measured[key].mean()))
+    st.markdown(f"### {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}")
 
 
 def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:

@@ -12,7 +12,9 @@ from normviz.running.stream import BATCHES, Moments, affine, affine_parameters, 
 from normviz.ui.components.plot import plot
 from normviz.ui.link import KEPT, View
 
-among_others = st.cache_data(max_entries=16, show_spinner=False)(lambda setting: effects.among_others(setting))
+among_others = st.cache_data(max_entries=16, show_spinner=False)(
+    lambda setting, eps: effects.among_others(setting, eps=eps)
+)
 
 
 def folding(view: View, statistics: Moments) -> None:
@@ -48,7 +50,7 @@ def folding(view: View, statistics: Moments) -> None:
 def beside_others(view: View, theme: str) -> None:
     """The output of one example in many mini-batches, by scheme."""
     setting, unit = setting_of(view), view["unit"] - 1
-    found = {key: outputs[:, unit] for key, outputs in among_others(setting.still).items()}
+    found = {key: outputs[:, unit] for key, outputs in among_others(setting.still, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
     rows = {f"{SCHEMES[key].label}  <b>{decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]

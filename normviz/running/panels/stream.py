@@ -98,20 +98,30 @@ def _formula(view: View, batch: Batch, theme: str) -> None:
         st.markdown("A running variance is 0 and so is ε: inference would divide by 0. An ε of 10⁻⁵ would do.")
         return
     below = SYMBOLS[mode]
-    x, xhat = (_three(values[view["digit"], unit]) for values in (batch.x, batch.output[mode]))
-    mean, variance = (_three(part[unit]) for part in batch.statistics[mode])
+    values = [float(each) for each in (batch.x[view["digit"], unit], *(part[unit] for part in batch.statistics[mode]))]
+    result = float(batch.output[mode][view["digit"], unit])
+    digits = count_digits(*values, view["eps"], result)
+    x, mean, variance, eps = (number(each, digits) for each in (*values, view["eps"]))
 
     def fraction(x: str, mean: str, variance: str, eps: str) -> str:
         return rf"\frac{{{x}-{_lit(mean, mode, theme)}}}{{\sqrt{{{_lit(variance, mode, theme)}+{eps}}}}}"
 
     general = fraction("x", rf"\mu_\mathrm{{{below}}}", rf"\sigma^2_\mathrm{{{below}}}", r"\varepsilon")
-    put_in = fraction(x, f"({mean})" if mean.startswith("-") else mean, variance, number(view["eps"]))
-    st.latex(rf"\begin{{aligned}}\hat x &= {general} \\[0.4em] &= {put_in} = {xhat}\end{{aligned}}")
+    put_in = fraction(x, f"({mean})" if mean.startswith("-") else mean, variance, eps)
+    st.latex(rf"\begin{{aligned}}\hat x &= {general} \\[0.4em] &= {put_in} = {number(result, 3)}\end{{aligned}}")
 
 
-def _three(value: float) -> str:
-    """A number in LaTeX, to three digits."""
-    return number(float(f"{value:.3g}"))
+def count_digits(x: float, mean: float, variance: float, eps: float, xhat: float) -> int:
+    """Return the fewest digits, at least 3, with which (x − μ)/√(σ² + ε) gives the printed x̂.
+
+    Numbers that are rounded to fewer digits may give another x̂, as x − μ loses digits where x is near μ.
+    """
+    for digits in range(3, 17):
+        part, centre, spread, added = (float(f"{each:.{digits}g}") for each in (x, mean, variance, eps))
+        divisor = (spread + added) ** 0.5
+        if divisor and f"{(part - centre) / divisor + 0.0:.3g}" == f"{xhat + 0.0:.3g}":
+            return digits
+    return 3
 
 
 def _lit(text: str, mode: str, theme: str) -> str:
