@@ -250,6 +250,10 @@ class Border(NamedTuple):
     exact: np.ndarray
     quadratic: np.ndarray
 
+    def is_open(self, w: np.ndarray) -> bool:
+        """Return True if the KL divergence reaches the distance nowhere within `REACH` of w."""
+        return bool(np.linalg.norm(self.exact - w, axis=1).min() >= REACH * (1 - 1e-9))
+
 
 def directions() -> np.ndarray:
     """Angles from w's own direction, ever closer together towards it and away from it."""

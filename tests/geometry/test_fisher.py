@@ -140,3 +140,17 @@ def test_along_w_nothing_changes_and_across_it_takes_twice_as_long(scheme):
     assert abs(now.curvature) < 1e-12
     assert twice.across == pytest.approx(2 * now.across, rel=1e-9)
     assert steps("none", model, 0.1, 2.0).across == pytest.approx(steps("none", model, 0.1).across, rel=1e-12)
+
+
+@pytest.mark.parametrize(("gain", "distance", "is_open"), [(0.25, 1.0, True), (1.0, 1.0, False), (1.0, 0.1, False)])
+@pytest.mark.parametrize("scheme", ["batch", "weight"])
+def test_a_distance_that_no_direction_reaches_leaves_the_plane_open(scheme, gain, distance, is_open):
+    model = Model(gain=gain, scale=0.25 if scheme == "weight" and is_open else 1.0)
+    found = border(scheme, model, distance)
+    assert found.is_open(model.w[0]) == is_open
+    ways = np.random.default_rng(0).uniform(-10, 10, (500, 2))
+    moved = np.broadcast_to(model.w, (500, *model.w.shape)).copy()
+    moved[:, 0] = ways
+    z = predictions(scheme, model.x, model.w, model.gain)
+    near = divergence("normal", z, predictions(scheme, model.x, moved, model.gain)) < distance
+    assert near.all() == is_open

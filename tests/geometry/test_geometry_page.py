@@ -6,6 +6,7 @@ import pytest
 from lab_page import open_lab, plots, said, texts
 
 from normviz.geometry.panels import PANELS
+from normviz.geometry.recurrent import SCALES, SCHEMES, Unrolled, flow
 from normviz.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, has
 from normviz.ui.palette import THEMES
 from normviz.ui.stories import STORIES
@@ -157,3 +158,21 @@ def test_what_to_try_first_changes_the_wedge():
     first, second = (plots(open_page(show="fisher", distance=each)) for each in ("0.1", "0.3"))
     for name in ("without", "with"):
         assert str(first[name]["figure"]["data"]) != str(second[name]["figure"]["data"])
+
+
+@pytest.mark.parametrize(("gain", "is_open"), [("0.25", True), ("1", False)])
+def test_what_is_near_is_a_wedge_only_where_a_direction_is_far(gain, is_open):
+    text = said(open_page(show="fisher", scheme="batch", gain=gain, distance="1"))
+    assert ("reaches from the origin outwards" in text) != is_open
+    assert ("all of the plane is filled" in text) == is_open
+
+
+@pytest.mark.parametrize(("gamma", "seed"), [("1", 0), ("1", 1), ("2", 0), ("0.3", 0)])
+@pytest.mark.parametrize("activation", ["tanh", "linear"])
+def test_the_input_is_said_to_decide_only_where_the_gradient_vanishes_as_fast(activation, gamma, seed):
+    setting = Unrolled(activation, float(gamma), seed=seed)
+    least = {key: flow(key, setting, SCALES).factor.min() for key in SCHEMES}
+    all_larger = all(least[key] > least["none"] for key in least if key != "none")
+    text = said(open_page(show="recurrent", activation=activation, gamma=gamma, seed=str(seed)))
+    assert ("the input decides" in text) != all_larger
+    assert "need not be" not in text

@@ -58,31 +58,40 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
         f"{measured(now[scheme].across, 3)} long with {name} and {measured(now['none'].across, 3)} without; were **w** "
         f"twice as long, {measured(twice[scheme].across, 3)} and {measured(twice['none'].across, 3)}."
     )
+    found = {key: borders(model, key, distance) for key in now}
     for column, (key, title) in zip(
         st.columns(2, gap="medium"), (("none", "Without normalization"), (scheme, f"With {name}")), strict=True
     ):
         with column:
-            region = Region(model.w[0], *borders(model, key, distance))
+            region = Region(model.w[0], *found[key])
             alt = (
                 f"{title}: the plane of two weights, w of length {model.length:g} and the region in which the "
-                f"predictions are nearer than KL = {distance:g}; across w it ends about {now[key].across:.3g} away."
+                f"predictions are nearer than KL = {distance:g}; by the Fisher information it ends "
+                f"{now[key].across:.3g} away across w."
             )
             plot(plane(title, region, HALF, LOOKS[key], theme), "without" if key == "none" else "with", alt, "26rem")
     flat = measured(now[scheme].curvature, 2, RELATIVE["float64"])
     st.markdown(
         f"Filled: all **w** whose predictions are nearer than that ({EXACT}); dashed: by the Fisher information "
         f"({QUADRATIC}). Along **w** the curvature δᵀFδ is **{flat}** of the largest with {name}: "
-        + (
-            "its direction alone counts, so what is near reaches from the origin outwards, and a longer **w** has "
-            "further to go to turn as far."
-            if scheme != "layer"
-            else "one unit's length still counts, since its layer shares μ and σ; that of all units together does not."
-        )
+        + _counts(scheme, found[scheme].is_open(model.w[0]))
     )
     st.caption(
         f"A generalised linear model as in [{BA.text}]({BA.url}), section 5.2: {fisher.UNITS} units on two principal "
         f"components of {fisher.EXAMPLES} digits, ε = 0; the plane is that of unit 0, the other units stay. KL is "
         "summed over units, a mean over the digits."
+    )
+
+
+def _counts(scheme: str, is_open: bool) -> str:
+    """Return what of w the predictions depend on; `is_open`: whether all of the plane is nearer than the distance."""
+    if scheme == "layer":
+        return "one unit's length still counts, since its layer shares μ and σ; that of all units together does not."
+    if is_open:
+        return "its direction alone counts. No direction is as far as this KL, so all of the plane is filled."
+    return (
+        "its direction alone counts, so what is near reaches from the origin outwards, and a longer **w** has further "
+        "to go to turn as far."
     )
 
 

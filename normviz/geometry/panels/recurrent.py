@@ -97,8 +97,8 @@ def _verdict(setting: Unrolled, found: dict[str, Flow]) -> str:
     return (
         "**s re-scales the recurrent part alone, not the summed inputs as a whole, so the factor still hangs on it**. "
         f"The largest over all s is smaller than without normalization with {listed(calmer)}; the least is larger "
-        f"with {listed(steadier)}. So what large recurrent weights make explode can be held, and what small ones let "
-        "vanish need not be: there the input, not the past, decides the normalized state."
+        f"with {listed(steadier)}."
+        + ("" if len(steadier) == len(found) - 1 else " Where s is small, the input decides the normalized state.")
     )
 
 
