@@ -95,8 +95,9 @@ def _say(runs: dict[str, Path], rate: float, step: int) -> None:
     st.markdown(
         f"**‖v‖ never shrinks**: so far it went from {signed(run.lengths[0])} to {signed(run.lengths[step])}. Every "
         f"step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM['growth']}$, with the learning rate η; "
-        f"over this run the two sides differ by {_rounded(gap)}. **The longer v, the less a gradient turns it**: "
-        f"{turns}."
+        f"over this run the two sides differ by {_rounded(gap)}. **The longer v, the less one and the same ∂l/∂v turns "
+        f"it**. Here {turns}"
+        + (", as ∂l/∂v is larger there." if run.turned[min(step, STEPS - 1)] > run.turned[0] else ".")
     )
     before, now, alone, without = (
         signed(loss, 3) for loss in (run.losses[0], run.losses[step], only.losses[step], plain.losses[step])
@@ -275,9 +276,9 @@ def _upper(above: int, ratios: np.ndarray, found: Sampled, overlap: int) -> str:
             "Divided by σ₁, the layer is 1-Lipschitz."
         )
     return (
-        f"**A convolution may still stretch**: {above:,} of {len(ratios):,} pairs of pictures have a ratio above 1, up "
-        f"to {ratios.max():.3g}. What is divided by is the σ₁ of the kernel's matrix, which sees one square of pixels; "
-        f"a pixel is in up to {overlap} squares, so the layer's own σ₁ is {found.values[0]:.3g}, and at most "
+        f"**A convolution may still stretch**: {above:,} of {len(ratios):,} pairs of pictures have a ratio above 1, "
+        f"the largest is {ratios.max():.3g}. What is divided by is the σ₁ of the kernel's matrix, which sees one square "
+        f"of pixels; a pixel is in up to {overlap} squares, so the layer's own σ₁ is {found.values[0]:.3g}, and at most "
         f"√{overlap} = {sqrt(overlap):.3g}."
     )
 

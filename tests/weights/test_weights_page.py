@@ -373,3 +373,20 @@ def test_whatever_the_link_the_page_shows_what_is_chosen(link):
         "all": {"lengths", "means", "values"},
     }
     assert figures[value(at, "show")] <= plots(at).keys()
+
+
+@pytest.mark.parametrize("link", [{}, {"rate": "1000", "batch": "1"}, {"rate": "0.01", "start": "0.1"}, {"rate": "10"}])
+@pytest.mark.parametrize("step", [0, 30, STEPS])
+def test_a_larger_turn_of_a_longer_v_has_a_reason(link, step):
+    at = open_page(step=str(step), **link)
+    run = descend(PARAMETRIZATIONS["weight"], Setting(**{k: type(getattr(Setting(), k))(v) for k, v in link.items()}))
+    at_step = min(step, STEPS - 1)
+    grown = run.turned[at_step] > run.turned[0]
+    assert ("as ∂l/∂v is larger there" in said(at)) == grown
+    assert not grown or np.linalg.norm(run.dv[at_step]) > np.linalg.norm(run.dv[0])
+    assert "a gradient turns it**:" not in said(at)
+
+
+def test_a_largest_ratio_below_1_is_not_said_to_be_above_it():
+    text = said(open_page(show="spectral", layer="conv", trained="0", seed="1", relu="1"))
+    assert "0 of 4,000 pairs of pictures have a ratio above 1, the largest is 0.97" in text
