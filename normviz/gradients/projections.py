@@ -105,7 +105,11 @@ class Three(NamedTuple):
 
 
 def three(scheme: Scheme, eps: float, seed: int) -> Three:
-    """Three normal numbers through one field that centres and divides as the scheme does, and a normal d."""
+    """Return three normal numbers through one field that centres and divides as the scheme does, and a normal d.
+
+    Of weights the field is one vector: those that are divided by its length, not by its root mean square, have x̂ of
+    length 1. What is left of d does not depend on that.
+    """
     rng = np.random.default_rng([seed, 3])
     x, d = rng.standard_normal((2, 1, 1, 1, 3))
     field = Field.parse("full, full, full, full")
@@ -114,7 +118,9 @@ def three(scheme: Scheme, eps: float, seed: int) -> Three:
     result, found = normalize(x, alike, eps), gradients(x, d, alike, eps)
     root = 1.0 if result.deviation is None else float(result.deviation.ravel()[0])
     centred = d - d.mean() if centres else d
-    return Three(*(each.ravel() for each in (x, result.xhat, d, centred, found.dx * root, found.dx)))
+    scale = x.size**-0.5 if scheme.per_fan_in or scheme.spectral else 1.0
+    each = (x, scale * result.xhat, d, centred, found.dx * root, scale * found.dx)
+    return Three(*(values.ravel() for values in each))
 
 
 def diagonal_errors(eps: float, seed: int) -> dict[str, np.ndarray]:

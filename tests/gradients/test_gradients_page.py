@@ -12,10 +12,12 @@ from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.describe.backward import ALGORITHM_1, backward_formulas
+from normviz.gradients import answers
 from normviz.gradients.chain import LAST
 from normviz.gradients.exercise import SCHEMES as HOMEWORK
 from normviz.gradients.exercise import packed
 from normviz.gradients.mistakes import MISTAKES
+from normviz.gradients.panels.answer import said as verdict_words
 from normviz.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, exercise_of, has
 from normviz.ui.link import clean
 from normviz.ui.palette import THEMES
@@ -307,3 +309,13 @@ def test_a_task_asks_only_for_the_lengths_that_its_layout_has():
 )
 def test_only_what_there_is_has_a_gradient(key, found):
     assert f"backwards**: from ∂l/∂y to {found}" in said(open_page(scheme=key))
+
+
+def test_two_mistakes_that_are_not_tried_together_are_not_said_to_be_excluded():
+    scheme = SCHEMES["layer"]
+    inputs = answers.make_inputs(scheme, "NC", (12, 6))
+    xhat = normalize(inputs["x"].reshape(12, 1, 1, 6), scheme, float(inputs["eps"])).xhat.reshape(12, 6)
+    out = (1 + inputs["gamma"]) * (xhat + inputs["beta"])  # "gamma-plus-one" and "affine-order"
+    verdict = answers.judge(scheme, "NC", inputs, {"out": out})["out"]
+    assert (verdict.right, verdict.mistake) == (False, None)
+    assert "nor do the pairs that are tried" in verdict_words("out", verdict)

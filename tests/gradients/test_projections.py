@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from normviz.core.backward import backward
 from normviz.core.fields import Field, Rule
+from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.data.samples import uneven
 from normviz.gradients.projections import KINDS, SIZES, blocks, diagonal_errors, directions, three
@@ -69,3 +71,11 @@ def test_the_error_of_the_diagonal_falls_only_where_nothing_is_in_common():
     np.testing.assert_allclose(first[-4:], np.sqrt(2 * np.log(2) / np.array(SIZES[-4:])), rtol=0.25)
     assert second[-4:].min() > 0.8
     assert np.all(first > 1 / np.array(SIZES))
+
+
+@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.acts_on == "weight"])
+def test_three_weights_are_normalized_as_the_scheme_does_it(key):
+    one = three(SCHEMES[key], 0.0, 4)
+    weights, d = one.x.reshape(1, 1, 3, 1), one.d.reshape(1, 1, 3, 1)
+    np.testing.assert_allclose(one.xhat, normalize(weights, SCHEMES[key], 0.0).xhat.ravel(), atol=1e-12)
+    np.testing.assert_allclose(one.dx, backward(weights, d, SCHEMES[key], 0.0).ravel(), atol=1e-12)

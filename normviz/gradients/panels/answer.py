@@ -140,7 +140,7 @@ def said(name: str, verdict: Verdict) -> str:
         exactly = f"to {typeset(verdict.error, 2)} of its largest number" if verdict.error else "to the last digit"
         return f"**{name} is right**, {exactly}."
     if verdict.mistake is None:
-        return f"**{name} is wrong**{off}. None of the mistakes below explains it, nor any two of them together."
+        return f"**{name} is wrong**{off}. None of the mistakes below explains it, nor do the pairs that are tried."
     rows = [MISTAKES[key] for key in (verdict.mistake, verdict.beside) if key]
     names = " and ".join(row.name for row in rows)
     return f"**{name}: {names}**{off}. " + " ".join(f"{row.told} *{row.remedy}*" for row in rows)
