@@ -33,6 +33,11 @@ def label(fit: Fit) -> str:
     )
 
 
+def kind(fit: Fit) -> str:
+    """Return the label of a candidate; of a function without its α and s, which mean nothing where it is not told."""
+    return label(fit) if fit.scheme.pointwise is None else fit.scheme.label
+
+
 def axes_words(fits: Sequence[Fit]) -> str:
     """Over which axes of the arrays, in each of the layouts: "over axes 2 and 3 of (N, C, H, W)"."""
     layouts = spoken([f"({', '.join(fit.layout)})" for fit in fits])
@@ -93,15 +98,13 @@ def reasons(found: Detection) -> list[str]:
             return [*_by_order(found), "Choose the order under “Axes”: these numbers cannot tell it."]
         return [_details(found), *_same(found)] if found.told else [_several(found)]
     nearest = min((fit.residual for fit in found.fits if fit.told and isfinite(fit.residual)), default=None)
-    said = (
-        [] if nearest is None else [f"What could be tested is off by {gap_text(nearest)} of the largest |y| or more."]
-    )
+    said = [] if nearest is None else [f"What was decided is off by {gap_text(nearest)} of the largest |y| or more."]
     untold = [fit for fit in found.fits if not fit.told]
     if untold:
         said.append(
-            f"Not tested: {spoken(dict.fromkeys(map(label, untold)), 'and')}. There are too few numbers for a γ and a "
-            "β of their own, or x is so large beside its spread that rounding hides the rest. Three or more examples, "
-            "in float64, say more."
+            f"Not decided: {spoken(dict.fromkeys(map(kind, untold)), 'and')}. The numbers are too few for a γ and a "
+            "β of their own, or too coarse, or they lie where a function is straight. More examples, a larger spread "
+            "or a higher precision may decide."
         )
     return [*said, f"Behind a γ or a β only these ε are tried: {spoken([typeset(eps) for eps in EPS], 'and')}."]
 
@@ -142,4 +145,7 @@ def _several(found: Detection) -> str:
             f"With a γ and a β that are not known, each of these can come to this y{doubt}. The layer's weights would "
             "tell."
         )
-    return "On these numbers each of them comes to the same y. More examples would tell."
+    return (
+        "On these numbers each of them comes to the same y, to rounding. More examples, a larger spread or a higher "
+        "precision may tell."
+    )

@@ -459,3 +459,26 @@ def test_the_likelier_layout_is_named_first():
     x = uneven((4, 6, 5, 5))
     y = normalize(x, SCHEMES["batch"].with_fields(*[Field.parse("own, full, full, full")] * 2), 1e-5).y
     assert next(fit.layout for fit in detect(x, y, None).answer) == "NCHW"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("function", [lambda x: np.maximum(x, 0), lambda x: x**3, np.exp], ids=["relu", "cube", "exp"])
+def test_what_is_not_decided_is_said_without_numbers_that_mean_nothing(function, dtype):
+    for seed in range(4):
+        x = np.random.default_rng(seed).standard_normal((8, 5, 4)).astype(dtype)
+        found = detect(x, function(x).astype(dtype))
+        text = " ".join(reasons(found))
+        assert "α =" not in text
+        assert "in float64, say more" not in text  # they may be in float64 already
+        assert text.count("Dynamic tanh") <= 1
+
+
+def test_more_examples_are_not_promised_to_tell_what_rounding_hides():
+    def batch_of(n):
+        x = (np.random.default_rng(0).standard_normal((n, 7, 6, 2)) + 100).astype(np.float32)
+        return detect(x, normalize(x.astype(float), SCHEMES["batch"], 1e-5).y.astype(np.float32))
+
+    assert batch_of(2).told
+    found = batch_of(16)
+    assert len(found.answer) > 1
+    assert "More examples would tell" not in " ".join(reasons(found))
