@@ -158,7 +158,7 @@ def _response_words(one: Saturation, eps: float) -> str:
         return f"Without ε there is no linear part: at every contrast x̂ is saturated at {level}."
     return (
         f"The pixel in the ring, thick: far below the knee at $c = \\sqrt{{\\varepsilon / E_B[v^2]}}$ = "
-        f"**{typeset(one.knee(eps), 3)}**, x̂ grows in proportion to c, with slope $v/\\sqrt{{\\varepsilon}}$ = "
+        f"**{typeset(one.knee(eps), 3)}**, x̂ is proportional to c, with slope $v/\\sqrt{{\\varepsilon}}$ = "
         f"{typeset(one.slope(eps), 3)}; far beyond, it is saturated at {level}. The dotted line is the picture as it "
         "is, c = 1."
     )

@@ -188,7 +188,7 @@ def test_the_response_of_the_pixel_in_the_ring(link):
         assert np.asarray(shown["y"])[k] == pytest.approx(exact, rel=1e-9)
     root = normalize(x, scheme, 0.0).deviation[0, row, column, 0]
     told = said(at).replace("−", "-")
-    assert f"= **{0.001**0.5 / root:.3g}**, x̂ grows" in told
+    assert f"= **{0.001**0.5 / root:.3g}**, x̂ is proportional to c" in told
     assert f"slope $v/\\sqrt{{\\varepsilon}}$ = {v[row, column] / 0.001**0.5:.3g};" in told
     assert f"= {v[row, column]:.3g} / {root:.3g} = **{v[row, column] / root:.3g}**" in told
 
@@ -350,3 +350,11 @@ def test_whatever_the_link_the_page_shows_contrast_response_and_limits(link):
     at = open_page(**link)
     assert not at.error
     assert plots(at).keys() == FIGURES
+
+
+def test_a_negative_pixel_is_not_said_to_grow():
+    at = open_page(data="digits", row="0", column="0")
+    text = said(at)
+    assert "slope $v/\\sqrt{\\varepsilon}$ = −" in text
+    assert "x̂ grows" not in text
+    assert "x̂ is proportional to c" in text
