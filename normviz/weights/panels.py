@@ -277,9 +277,9 @@ def _upper(above: int, ratios: np.ndarray, found: Sampled, overlap: int) -> str:
         )
     return (
         f"**A convolution may still stretch**: {above:,} of {len(ratios):,} pairs of pictures have a ratio above 1, "
-        f"the largest is {ratios.max():.3g}. What is divided by is the σ₁ of the kernel's matrix, which sees one square "
-        f"of pixels; a pixel is in up to {overlap} squares, so the layer's own σ₁ is {found.values[0]:.3g}, and at most "
-        f"√{overlap} = {sqrt(overlap):.3g}."
+        f"the largest is {ratios.max():.3g}. What is divided by is the σ₁ of the kernel's matrix, which sees one "
+        f"square of pixels; a pixel is in up to {overlap} squares, so the layer's own σ₁ is {found.values[0]:.3g}, and "
+        f"at most √{overlap} = {sqrt(overlap):.3g}."
     )
 
 

@@ -100,7 +100,7 @@ def _formula(view: View, batch: Batch, theme: str) -> None:
     below = SYMBOLS[mode]
     values = [float(each) for each in (batch.x[view["digit"], unit], *(part[unit] for part in batch.statistics[mode]))]
     result = float(batch.output[mode][view["digit"], unit])
-    digits = count_digits(*values, view["eps"], result)
+    digits = count_digits(values[0], values[1], values[2], view["eps"], result)
     x, mean, variance, eps = (number(each, digits) for each in (*values, view["eps"]))
 
     def fraction(x: str, mean: str, variance: str, eps: str) -> str:
