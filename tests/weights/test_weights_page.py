@@ -261,7 +261,7 @@ def test_all_schemes_side_by_side(layer):
 
 
 def test_pytorch_is_asked_when_wanted():
-    assert "PyTorch" not in said(open_page(show="all"))
+    assert "that PyTorch makes" not in said(open_page(show="all"))
     shown = said(open_page(show="all", torch="1"))
     for scheme in WEIGHT_SCHEMES:
         if scheme.torch:
