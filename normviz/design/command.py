@@ -41,8 +41,8 @@ def records(demands: Demands) -> list[dict[str, Any]]:
 def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the sets of invariances, with their number of schemes and the keys of the registered ones.
 
-    `named` holds all keys; `same` those with the same x̂ on the layer, a list for each; `not_counted` those of registered
-    schemes that have the set, but are not among the counted schemes.
+    `named` holds all keys. `same` holds a list for each group of keys with the same x̂ on the layer. `not_counted` holds
+    the keys of registered schemes that have the set, but are not among the counted schemes.
     """
     return [
         {
