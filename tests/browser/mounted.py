@@ -17,7 +17,7 @@ MARKUP = {
     "grid": grid.HTML,
     "element": element.HTML,
     "picture": picture.HTML,
-    "plot": '<div class="nv-plot"><i class="nv-readout"></i><div class="nv-graph" style="height: 9px"></div>'
+    "plot": '<div class="nv-plot"><i class="nv-readout"></i><div class="nv-graph" style="min-height: 9px"></div>'
     '<i class="nv-live"></i>'
     '<svg class="nv-labels"></svg><i class="nv-stages"></i><i class="nv-inside"></i><i class="nv-home"></i>'
     '<i class="nv-hidden"></i><i class="nv-board"></i></div>',
