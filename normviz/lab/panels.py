@@ -1,6 +1,5 @@
 """What the tensor lab shows of a result: in words, with live numbers, as tables, charts and code."""
 
-import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from normviz.core.schemes import Scheme
 from normviz.core.statistics import covariances, rounding, saturation, statistics_table, whitened_saturation
 from normviz.core.text import measured
 from normviz.core.whitening import in_groups
+from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
 from normviz.describe.parameters import axis_trap, parameter_shapes
 from normviz.lab.beside import beside_data, twin_words
@@ -243,10 +243,4 @@ def code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, vi
     plain = view["data"] == "normal" and view["seed"] == 0  # what the code makes by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
     st.code(snippets.snippet(scheme, CODE[view["framework"]], x.shape, eps, gain, bias, source, view["threshold"]))
-    st.download_button("Download tensor.npy", lambda: _npy(x), "tensor.npy", on_click="ignore")
-
-
-def _npy(x: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, x, allow_pickle=False)
-    return buffer.getvalue()
+    st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")
