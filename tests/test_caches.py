@@ -5,7 +5,7 @@ import re
 from browsing import ROOT
 
 SOURCES = {path: path.read_text() for path in (ROOT / "normviz").rglob("*.py")}
-FOR_GOOD = {"_plotly_js", "_registered", "components", "load_digits", "regression"}
+FOR_GOOD = {"_plotly_js", "_registered", "components", "known_names", "load_digits", "regression"}
 """What is kept without a bound, since it has no arguments, or two or three values of one."""
 
 

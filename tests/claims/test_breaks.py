@@ -65,6 +65,7 @@ core.root_mean_square = lambda v, field, eps=0.0: root(v, field) + eps
             "B01",  # the variance is var/(var + ε)
             "B07",  # Algorithm 1 has it inside, forwards and backwards
             "R03",  # the general form has it inside, as PyTorch's RMS norm has
+            "R04",  # so has that of Keras
             "L07",  # so has PyTorch's layer norm, which is beside the one here at one ε
             "N03",  # the derivative by s, where ε = s²
             "F02",  # how far a given ε lets a factor through

@@ -9,7 +9,7 @@ from browsing import ROOT
 
 from normviz.core.errors import InvalidInput
 from normviz.experiments import work
-from normviz.jobs.executors import MAX_WORKERS, WORKERS_VARIABLE, count_workers
+from normviz.jobs.executors import MAX_THREADS, MAX_WORKERS, WORKERS_VARIABLE, count_workers
 from normviz.running.panels import accuracy
 from normviz.table1 import training_panels
 
@@ -42,12 +42,18 @@ def test_any_other_setting_is_refused_in_words(monkeypatch, given):
     assert len(str(raised.value)) < 200
 
 
-@pytest.mark.parametrize("module", [work, accuracy, training_panels], ids=["experiments", "running", "table1"])
-def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, module):
-    monkeypatch.setenv(WORKERS_VARIABLE, "5")
+@pytest.mark.parametrize("number", [1, MAX_THREADS, MAX_THREADS + 1])
+@pytest.mark.parametrize(
+    ("module", "most"),
+    [(work, MAX_WORKERS), (accuracy, MAX_THREADS), (training_panels, MAX_THREADS)],
+    ids=["experiments", "running", "table1"],
+)
+def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, module, most, number):
+    """Jobs in threads of the server have a bound of their own, since all pages share its interpreter."""
+    monkeypatch.setenv(WORKERS_VARIABLE, str(number))
     monkeypatch.delenv("NORMVIZ_DASK", raising=False)
     desk = module.desk.__wrapped__()
-    assert desk.workers == 5
+    assert desk.workers == min(number, most)
     desk._executor.shutdown()
 
 
