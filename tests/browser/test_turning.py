@@ -1,5 +1,6 @@
 """A page that is come to from another one is seen from its top, also where the browser is slow or narrow."""
 
+import pytest
 from patience import CONNECTED, settle, soon
 from watching import watched
 
@@ -15,13 +16,20 @@ def path(page):
     return page.url.partition("?")[0]
 
 
-def test_next_opens_every_page_at_its_top(server, context):
-    with watched(context) as page:
-        page.set_viewport_size({"width": 390, "height": 844})
+@pytest.fixture
+def phone(context):
+    """A context of its own: one in which a test has opened the sidebar opens it on every page, over the links."""
+    phone = context.browser.new_context(viewport={"width": 390, "height": 844})
+    yield phone
+    phone.close()
+
+
+def test_next_opens_every_page_at_its_top(server, phone):
+    with watched(phone) as page:
         page.goto(server)
         page.wait_for_selector(CONNECTED)
         settle(page)
-        context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW})
+        phone.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW})
         tops = {}
         for _ in STORIES:
             before = path(page)

@@ -41,8 +41,9 @@ async function figureFile(graph, format, alt, texts) {
   }
   const scale = format === "png" ? 2 : 1;
   const url = await window.Plotly.toImage({ data, layout }, { format, width: width + (keyed ? 200 : 0), height, scale });
-  if (format === "png") return (await fetch(url)).blob();
-  return drawing(decodeURIComponent(url.slice(url.indexOf(",") + 1)), alt);
+  const content = url.slice(url.indexOf(",") + 1);   // of a data URL, which the app's policy does not let a page fetch
+  if (format === "png") return new Blob([Uint8Array.from(atob(content), (c) => c.charCodeAt(0))], { type: "image/png" });
+  return drawing(decodeURIComponent(content), alt);
 }
 
 // Markup of a drawing as a file, with what it shows in words.
