@@ -66,7 +66,8 @@ def report(device: str, smallest: bool, tested: str) -> Iterator[str]:
     import gpu_times  # which needs torch
     import torch
 
-    sizes = gpu_times.SMALLEST if smallest else gpu_times.WHOLE
+    whole = gpu_times.TRIAL if device == "cpu" else gpu_times.WHOLE
+    sizes = gpu_times.SMALLEST if smallest else whole
     name = "no GPU" if device == "cpu" else f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}"
     yield (
         f"{datetime.date.today()}, {name}, {os.cpu_count()} cores {platform.machine()}, load {os.getloadavg()[0]:.1f} "

@@ -66,6 +66,12 @@ WHOLE = Sizes(
      (32, ("dense", EVERY)), (8, ("conv", EVERY)), (32, ("conv", EVERY)))],
     (100, 1000), few=20, rounds=3, longest=8.0,
 )  # fmt: skip
+TRIAL = Sizes(
+    [Case("dense", EVERY, 16, 16), Case("conv", EVERY, 6, 8)],
+    (ALIKE, ALIKE + 1), few=ALIKE, rounds=1, longest=1.0,
+)  # fmt: skip
+"""Every scheme for as many steps as are compared: what the CPU can show where it stands in for a GPU."""
+
 SMALLEST = Sizes(
     [Case("dense", ("batch", "spectral", "custom"), 6, 8), Case("conv", PAPER, 6, 8)],
     (2, 3), few=2, rounds=1, longest=0.0,
