@@ -68,7 +68,8 @@ def status(asked: work.Asked, found: Results, labels: tuple[str, str] = RUN) -> 
             told = f"{ready} of {whole} parts are done." if found else "Not run yet with this setting."
             st.markdown(told, width="content")
         else:
-            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {_devices(found)}. {_kept_words()}")
+            devices = joined_devices(str(arrays["device"]) for arrays in found.values())
+            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
     if asked.error:
         show_error(asked.error)
     if damaged := work.archive().damaged(asked.parts):
@@ -89,10 +90,6 @@ def _progress_words(asked: work.Asked, ready: int) -> str:
 
 def _kept_words() -> str:
     return "On this server until it restarts: its disk takes no results." if work.archive().kept.failed else KEPT
-
-
-def _devices(found: Results) -> str:
-    return joined_devices(str(arrays["device"]) for arrays in found.values())
 
 
 def outcome(experiment: Experiment, report: Report, theme: str) -> None:

@@ -21,7 +21,7 @@ from normviz.core.text import sentence, typeset
 from normviz.describe.markdown import escape
 from normviz.ui.components.toolbar import toolbar
 from normviz.ui.presence import here
-from normviz.ui.unknown_names import unknown_names, unknown_words
+from normviz.ui.unknown_names import shorten, unknown_names, unknown_words
 
 View = dict[str, Any]
 Notes = dict[str, tuple[Any, Any]]
@@ -205,12 +205,8 @@ def said(param: Param, given: Any, view: View) -> str:
 def _given(given: Any) -> str:
     """What was given, in at most 40 characters."""
     if isinstance(given, list | tuple):
-        return _shortened(", ".join(map(str, given)))
-    return _shortened(str(given) if _number(given) is None else str(given).replace("-", "−"))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+        return shorten(", ".join(map(str, given)))
+    return shorten(str(given) if _number(given) is None else str(given).replace("-", "−"))
 
 
 def _reason(given: Any, value: Any) -> str:
@@ -230,7 +226,7 @@ def _words(param: Param, value: Any) -> str:
     if param.words is not None:
         return param.words(value)
     number = _number(value)
-    return escape(_shortened(param.text(value))) if number is None else typeset(number, 12)
+    return escape(shorten(param.text(value))) if number is None else typeset(number, 12)
 
 
 def _number(value: Any) -> float | None:
@@ -323,9 +319,6 @@ def switch(key: str, on: bool) -> Param:
     declared = Switch(on)
     return Param(key, on, declared.fit, declared.text)
 
-
-LONGEST = 40
-"""Characters that a note shows of a value."""
 
 LEADS = "leads"
 """Where the session holds the links that a page leads to."""

@@ -17,7 +17,7 @@ OTHERS_NAMES = frozenset(
 """What Streamlit, mail programs and networks add to a link, for themselves."""
 
 MOST, LONGEST = 3, 40
-"""Names that a page speaks of, and the characters that it shows of each."""
+"""Names in a note, and the characters that a note shows of a name or a value."""
 
 
 @cache
@@ -37,6 +37,15 @@ def unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[str]:
     return [name for name in foreign if name not in own and name not in known_names()]
 
 
+def shorten(text: str) -> str:
+    """Return the first characters of a text that is longer than a note shows, with an ellipsis.
+
+    >>> shorten("a" * 41) == "a" * 39 + "…"
+    True
+    """
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
 def unknown_words(unknown: Collection[str], names: Collection[str], others: Collection[str] = ()) -> list[str]:
     """Return lines of Markdown: which names in a link are ignored, and which name was probably meant.
 
@@ -49,8 +58,7 @@ def unknown_words(unknown: Collection[str], names: Collection[str], others: Coll
     for name in list(unknown)[:MOST]:
         start = name.lower()[:LONGEST]
         alike = get_close_matches(start, names, n=1) or get_close_matches(start, others, n=1)
-        shown = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
         meant = f" Did you mean “{escape(alike[0])}”?" if alike else ""
-        lines.append(f"“{escape(shown)}” in the link is ignored: no setting has this name.{meant}")
+        lines.append(f"“{escape(shorten(name))}” in the link is ignored: no setting has this name.{meant}")
     more = len(unknown) - len(lines)
     return [*lines, f"So are {more} more." if more > 1 else "So is 1 more."] if more else lines
