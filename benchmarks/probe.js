@@ -1,7 +1,8 @@
 // Runs before a page's own scripts and tells when what was asked for is on the screen. All times are in ms
 // since the navigation began, on the clock of performance.now() and of event.timeStamp.
 (() => {
-  const probe = window.probe = { messages: [], reacts: [], result: null };
+  const probe = { messages: [], reacts: [], result: null };
+  window.probe = probe;
   const now = () => performance.now();
   let waiting = null;
 
@@ -10,7 +11,8 @@
     for (const graph of document.querySelectorAll(".js-plotly-plot")) {
       const { _scene } = graph._fullLayout?.scene ?? {};
       const mesh = _scene && Object.values(_scene.traces).find((trace) => trace.data?.name === "cells");
-      if (mesh) return { graph, gl: _scene.glplot.gl, piece: Array.prototype.slice.call(mesh.data.intensity, 0, 512).join() };
+      if (mesh)
+        return { graph, gl: _scene.glplot.gl, piece: Array.prototype.slice.call(mesh.data.intensity, 0, 512).join() };
     }
     return null;
   }
@@ -42,8 +44,11 @@
         plain.apply(this, args);
         if (!waiting?.drawn || waiting.queued || !waiting.ready()) return;
         const job = waiting;
-        job.queued = true;                             // after all draw calls of this frame
-        queueMicrotask(() => { job.queued = false; if (job === waiting) looked(); });
+        job.queued = true; // after all draw calls of this frame
+        queueMicrotask(() => {
+          job.queued = false;
+          if (job === waiting) looked();
+        });
       };
     }
   }
@@ -52,7 +57,9 @@
   window.WebSocket = class extends Socket {
     constructor(...args) {
       super(...args);
-      this.addEventListener("message", ({ data }) => probe.messages.push([now(), data.byteLength ?? data.size ?? data.length]));
+      this.addEventListener("message", ({ data }) =>
+        probe.messages.push([now(), data.byteLength ?? data.size ?? data.length]),
+      );
     }
   };
 
@@ -62,7 +69,8 @@
     const { react } = Plotly;
     Plotly.timed = true;
     Plotly.react = async (...args) => {
-      const begin = now(), value = await react(...args);
+      const begin = now();
+      const value = await react(...args);
       probe.reacts.push([begin, now()]);
       return value;
     };
@@ -70,16 +78,26 @@
 
   function wait(start, more) {
     for (const list of [probe.messages, probe.reacts]) list.length = 0;
-    probe.result = new Promise((resolve) => { waiting = { start, resolve, ready: () => true, ...more }; });
+    probe.result = new Promise((resolve) => {
+      waiting = { start, resolve, ready: () => true, ...more };
+    });
   }
 
   function keydown() {
     let at = null;
-    addEventListener("keydown", (event) => { at = event.timeStamp; }, { capture: true, once: true });
+    addEventListener(
+      "keydown",
+      (event) => {
+        at = event.timeStamp;
+      },
+      { capture: true, once: true },
+    );
     return () => at;
   }
 
-  probe.stop = () => { waiting = null; };
+  probe.stop = () => {
+    waiting = null;
+  };
 
   // From a key press to the cube with other values.
   probe.key = () => {
@@ -90,7 +108,8 @@
 
   // From a key press to another text.
   probe.echo = () => {
-    const text = () => document.querySelector(".st-key-echo")?.textContent, before = text();
+    const text = () => document.querySelector(".st-key-echo")?.textContent;
+    const before = text();
     wait(keydown(), {});
     const observer = new MutationObserver(() => {
       if (text() === before) return;
@@ -103,24 +122,41 @@
   // From a move of the pointer to the highlight of another cell, which is drawn after its values are told.
   probe.hover = () => {
     let at = null;
-    addEventListener("pointermove", (event) => { at = event.timeStamp; }, { capture: true, once: true });
-    const readout = document.querySelector(".st-key-cube .nv-readout"), before = readout.textContent;
+    addEventListener(
+      "pointermove",
+      (event) => {
+        at = event.timeStamp;
+      },
+      { capture: true, once: true },
+    );
+    const readout = document.querySelector(".st-key-cube .nv-readout");
+    const before = readout.textContent;
     wait(() => at, { ready: () => at !== null && readout.textContent !== before, drawn: () => true });
   };
 
   // Frames a second in which the scene was drawn, over some time.
-  probe.play = (seconds) => new Promise((resolve) => {
-    const start = now(), times = [];
-    wait(() => start, { drawn: () => { if (times.at(-1) !== probe.frame) times.push(probe.frame); return false; } });
-    const tick = (at) => {
-      probe.frame = at;
-      if (at - start < 1000 * seconds) return requestAnimationFrame(tick);
-      waiting = null;
-      const steps = times.slice(1).map((time, n) => time - times[n]).filter((step) => step < 1000);  // no rests
-      resolve({ frames: steps.length, ms: steps.reduce((sum, step) => sum + step, 0) });
-    };
-    requestAnimationFrame(tick);
-  });
+  probe.play = (seconds) =>
+    new Promise((resolve) => {
+      const start = now();
+      const times = [];
+      wait(() => start, {
+        drawn: () => {
+          if (times.at(-1) !== probe.frame) times.push(probe.frame);
+          return false;
+        },
+      });
+      const tick = (at) => {
+        probe.frame = at;
+        if (at - start < 1000 * seconds) return requestAnimationFrame(tick);
+        waiting = null;
+        const steps = times
+          .slice(1)
+          .map((time, n) => time - times[n])
+          .filter((step) => step < 1000); // no rests
+        resolve({ frames: steps.length, ms: steps.reduce((sum, step) => sum + step, 0) });
+      };
+      requestAnimationFrame(tick);
+    });
 
-  wait(() => 0, { drawn: () => true });                // from the navigation to the first cube
+  wait(() => 0, { drawn: () => true }); // from the navigation to the first cube
 })();

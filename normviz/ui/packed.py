@@ -8,14 +8,14 @@ import numpy as np
 
 WHOLE = {"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"}
 SENT = WHOLE | {"float32": "f4", "float64": "f8"}
-"""The types of numbers that JavaScript has arrays of, by the names of NumPy; components/data.js knows these names."""
+"""The types of numbers that JavaScript has arrays of, by the names of NumPy; web/data.js knows these names."""
 
 STEP = 8
 """Every array starts at a multiple of so many bytes, as the largest type has to."""
 
 
 def packed(data: Any) -> bytes:
-    """Data for `unpacked` of components/data.js.
+    """Data for `unpacked` of web/data.js.
 
     The length of the JSON in four bytes, the JSON, filled up with spaces, then the arrays. In the JSON an array is
     {"packed": type, "at": first byte behind the JSON, "length": numbers, "width": of a row where there are rows}.

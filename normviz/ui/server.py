@@ -21,9 +21,9 @@ import normviz
 from normviz.core.errors import InvalidInput
 from normviz.ui.environment import check_environment
 from normviz.ui.security import WithHeaders, WithoutMetrics, create_headers, read_frame_ancestors, read_metrics
+from normviz.web.modules import INLINE
 
-SHIPPED = Path(__file__).parent
-ICON, STYLE = SHIPPED / "icon.png", SHIPPED / "style.css"
+ICON = Path(__file__).with_name("icon.png")
 """Of the page; an icon by name, ":material/…:", would make every visitor's browser ask a server on the internet."""
 
 
@@ -37,8 +37,8 @@ class WithOurs:
     """
 
     OURS = (
-        f"<style>{STYLE.read_text()}</style>"
-        f"<script>{(SHIPPED / 'history.js').read_text()}{(SHIPPED / 'opening.js').read_text()}</script>"
+        f"<style>{(INLINE / 'style.css').read_text()}</style>"
+        f"<script>{(INLINE / 'history.js').read_text()}{(INLINE / 'opening.js').read_text()}</script>"
     ).encode()
     NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 

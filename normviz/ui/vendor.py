@@ -1,6 +1,6 @@
-"""Scripts that a browser fetches once: plotly.js, compressed once, and those of the components.
+"""Scripts that a browser fetches once: plotly.js, compressed once, and the modules of normviz/web.
 
-The version, or a digest, is in the name, so that a browser may keep them for good.
+The version, or a digest, is in the address, so that a browser may keep them for good.
 """
 
 import gzip
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from normviz.ui.components.scripts import NAMES, digest, script
+from normviz.web.modules import MODULES, compute_digest
 
 KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
 
@@ -31,12 +31,12 @@ def plotly_js(request: Request) -> Response:
     return Response(_plotly_js(compressed), media_type="text/javascript", headers=headers)
 
 
-def component_js(request: Request) -> Response:
-    """The script of a component, at the digest that it has; 404 for another one, or where there is none."""
+def module_js(request: Request) -> Response:
+    """Return a module below the digest of today's modules; 404 for another digest or name."""
     name = request.path_params["name"]
-    if name not in NAMES or digest(name) != request.path_params["digest"]:
+    if name not in MODULES or request.path_params["digest"] != compute_digest():
         return Response("no such script", 404)
-    return Response(script(name), media_type="text/javascript", headers=KEPT)
+    return Response(MODULES[name], media_type="text/javascript", headers=KEPT)
 
 
 def plotly_url() -> str:
@@ -48,9 +48,9 @@ def plotly_url() -> str:
     return _below_base(f"vendor/plotly-{plotly.__version__}.min.js")
 
 
-def component_url(name: str) -> str:
-    """Where a page finds the script of a component."""
-    return _below_base(f"vendor/{digest(name)}/{name}.js")
+def module_url(name: str) -> str:
+    """Return the address at which a page imports the module of this file name."""
+    return _below_base(f"vendor/{compute_digest()}/{name}")
 
 
 def create_routes() -> list[Route]:
@@ -58,7 +58,7 @@ def create_routes() -> list[Route]:
 
     Call it when the app is made: Streamlit knows its settings by then, also those of its command line.
     """
-    return [Route(plotly_url(), plotly_js), Route(_below_base("vendor/{digest}/{name}.js"), component_js)]
+    return [Route(plotly_url(), plotly_js), Route(_below_base("vendor/{digest}/{name}"), module_js)]
 
 
 def _below_base(path: str) -> str:

@@ -5,12 +5,12 @@ import re
 import pytest
 from starlette.requests import Request
 
-from normviz.ui.components.scripts import script
-from normviz.ui.server import SHIPPED, WithOurs
-from normviz.ui.vendor import component_js, component_url
+from normviz.ui.server import WithOurs
+from normviz.ui.vendor import module_js, module_url
+from normviz.web.modules import INLINE, MODULES
 
 PAGE = b"<html>a page</html>"
-OURS = b"".join((SHIPPED / name).read_bytes() for name in ("style.css", "history.js", "opening.js"))
+OURS = b"".join((INLINE / name).read_bytes() for name in ("style.css", "history.js", "opening.js"))
 
 
 def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str]]:
@@ -52,19 +52,20 @@ def test_what_is_no_page_stays_as_it_is(accept, kind):
 
 
 def fetched(address):
-    """What the server answers where a component's script is asked for."""
+    """Return the response for the address of a module."""
     _, _, digest, file = address.split("/")
-    return component_js(Request({"type": "http", "path_params": {"digest": digest, "name": file.removesuffix(".js")}}))
+    return module_js(Request({"type": "http", "path_params": {"digest": digest, "name": file}}))
 
 
-def test_a_components_script_is_kept_by_its_digest():
-    found = fetched(component_url("plot"))
-    assert (found.status_code, found.body.decode()) == (200, script("plot"))
+@pytest.mark.parametrize("name", MODULES)
+def test_a_browser_may_keep_a_module_for_good(name):
+    found = fetched(module_url(name))
+    assert (found.status_code, found.body) == (200, MODULES[name])
     assert "immutable" in found.headers["cache-control"]
 
 
 @pytest.mark.parametrize(
-    "address", ["/vendor/0/plot.js", "/vendor/0/no.js", component_url("plot").replace("plot", "..")]
+    "address", ["/vendor/0/plot.js", "/vendor/0/no.js", module_url("plot.js").replace("plot", "..")]
 )
 def test_no_other_file_is_fetched_so(address):
     assert fetched(address).status_code == 404

@@ -1,16 +1,16 @@
-"""A component of the app's own: markup, and the style and the script of its name beside this module."""
+"""A component of the app's own: markup, and the module and the styles of its name in normviz/web."""
 
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
-from normviz.ui.components.scripts import style
 from normviz.ui.packed import packed
-from normviz.ui.vendor import component_url
+from normviz.ui.vendor import module_url
+from normviz.web.modules import read_styles
 
 LOADER = """const {{ default: run }} = await import(new URL("{url}", location.origin).href);
 export default (given) => {{
@@ -22,12 +22,18 @@ export default (given) => {{
 """Fetches a component's script and runs it, and marks what it has filled: opening.js waits for that."""
 
 
-def component(name: str, html: str, isolate_styles: bool = True) -> Callable[..., Any]:
-    """What shows `html` with its `style` and `script`, for a key, data and the callbacks of what it sends.
+def component(name: str, html: str, parts: Sequence[str] = (), isolate_styles: bool = True) -> Callable[..., Any]:
+    """Return the function that shows a component, for a key, its data and the callbacks of what it sends.
 
-    Its script reads the data with `latest` of data.js: behind the number of their turn, which rises with every change.
+    Its module reads the data with `latest` of data.js: behind the number of their turn, which rises with every change.
+
+    Args:
+        name: of its module, `name.js`, and of its style, `name.css`.
+        html: its markup.
+        parts: modules that it imports and whose styles it needs, too.
+        isolate_styles: False for a component whose styles reach into the page.
     """
-    mount = _registered(name, html, isolate_styles)
+    mount = _registered(name, html, tuple(parts), isolate_styles)
 
     def show(key: str, data: dict[str, Any], **callbacks: Callable[[], Any]) -> None:
         content = packed(data)
@@ -37,13 +43,13 @@ def component(name: str, html: str, isolate_styles: bool = True) -> Callable[...
 
 
 @cache
-def _registered(name: str, html: str, isolate_styles: bool) -> Callable[..., Any]:
+def _registered(name: str, html: str, parts: tuple[str, ...], isolate_styles: bool) -> Callable[..., Any]:
     """Read and registered once, for all runs of all sessions.
 
     Streamlit sends a component's script with every change of its data; this one only fetches the real one, once.
     """
-    js = LOADER.format(url=component_url(name))
-    css = style(name)
+    js = LOADER.format(url=module_url(f"{name}.js"))
+    css = read_styles((*parts, name))
     return st.components.v2.component(f"normviz_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
 
 

@@ -23,7 +23,7 @@ def diagram(data: dict[str, Any], key: str, alt: str, on_choose: Callable[[], An
         alt: the diagram in a sentence.
         on_choose: called when a card is chosen.
     """
-    show = component("diagram", HTML)
+    show = component("diagram", HTML, ("saving",))
     with st.container(key=key):
         show(
             key=f"{key} diagram",

@@ -27,6 +27,6 @@ def grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
         key: of the element, and of its state in the session: `st.session_state[f"{key} table"].open`.
         on_open: called when a cell is clicked.
     """
-    show = component("grid", HTML)
+    show = component("grid", HTML, ("player",))
     with st.container(key=key):
         show(key=f"{key} table", data=data, on_open_change=on_open, on_theme_change=lambda: None)

@@ -44,7 +44,7 @@ def picture(
         "focus": list(focus),
         "colour": colour,
     }
-    show = component("picture", HTML)
+    show = component("picture", HTML, ("saving",))
     with st.container(key=key):
         show(key=f"{key} picture", data=data, on_focus_change=on_pick)
 

@@ -58,7 +58,7 @@ def plot(
         still: why there are no stages to be played in `hover`, where that is to be said.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
-    show = component("plot", _HTML, isolate_styles=False)
+    show = component("plot", _HTML, ("player", "saving"), isolate_styles=False)
     data = {
         "figure": figure.packed(),
         "library": plotly_url(),

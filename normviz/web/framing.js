@@ -1,0 +1,109 @@
+// How a cube is fitted into its frame, with room for what is written around it; and several of them, each turned alike
+// in a place of its own, in as many rows as the width asks for.
+
+import { around, cornersOf, written } from "./labels.js";
+
+export const STRIP = 38,
+  BAR = 76,
+  NARROWEST = 150,
+  EDGE = 8; // pixels: below for a button, at the right for a colour bar
+const TALLEST = 1.5; // of a place in a row, its height to its width
+
+// To the right and upwards, for an eye: directions in space.
+function screen({ x, y, z }) {
+  const far = Math.hypot(x, y) || 1e-9;
+  const all = Math.hypot(x, y, z);
+  const right = [-y / far, x / far, 0];
+  return { right, up: [(-z * right[1]) / all, (z * right[0]) / all, (x * right[1] - y * right[0]) / all] };
+}
+
+const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+
+// In how many columns and rows some copies stand.
+function table(copies, width) {
+  const rows = Math.ceil(copies / Math.max(1, Math.min(copies, Math.floor(width / NARROWEST))));
+  return { columns: Math.ceil(copies / rows), rows };
+}
+
+// Return the height of the container of several copies at a width, in CSS: the part of the window's height that style.css
+// gives to cubes, or less where the copies are narrow.
+export function heightOf(copies, width) {
+  const { columns, rows } = table(copies, width);
+  const share = rows > 1 ? `80vh / ${rows}` : "var(--nv-cubes)";
+  return `calc(${rows} * max(200px, min(${Math.round((TALLEST * width) / columns)}px, ${share})) + ${STRIP}px)`;
+}
+
+// The middles of so many cells.
+const halfway = (count) => Array.from({ length: count }, (_, i) => i + 0.5);
+
+// A scene's proportions, ranges and place, so that all copies and what is written around them fill the frame, seen from
+// `eye`; and how far each is from the middle, in pixels. `unit`: pixels of a cell along each dimension.
+export function framed({ swell, labels: { extent, sides, each } }, scene, { width, height, family, bar, larger = 1 }) {
+  const { columns, rows } = table(each.length, width);
+  const { right, up } = screen(scene.camera.eye);
+  const cell = [(width - bar) / columns, (height - STRIP) / rows];
+  const down = up.map((v) => -v);
+  const style = {
+    family,
+    larger,
+    small: each.length > 1,
+    letters: cell[0] < 220 ? 9 : 14,
+    tight: each.length > 1 && cell[0] < 190,
+  };
+  let room = [
+    [0, 0],
+    [0, 0],
+  ];
+  let scale = 1;
+  let unit;
+  for (let turn = 0; turn < 5; turn++) {
+    const wide = dot(right.map(Math.abs), sides);
+    const high = dot(up.map(Math.abs), sides);
+    scale = Math.max(
+      20,
+      Math.min((cell[0] - room[0][0] - room[0][1]) / wide, (cell[1] - room[1][0] - room[1][1]) / high),
+    );
+    unit = sides.map((side, d) => (side * scale) / extent[d]);
+    const project = (at) => {
+      const place = at.map((v, d) => (v - extent[d] / 2) * unit[d] * (d === 2 ? -1 : 1)); // the first row is on top
+      return [dot(right, place), dot(down, place)];
+    };
+    const ends = each
+      .flatMap((one) => written({ ...one, extent, swell, ticks: one.ticks.map(halfway) }, project, style))
+      .flatMap(({ x, y, w, h }) => [
+        [x - w / 2, y - h / 2],
+        [x + w / 2, y + h / 2],
+      ]);
+    const corners = cornersOf([0, 0, 0], extent, project);
+    const cube = around(corners);
+    const all = around([...ends, ...corners]);
+    const edge = EDGE + swell * Math.max(...unit);
+    room = [0, 1].map((e) => [Math.max(cube[e][0] - all[e][0], edge), Math.max(all[e][1] - cube[e][1], edge)]);
+  }
+  const middle = [0, 1].map((e) => ([width - bar, height - STRIP][e] + room[e][0] - room[e][1]) / 2);
+  const half = [Math.min(middle[0], width - middle[0]), Math.min(middle[1], height - middle[1])];
+  const places = each.map((_, n) => {
+    const row = Math.floor(n / columns);
+    const inRow = Math.min(columns, each.length - row * columns);
+    return [(n - row * columns - (inRow - 1) / 2) * cell[0], (row - (rows - 1) / 2) * cell[1]];
+  });
+  const most = Math.max(...places.map(([x, y]) => Math.hypot(x, y)));
+  ["x", "y", "z"].forEach((name, d) => {
+    const axis = scene[`${name}axis`];
+    const [from, to] = axis.range;
+    const more = (most / unit[d]) * Math.sign(to - from);
+    axis.range = [from - more, to + more];
+    scene.aspectratio[name] = (Math.abs(axis.range[1] - axis.range[0]) * unit[d]) / half[1];
+  });
+  scene.domain = {
+    x: [(middle[0] - half[0]) / width, (middle[0] + half[0]) / width],
+    y: [1 - (middle[1] + half[1]) / height, 1 - (middle[1] - half[1]) / height],
+  };
+  return { places, unit, style };
+}
+
+// How far each copy is from the first one's place in cells, so that it is at its place on the screen, for an eye.
+export function shifts({ places, unit }, eye) {
+  const { right, up } = screen(eye);
+  return places.map(([x, y]) => [0, 1, 2].map((d) => ((x * right[d] - y * up[d]) / unit[d]) * (d === 2 ? -1 : 1)));
+}

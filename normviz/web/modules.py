@@ -1,0 +1,42 @@
+"""Read the ES modules and the styles of this folder.
+
+Modules import each other by relative addresses. All of them are served below one digest, which changes with any of
+them, so that a browser may keep them for good and never mixes two versions.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+INLINE = FOLDER / "inline"
+"""Scripts and the style that are part of every page rather than fetched."""
+
+MODULES = {path.name: path.read_bytes() for path in sorted(FOLDER.glob("*.js"))}
+"""The content of each module by its file name."""
+
+
+@cache
+def compute_digest() -> str:
+    """Return a digest of the names and contents of all modules.
+
+    Example:
+        >>> len(compute_digest())
+        16
+    """
+    content = b"".join(name.encode() + b"\0" + text + b"\0" for name, text in MODULES.items())
+    return blake2b(content, digest_size=8).hexdigest()
+
+
+@cache
+def read_styles(names: Sequence[str]) -> str:
+    """Return the styles of these names, one after the other.
+
+    Args:
+        names: file names without ".css", as a tuple.
+
+    Raises:
+        FileNotFoundError: where a style is not in the folder.
+    """
+    return "".join((FOLDER / f"{name}.css").read_text() for name in names)

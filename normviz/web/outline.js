@@ -1,0 +1,39 @@
+// The outline of the element that is shown, laid over the picture: whatever stands before the element, it is seen.
+
+import { CORNERS, corner, SIDES } from "./cells.js";
+import { projection } from "./pointing.js";
+
+// The sides of boxes that face the eye, as a path in pixels of the scene.
+function facing(scene, found, swell) {
+  const at = projection(scene);
+  const { width, height } = scene.container.getBoundingClientRect();
+  return found
+    .map(({ origin, size }) => {
+      const corners = CORNERS.map((_, n) => {
+        const [a, b, depth] = at(...origin.map((v, e) => v + corner(n, e, size, swell)));
+        return [((1 + a) / 2) * width, ((1 - b) / 2) * height, depth];
+      });
+      const depth = (side) => side.reduce((sum, n) => sum + corners[n][2], 0);
+      const near = [0, 2, 4].map((first) =>
+        depth(SIDES[first]) < depth(SIDES[first + 1]) ? SIDES[first] : SIDES[first + 1],
+      );
+      return near
+        .map((side) => `M${side.map((n) => corners[n].slice(0, 2).map((v) => v.toFixed(1))).join("L")}Z`)
+        .join("");
+    })
+    .join("");
+}
+
+// Drawn into the layer that Plotly keeps over a scene, in the frame that draws the scene.
+export function drawOutline(scene, found, swell, colour) {
+  let group = scene.svgContainer.querySelector(".nv-outline");
+  if (!group) {
+    group = document.createElementNS("http://www.w3.org/2000/svg", "g");
+    group.setAttribute("class", "nv-outline");
+    group.innerHTML = "<path/><path/>"; // around the line, the page's colour: it is seen on cells of its own
+    scene.svgContainer.append(group);
+  }
+  const path = facing(scene, found, swell);
+  for (const each of group.children) each.setAttribute("d", path);
+  group.lastChild.setAttribute("stroke", colour);
+}

@@ -1,0 +1,159 @@
+// What a pointer means to a cube: which cell is under it, and what is the page's rather than the cube's.
+
+import { same } from "./indices.js";
+
+const CLICK = 4;
+const TAP = 12; // pixels that a press may wander
+
+// The matrix product a b, and a point in homogeneous coordinates; matrices by columns, as WebGL has them.
+const times = (a, b) =>
+  Array.from({ length: 16 }, (_, n) =>
+    [0, 1, 2, 3].reduce((sum, k) => sum + a[4 * k + (n % 4)] * b[4 * (n >> 2) + k], 0),
+  );
+
+// What is drawn now at a place of the data, as shares of the window: from -1 to 1 across and up, and its depth.
+export function projection({ glplot, dataScale: [sx, sy, sz] }) {
+  const { projection, view, model } = glplot.cameraParams;
+  const m = times(projection, times(view, model));
+  return (x, y, z) => {
+    const [a, b, depth, w] = [0, 1, 2, 3].map(
+      (row) => m[row] * x * sx + m[4 + row] * y * sy + m[8 + row] * z * sz + m[12 + row],
+    );
+    return [a / w, b / w, depth / w];
+  };
+}
+
+// The number of the nearest face at a place of the window, -1 for none. Faces are rectangles, and parallels stay such
+// in this projection: a place of a face is its first corner, and shares u and v of the sides that meet there.
+export function faceAt(scene, { x, y, z }, clientX, clientY) {
+  const box = scene.container.getBoundingClientRect();
+  const at = projection(scene);
+  const across = ((clientX - box.left) / box.width) * 2 - 1;
+  const up = 1 - ((clientY - box.top) / box.height) * 2;
+  const [a0, b0, d0] = at(0, 0, 0); // the projection is affine: three directions say all of it
+  const [[ax, bx, dx], [ay, by, dy], [az, bz, dz]] = [at(1, 0, 0), at(0, 1, 0), at(0, 0, 1)].map(([a, b, d]) => [
+    a - a0,
+    b - b0,
+    d - d0,
+  ]);
+  let found = -1;
+  let nearest = Infinity;
+  for (let face = 0, n = 0; n < x.length; face++, n += 4) {
+    const ux = x[n + 1] - x[n];
+    const uy = y[n + 1] - y[n];
+    const uz = z[n + 1] - z[n];
+    const vx = x[n + 3] - x[n];
+    const vy = y[n + 3] - y[n];
+    const vz = z[n + 3] - z[n];
+    const ua = ux * ax + uy * ay + uz * az;
+    const ub = ux * bx + uy * by + uz * bz;
+    const va = vx * ax + vy * ay + vz * az;
+    const vb = vx * bx + vy * by + vz * bz;
+    const pa = across - a0 - x[n] * ax - y[n] * ay - z[n] * az;
+    const pb = up - b0 - x[n] * bx - y[n] * by - z[n] * bz;
+    const area = ua * vb - ub * va;
+    const u = (pa * vb - pb * va) / area;
+    const v = (ua * pb - ub * pa) / area;
+    if (!(u >= 0 && u <= 1 && v >= 0 && v <= 1)) continue;
+    const depth = (x[n] + u * ux + v * vx) * dx + (y[n] + u * uy + v * vy) * dy + (z[n] + u * uz + v * vz) * dz;
+    if (depth < nearest) [found, nearest] = [face, depth];
+  }
+  return found;
+}
+
+// Arrows move along the picture's x and z, Page keys along its depth, Home and End from block to block, or to the ends of
+// a row where there is one block.
+export const KEYS = {
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [2, -1],
+  ArrowDown: [2, 1],
+  PageUp: [1, -1],
+  PageDown: [1, 1],
+  Home: [3, -1],
+  End: [3, 1],
+};
+
+// The element that a key leads to from another one; null where there is none. From what is cut away, to what is left.
+export function walked(from, [dimension, step], { shape, dimensions }, cut) {
+  const index = from.map((v, axis) => Math.max(v, cut[axis]));
+  const axes = dimensions[dimension];
+  if (!same(from, index)) return index;
+  if (!axes.length) {
+    // without blocks: to the first, or the last, along x
+    for (const axis of dimensions[0]) index[axis] = step > 0 ? shape[axis] - 1 : cut[axis];
+    return index;
+  }
+  for (const axis of [...axes].reverse()) {
+    // the last axis runs fastest and carries over
+    index[axis] += step;
+    if (index[axis] >= cut[axis] && index[axis] < shape[axis]) return index;
+    index[axis] = step > 0 ? cut[axis] : shape[axis] - 1;
+  }
+  return null;
+}
+
+// `over` is called with the place of a mouse in the window, `left` when it has gone, `pressed` with the place of a click
+// or a tap, `reset` to see the cube as at first. One finger scrolls the page and taps, two turn the cube; the wheel
+// scrolls the page until the cube has the focus.
+export function listenToPointers(graph, { over, left, pressed, reset }) {
+  let start = null;
+  const near = (event, most) => start && Math.hypot(event.clientX - start[0], event.clientY - start[1]) < most;
+  graph.addEventListener(
+    "pointermove",
+    (event) => {
+      if (event.pointerType !== "touch" && !event.buttons) over(event.clientX, event.clientY);
+    },
+    true,
+  );
+  graph.addEventListener("pointerleave", left);
+  graph.addEventListener(
+    "pointerdown",
+    (event) => {
+      start = [event.clientX, event.clientY];
+    },
+    true,
+  );
+  graph.addEventListener(
+    "pointerup",
+    (event) => {
+      // a click, not the end of a turn of the camera
+      if (!event.isPrimary || !near(event, event.pointerType === "touch" ? TAP : CLICK)) return;
+      pressed(event.clientX, event.clientY);
+    },
+    true,
+  );
+  graph.addEventListener("dblclick", reset);
+  graph.addEventListener(
+    "wheel",
+    (event) => {
+      if (!graph.contains(document.activeElement)) event.stopPropagation();
+    },
+    true,
+  );
+
+  // Plotly would turn the cube with one finger, and keep the page from being scrolled.
+  const turn = (type, { touches }, buttons) => {
+    const [x, y] = ["clientX", "clientY"].map((d) => (touches[0][d] + touches[1][d]) / 2);
+    const made = new MouseEvent(type, { clientX: x, clientY: y, buttons, bubbles: true });
+    graph.querySelector("canvas").dispatchEvent(made);
+  };
+  let turning = false;
+  for (const type of ["touchstart", "touchmove", "touchend", "touchcancel"]) {
+    graph.addEventListener(
+      type,
+      (event) => {
+        event.stopPropagation();
+        if (event.touches.length !== 2) {
+          turning = false;
+          return;
+        }
+        event.preventDefault();
+        if (!turning) turn("mousemove", event, 0);
+        turn(turning ? "mousemove" : "mousedown", event, 1);
+        turning = true;
+      },
+      { capture: true, passive: false },
+    );
+  }
+}
