@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from browsing import browser, served
 from playwright.sync_api import Page
+from visit import PATIENCE
 
 Act = Callable[[Page], None]
 
@@ -32,7 +33,6 @@ new PerformanceObserver((list) => {
 """
 CONNECTED = '[data-testid="stApp"][data-test-connection-state="CONNECTED"]'
 RUN_OVER = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-PATIENCE = 20_000  # ms
 REST = 700
 """ms for which nothing more has to come, until a step is over; longer than an input excuses what moves."""
 
@@ -81,7 +81,7 @@ def play(page: Page) -> None:
 def run(page: Page) -> None:
     """Run an experiment to its end."""
     page.get_by_role("button", name="Run · about").click()
-    page.get_by_text("Kept for this link").wait_for(timeout=60_000)
+    page.get_by_text("Kept for this link").wait_for(timeout=PATIENCE)
 
 
 SCHEMES = ("Layer", "Layer (channels)", "Instance", "Group", "RMS", "Divisive", "Weight", "Spectral", "Custom", "None")

@@ -12,6 +12,7 @@ from statistics import median
 import paths  # noqa: F401  (normviz and the helpers of the tests)
 from browsing import browser, served
 from playwright.sync_api import Browser, Page
+from visit import PATIENCE
 
 WATCH = """() => {
   window.seen = {};
@@ -42,7 +43,7 @@ def visit(chromium: Browser, url: str) -> tuple[Page, dict]:
     page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.add_init_script(f"({WATCH})()")
     page.goto(f"{url}/invariance")
-    page.wait_for_function("() => window.seen?.trained", timeout=60_000)
+    page.wait_for_function("() => window.seen?.trained", timeout=PATIENCE)
     return page, page.evaluate("() => window.seen")
 
 
@@ -53,7 +54,7 @@ def follow(page: Page) -> float:
     slider.focus()
     start = page.evaluate("() => performance.now()")
     slider.press("ArrowRight")
-    page.wait_for_function("start => window.seen.changed > start", arg=start, timeout=60_000)  # not one before it
+    page.wait_for_function("start => window.seen.changed > start", arg=start, timeout=PATIENCE)  # not one before it
     return page.evaluate("() => window.seen.changed") - start
 
 

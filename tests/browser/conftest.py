@@ -4,10 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 from browsing import browser, served
-from patience import CONNECTED, settle, soon
+from patience import TWO_FRAMES, run_by, settle, soon, visit
 from pills import named
 from playwright.sync_api import BrowserContext, Page
-from watching import watched
+from runs import Runs
+from watching import Watched, open_watched, watched
+
+FAILED = pytest.StashKey[bool]()
 
 
 @pytest.fixture(scope="session")
@@ -24,9 +27,85 @@ def context() -> Iterator[BrowserContext]:
         yield chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
 
 
+class Tab:
+    """One page for the tests of a module: loading the app takes most of a test's time.
+
+    Each test finds it as a new page of this size; it goes to its address by `visit`.
+    """
+
+    def __init__(self, context: BrowserContext, width: int, height: int) -> None:
+        self.context, self.size = context, {"width": width, "height": height}
+        self.watched: Watched | None = None
+
+    def ready(self) -> Page:
+        """Return the page, as large and as light as a new one, without a pointer over it."""
+        if self.watched is None:
+            self.watched = open_watched(self.context)
+        page = self.watched.page
+        page.set_viewport_size(self.size)
+        page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+        page.mouse.move(0, 0)
+        return page
+
+    def close(self) -> None:
+        """Close the page; the next test opens another one."""
+        if self.watched:
+            self.watched.page.close()
+        self.watched = None
+
+
+def lent(tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Lend a test the page of its module, and check afterwards what it did. A test that failed may have spoilt it."""
+    page = tab.ready()
+    yield page
+    try:
+        if request.node.stash[FAILED]:
+            tab.close()
+        else:
+            tab.watched.check()
+    except AssertionError:
+        tab.close()
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Remember for its fixtures that a test failed."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
+
+
+@pytest.fixture(scope="module")
+def _tab(context: BrowserContext) -> Iterator[Tab]:
+    tab = Tab(context, 1280, 900)
+    yield tab
+    tab.close()
+
+
+@pytest.fixture(scope="module")
+def _phone_tab(context: BrowserContext) -> Iterator[Tab]:
+    phone = context.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
+    tab = Tab(phone, 390, 844)
+    yield tab
+    phone.close()
+
+
 @pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    """A page of a test's own."""
+def page(_tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The page of the module."""
+    yield from lent(_tab, request)
+
+
+@pytest.fixture
+def phone(_phone_tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The page of the module on a phone, with a finger."""
+    yield from lent(_phone_tab, request)
+
+
+@pytest.fixture
+def new_page(context: BrowserContext) -> Iterator[Page]:
+    """A page of a test's own, for what only a first visit shows, or what a step back to this link would not undo."""
     with watched(context) as page:
         yield page
 
@@ -36,14 +115,16 @@ class Lab:
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
-        self.sent: list[int] = []
-        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(len(frame))))
 
     def open(self, link: str = "") -> "Lab":
-        self.page.goto(f"{self.url}/{link}")
-        self.page.wait_for_selector(CONNECTED)
+        visit(self.page, f"{self.url}/{link}")
         self.settle()
         return self
+
+    @property
+    def sent(self) -> list[int]:
+        """The size of every message to the server."""
+        return Runs.of(self.page).sent
 
     def settle(self) -> None:
         """Until the script has run and the cube has been drawn for it."""
@@ -51,7 +132,8 @@ class Lab:
         settle(self.page)
 
     def do(self, action) -> None:
-        action(self.page)
+        """Do what asks the server for a run, and wait until that is shown."""
+        run_by(self.page, action)
         self.settle()
 
     def graph(self, expression: str, argument=None):
@@ -90,7 +172,7 @@ class Lab:
         def choose(page: Page) -> None:
             box = page.get_by_role("combobox", name=label)
             box.scroll_into_view_if_needed()
-            page.wait_for_timeout(200)  # a list that opens while the page scrolls closes again
+            page.evaluate(TWO_FRAMES)  # a list that opens while the page scrolls closes again
             box.click()
             page.get_by_role("option", name=option, exact=True).click()
 
@@ -104,23 +186,12 @@ class Lab:
         self.do(press)
 
     def point(self, across: float, down: float) -> None:
-        """Move the pointer to a fraction of the cube's width and height, and on until the cube has answered."""
-        box, before = self.box, self.readout
-        for _ in range(20):  # plotly looks under the pointer when it moves, once its picture is ready for it
-            self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
-            for _ in range(5):
-                self.page.wait_for_timeout(50)
-                if self.readout != before:
-                    return
+        """Move the pointer to a fraction of the cube's width and height; the cube answers in the frame behind it."""
+        box = self.box
+        self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+        self.page.evaluate(TWO_FRAMES)
 
 
 @pytest.fixture
 def lab(server: str, page: Page) -> Lab:
     return Lab(page, server)
-
-
-@pytest.fixture(scope="module")
-def standing_lab(server: str, context: BrowserContext) -> Iterator[Lab]:
-    """One lab for the tests of a module that change all they look at."""
-    with watched(context) as page:
-        yield Lab(page, server).open()

@@ -5,11 +5,11 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 from normviz.ui.components import diagram, element, grid, picked, picture, toolbar
-from normviz.ui.components.scripts import script
 from normviz.ui.packed import packed
+from normviz.web.modules import MODULES
 
 MARKUP = {
     "diagram": diagram.HTML,
@@ -24,8 +24,11 @@ MARKUP = {
     "picked": picked.HTML,
     "toolbar": toolbar.HTML,
 }
-CALLED = """async ([script, markup, messages, expression]) => {
-  const module = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
+ORIGIN = "http://modules.test"
+"""Where a page finds the modules; nothing is served there, the browser's requests are answered in place."""
+
+CALLED = """async ([name, markup, messages, expression]) => {
+  const module = await import(`/${name}.js`);
   document.body.innerHTML = markup;
   const found = [];
   for (const message of messages) {
@@ -39,7 +42,22 @@ CALLED = """async ([script, markup, messages, expression]) => {
 }"""
 
 
+def open_modules(page: Page) -> None:
+    """Open an empty page that imports the modules of normviz/web."""
+
+    def answer(route: Route) -> None:
+        name = route.request.url.removeprefix(f"{ORIGIN}/")
+        if name in MODULES:
+            route.fulfill(body=MODULES[name], content_type="text/javascript")
+        else:
+            route.fulfill(body="<!doctype html>", content_type="text/html")
+
+    page.route(f"{ORIGIN}/**", answer)
+    page.goto(ORIGIN)
+
+
 def called(page: Page, name: str, turns: Sequence[tuple[int, dict[str, Any]]], expression: str) -> list[Any]:
     """What an expression is after each of these data, which are sent with the number of their turn."""
     sent = [base64.b64encode(struct.pack("<d", turn) + packed(data)).decode() for turn, data in turns]
-    return page.evaluate(CALLED, [script(name), MARKUP[name], sent, expression])
+    open_modules(page)
+    return page.evaluate(CALLED, [name, MARKUP[name], sent, expression])

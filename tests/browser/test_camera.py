@@ -3,7 +3,7 @@
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from patience import CONNECTED, settle, soon
+from patience import CONNECTED, settle, soon, visit
 from test_cube import eye
 from test_inside import REACTS
 
@@ -57,7 +57,7 @@ def test_a_turned_camera_is_in_the_link_and_comes_back(lab):
 
 
 def test_it_does_in_compare_as_well(server, page):
-    page.goto(f"{server}/compare?camera=20,10,1.5")
+    visit(page, f"{server}/compare?camera=20,10,1.5")
     page.wait_for_selector(CONNECTED)
     page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
     settle(page)

@@ -3,18 +3,16 @@
 from collections import Counter
 from itertools import combinations, product
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from mounted import called
+from mounted import called, open_modules
 from standing import positions, visible
 
 from normviz.core.fields import Field, Shape
 from normviz.cube import figure as cube
 from normviz.cube.layout import VIEWS, layout_of
-from normviz.ui.components import component
 
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
 SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), (2, 3, 1, 1))
@@ -80,7 +78,6 @@ def test_copies_are_the_same_further_on_with_levels_of_their_own(page):
 
 # --- pulled apart, cut, and gathered: what the script computes, against brute force ---------------------------------
 
-CELLS = Path(component.__file__).with_name("cells.js").read_text()
 CUT = ((0, 0, 0, 0), (1, 0, 0, 2), (0, 1, 1, 0))
 FIELDS = [Field.parse(text) for text in ("full,full,full,own", "own,full,full,groups(2)", "own,own,full,full")]
 EVERY_WAY = pytest.mark.parametrize(("view", "roles"), [("folded", PLAIN), ("unfolded", PLAIN), ("folded", WEIGHTS)])
@@ -98,7 +95,11 @@ def computed(page, view, roles, expression, field=None, gaps=(), cut=CUT[0], fin
         "fine": fine,
         "framed": 1000,
     }
-    script = f"([hover, gaps, cut]) => {{ {CELLS}; const at = pulled(hover, gaps); return {expression}; }}"
+    script = (
+        "async ([hover, gaps, cut]) => { Object.assign(globalThis, await import('/cells.js'));"
+        f"const at = pulled(hover, gaps); return {expression}; }}"
+    )
+    open_modules(page)
     return page.evaluate(script, [hover, gaps, cut])
 
 

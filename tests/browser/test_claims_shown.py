@@ -5,7 +5,7 @@ import re
 import pytest
 from looks import barriers, change_theme, cut_off
 from menus import go
-from patience import settle
+from patience import settle, visit
 from playwright.sync_api import expect
 
 from normviz.claims.ledger import CLAIMS
@@ -15,7 +15,7 @@ MEASURED = 300_000  # milliseconds that all quick checks may take on a busy mach
 
 
 def open_page(page, url, link=""):
-    page.goto(f"{url}/claims{link}")
+    visit(page, f"{url}/claims{link}")
     page.get_by_role("heading", level=1).wait_for()
     settle(page)
 

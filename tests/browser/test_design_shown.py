@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 from looks import barriers, change_theme, cut_off
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import expect
 
 from normviz.design.state import SHOWN
@@ -27,7 +27,7 @@ CHOICES = {
 
 
 def open_page(page, url, link):
-    page.goto(f"{url}/design{link}")
+    visit(page, f"{url}/design{link}")
     page.get_by_role("heading", level=1).wait_for()
     settle(page)
 

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 import written
-from mounted import CALLED, MARKUP
+from mounted import CALLED, MARKUP, open_modules
 from playwright.sync_api import expect
 from test_cube import element_of, lit_cells
 
@@ -21,7 +21,6 @@ from normviz.describe import live, wording
 from normviz.describe.mathml import mathml
 from normviz.lab.beside import beside_data, short
 from normviz.lab.picture import PLAIN, ROLES
-from normviz.ui.components.scripts import script
 from normviz.ui.packed import packed
 
 SHAPES = [(4, 4, 4, 6), (1, 1, 1, 1), (2, 3, 2, 1), (3, 8, 1, 4), (5, 1, 1, 12)]
@@ -77,8 +76,9 @@ def test_of_every_element_it_says_what_python_says(page):
         sent.append(base64.b64encode(struct.pack("<d", turn) + packed(data)).decode())
         indices.append(looked_at)
         expected.append([python_says(scheme, x, result, index, eps, gain, bias) for index in looked_at])
+    open_modules(page)
     page.evaluate("indices => { window.indices = indices; }", indices)
-    assert page.evaluate(CALLED, [script("element"), MARKUP["element"], sent, SAID]) == expected
+    assert page.evaluate(CALLED, ["element", MARKUP["element"], sent, SAID]) == expected
 
 
 def test_it_follows_the_pointer_and_returns(lab):

@@ -2,7 +2,7 @@
 
 import pytest
 from looks import barriers, change_theme, cut_off
-from patience import settle, soon
+from patience import settle, soon, visit
 
 from normviz.ui.palette import THEMES
 
@@ -12,7 +12,7 @@ STARTED = 60_000  # milliseconds that a worker may take on a busy machine to imp
 
 
 def open_page(page, url, link=""):
-    page.goto(f"{url}/experiments{link}")
+    visit(page, f"{url}/experiments{link}")
     page.get_by_role("heading", level=1).wait_for()
     settle(page)
 

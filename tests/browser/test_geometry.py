@@ -2,7 +2,7 @@
 
 import re
 
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import expect
 
 from normviz.geometry.state import SHOWN
@@ -11,7 +11,7 @@ RIGHT = "() => [...document.querySelectorAll('.nv-graph')].map((graph) => graph.
 
 
 def open_page(page, url, link=""):
-    page.goto(f"{url}/geometry{link}")
+    visit(page, f"{url}/geometry{link}")
     page.wait_for_selector(".nv-plot[data-drawn]")
     settle(page)
 

@@ -5,13 +5,13 @@ import io
 import numpy as np
 import pytest
 from looks import cut_off
-from patience import settle, soon
+from patience import settle, soon, visit
 
 from normviz.gradients.state import SHOWN
 
 
 def open_page(page, url, link=""):
-    page.goto(f"{url}/gradients{link}")
+    visit(page, f"{url}/gradients{link}")
     page.wait_for_selector(".nv-plot[data-drawn]")
     settle(page)
 

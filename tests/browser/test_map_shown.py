@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 from looks import barriers, change_theme
-from patience import settle, soon
+from patience import settle, soon, visit
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -27,7 +27,7 @@ OUTSIDE = """drawing => [...drawing.querySelectorAll('.card')].flatMap((card) =>
 
 
 def opened(page, url, link=""):
-    page.goto(f"{url}/design?show=map{link}")
+    visit(page, f"{url}/design?show=map{link}")
     page.wait_for_selector(".st-key-map .nv-diagram[data-drawn]")
     settle(page)
     return page.locator(".st-key-map svg[role=group]")

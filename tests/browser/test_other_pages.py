@@ -3,7 +3,7 @@
 import pytest
 import visitors
 from looks import barriers, change_theme
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import expect
 
 from normviz.ui.palette import THEMES
@@ -33,7 +33,7 @@ def test_no_page_is_left_out():
 
 
 def open_page(page, url, name, link=""):
-    page.goto(f"{url}/{name}{link}")
+    visit(page, f"{url}/{name}{link}")
     page.get_by_role("heading", level=1, name=PAGES[name][0]).wait_for()
     settle(page)
     for key in PAGES[name][1]:
@@ -80,5 +80,5 @@ TITLES = {"": "Tensor lab", "weights": "Weights", "invariance": "Invariances (Ta
 
 @pytest.mark.parametrize("name", TITLES)
 def test_the_tab_names_the_page(page, server, name):
-    page.goto(f"{server}/{name}")
+    visit(page, f"{server}/{name}")
     expect(page).to_have_title(f"{TITLES[name]} · normviz")

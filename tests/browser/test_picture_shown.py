@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import Browser, expect
 from watching import watched
 
 
 def open_page(page, url, link=""):
-    page.goto(f"{url}/divisive{link}")
+    visit(page, f"{url}/divisive{link}")
     page.wait_for_selector(".st-key-divisor .nv-picture[data-drawn]")
     settle(page)
     return page.locator(".st-key-contrast")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 import pytest
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import expect
 
 from normviz.running import state as running
@@ -81,7 +81,7 @@ class Played_page:  # noqa: N801
             f"window.place = () => {{ const gd = document.querySelector('.st-key-{played.figures[-1]} "
             f".js-plotly-plot'); return gd && Number({played.place}); }}"  # null while another one takes its place
         )
-        page.goto(f"{url}/{played.link}")
+        visit(page, f"{url}/{played.link}")
         self.drawn()
 
     def drawn(self):
@@ -222,7 +222,7 @@ def test_zoom_stays_while_it_plays(opened):
 
 def test_at_the_end_it_stands_still_and_plays_anew(opened, server):
     shown = opened("power")
-    shown.page.goto(f"{server}/weights?show=spectral&iteration=35&iteration_pace=5")
+    visit(shown.page, f"{server}/weights?show=spectral&iteration=35&iteration_pace=5")
     shown.drawn()
     shown.press("Play")
     expect(shown.button("Pause")).to_have_count(1)

@@ -5,14 +5,14 @@ import io
 import numpy as np
 import pytest
 from looks import barriers, change_theme, cut_off
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import expect
 
 from normviz.ui.palette import THEMES
 
 
 def open_page(page, url, link=""):
-    page.goto(f"{url}/readings{link}")
+    visit(page, f"{url}/readings{link}")
     page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
     settle(page)
 

@@ -1,7 +1,7 @@
 """Figures fill their containers after a presentation begins or ends, the window is resized or the sidebar moves."""
 
 import pytest
-from patience import CONNECTED, settle, soon
+from patience import CONNECTED, settle, soon, visit
 from test_camera import turn
 
 SMALL, LARGE = {"width": 1280, "height": 800}, {"width": 1920, "height": 1080}
@@ -62,7 +62,7 @@ def check(page, turned=False):
 @pytest.mark.parametrize("name", PAGES)
 def test_figures_fit_their_containers_again(page, server, name):
     page.set_viewport_size(SMALL)
-    page.goto(f"{server}/{PAGES[name]}")
+    visit(page, f"{server}/{PAGES[name]}")
     page.wait_for_selector(CONNECTED)
     page.wait_for_selector(".nv-plot[data-drawn]")
     check(page)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from patience import settle
+from patience import settle, visit
 from PIL import Image, ImageColor
 
 from normviz.ui.palette import THEMES
@@ -29,7 +29,7 @@ def share(image, colour, tolerance=40):
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_cube_is_saved_as_it_is_shown(page, server, theme):
     page.emulate_media(color_scheme=theme)
-    page.goto(f"{server}/?n=2&h=2&w=2&c=3")
+    visit(page, f"{server}/?n=2&h=2&w=2&c=3")
     page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
     settle(page)
     size = page.locator(".st-key-cube .nv-graph").evaluate("graph => [2 * graph.clientWidth, 2 * graph.clientHeight]")
@@ -50,7 +50,7 @@ def test_a_cube_is_saved_as_it_is_shown(page, server, theme):
 
 
 def test_a_chart_is_saved_as_svg_with_its_words(page, server):
-    page.goto(f"{server}/divisive")
+    visit(page, f"{server}/divisive")
     page.wait_for_selector(".st-key-response .nv-plot[data-drawn]")
     settle(page)
     content, name = saved(page, "response", "SVG")
@@ -62,7 +62,7 @@ def test_a_chart_is_saved_as_svg_with_its_words(page, server):
 
 
 def test_a_chart_under_a_key_of_several_is_saved_with_its_own_legend(page, server):
-    page.goto(f"{server}/weights")
+    visit(page, f"{server}/weights")
     page.wait_for_selector(".st-key-losses .nv-plot[data-drawn]")
     settle(page)
     assert page.locator(".st-key-losses .legend").count() == 0
@@ -73,7 +73,7 @@ def test_a_chart_under_a_key_of_several_is_saved_with_its_own_legend(page, serve
 
 
 def test_a_picture_is_saved_as_it_is_wiped(page, server):
-    page.goto(f"{server}/divisive")
+    visit(page, f"{server}/divisive")
     page.wait_for_selector(".st-key-contrast .nv-picture[data-drawn]")
     settle(page)
     grip, shown = page.locator(".st-key-contrast .grip"), []

@@ -2,7 +2,7 @@
 
 import pytest
 import visitors
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import expect
 from watching import watched
 
@@ -23,7 +23,7 @@ def at(page, story):
 
 def test_the_link_is_copied_with_and_without_a_clipboard(page, server):
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as without https
-    page.goto(f"{server}/compare?n=2")
+    visit(page, f"{server}/compare?n=2")
     at(page, STORIES[1])
     page.evaluate("document.addEventListener('copy', () => { window.copied = document.activeElement.value; })")
     do(page, "Copy link")
@@ -40,7 +40,7 @@ def test_the_link_is_copied_with_and_without_a_clipboard(page, server):
 
 @pytest.mark.parametrize("link", ["?n=2&scheme=group&groups=3", "running?step=9&panel=noise"])
 def test_reset_sets_the_page_back_and_a_step_back_undoes_it(page, server, link):
-    page.goto(f"{server}/{link}")
+    visit(page, f"{server}/{link}")
     settle(page)
     soon(page, lambda: page.url == f"{server}/{link}")
     do(page, "Reset")
@@ -52,7 +52,7 @@ def test_reset_sets_the_page_back_and_a_step_back_undoes_it(page, server, link):
 
 def test_a_presentation_walks_through_all_pages_by_a_clickers_keys(page, server):
     page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{server}/?present=1&n=2")
+    visit(page, f"{server}/?present=1&n=2")
     at(page, STORIES[0])
     chrome = page.locator("[data-testid=stHeader], section[data-testid=stSidebar]")
     soon(page, lambda: all(not each.is_visible() for each in chrome.all()))
@@ -85,7 +85,7 @@ def test_a_presentation_walks_through_all_pages_by_a_clickers_keys(page, server)
 def test_a_finger_presents_and_leaves_on_a_phone(server, context):
     phone = context.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     with phone, watched(phone) as page:
-        page.goto(f"{server}/")
+        visit(page, f"{server}/")
         at(page, STORIES[0])
         assert page.locator(".st-key-cube .nv-graph").bounding_box()["y"] < 844 * 0.7  # within one screen
         for name in ("Copy link", "Reset", "Present"):

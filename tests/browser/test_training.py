@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from mounted import called
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import Page, expect
 
 from normviz.core.schemes import SCHEMES
@@ -31,7 +31,7 @@ class Played:
         self.opened = page.locator(".st-key-opened h2")
 
     def open(self, link: str = SMALL) -> "Played":
-        self.page.goto(f"{self.url}/invariance?{link}")
+        visit(self.page, f"{self.url}/invariance?{link}")
         self.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
         self.page.locator(".st-key-cancel").wait_for(state="detached")
         self.page.locator(".nv-grid .wait").first.wait_for(state="detached")

@@ -1,7 +1,7 @@
 """Training and inference in a browser: the digits, the switch by keyboard and finger, and what mistakes cost."""
 
 import pytest
-from patience import settle, soon
+from patience import settle, soon, visit
 from playwright.sync_api import expect
 from watching import watched
 
@@ -38,7 +38,7 @@ def filled(page):
 
 def test_switch_digits_and_what_mistakes_cost(server, page):
     page.add_init_script(SHIFTS)
-    page.goto(f"{server}/running?step=20&seed=613")
+    visit(page, f"{server}/running?step=20&seed=613")
     expect(page.get_by_role("heading", name="%", exact=False).filter(has_text="% → ")).to_have_count(1)
     expect(page.get_by_role("heading", name="…%")).to_have_count(0)
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)

@@ -1,7 +1,7 @@
 """Weights in a real browser: charts that grow in axes that stay, and that a phone shows whole."""
 
 import pytest
-from patience import settle, soon
+from patience import settle, soon, visit
 
 CURVES = ("lengths", "turned", "gains", "losses")
 AXES = """() => [...document.querySelectorAll('.nv-graph')].map((graph) => {
@@ -20,7 +20,7 @@ CUT = """() => [...document.querySelectorAll('.nv-graph')].flatMap((graph) => {
 
 
 def open_page(page, url, link=""):
-    page.goto(f"{url}/weights{link}")
+    visit(page, f"{url}/weights{link}")
     for key in ("plane", *CURVES):
         page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
     settle(page)

@@ -2,13 +2,13 @@
 
 import pytest
 from looks import barriers, change_theme, cut_off
-from patience import settle
+from patience import settle, visit
 
 from normviz.ui.palette import THEMES
 
 
 def open_page(page, url, link=""):
-    page.goto(f"{url}/why{link}")
+    visit(page, f"{url}/why{link}")
     page.wait_for_selector(".nv-plot[data-drawn]")
     settle(page)
 

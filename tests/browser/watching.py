@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from patience import LIMIT
 from playwright.sync_api import BrowserContext, Page
+from runs import Runs
 
 POLICY = "Content Security Policy"
 """In every message of Chromium about something that the page's headers forbid."""
@@ -33,16 +34,27 @@ class Watched:
         asked = {urlsplit(url).netloc for url in [*self.asked, *icons] if url.startswith(("http", "ws"))}
         return asked - {urlsplit(self.page.url).netloc}
 
+    def check(self) -> None:
+        """Fail where the page has done what no page may do since it was opened or last checked."""
+        foreign, errors = self.foreign(), self.errors
+        self.errors, self.asked = [], []
+        assert not errors, errors
+        assert not foreign, foreign
+
+
+def open_watched(context: BrowserContext) -> Watched:
+    """Open a page whose errors, requests and runs are recorded."""
+    page = context.new_page()
+    Runs(page)
+    return Watched(page)
+
 
 @contextmanager
 def watched(context: BrowserContext) -> Iterator[Page]:
     """A new page on which no script fails, which asks no other host, and needs nothing that its headers forbid."""
-    page = context.new_page()
-    seen = Watched(page)
+    seen = open_watched(context)
     try:
-        yield page
-        foreign = seen.foreign()
+        yield seen.page
+        seen.check()
     finally:
-        page.close()
-    assert not seen.errors, seen.errors
-    assert not foreign, foreign
+        seen.page.close()
