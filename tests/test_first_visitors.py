@@ -19,7 +19,9 @@ def _unlimited(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS")
 
 
-@pytest.mark.parametrize("pages", [[""], PAGES], ids=["one page", "every page"])
+@pytest.mark.parametrize(
+    "pages", [["", "invariance"], pytest.param(PAGES, marks=pytest.mark.heavy)], ids=["two pages", "every page"]
+)
 def test_thirty_at_once_on_a_server_just_started(pages):
     with served("app.py") as url:
         visits = all_at_once(url, list(islice(cycle(pages), CLASS)))
@@ -43,7 +45,9 @@ print({each["num_threads"] for each in threadpool_info() if each["user_api"] == 
 
 
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one core has one thread anyway")
-@pytest.mark.parametrize(("given", "found"), [({}, "{1} 1"), ({"OPENBLAS_NUM_THREADS": "2"}, "{2} 1")])
+@pytest.mark.parametrize(
+    ("given", "found"), [({}, "{1} 1"), pytest.param({"OPENBLAS_NUM_THREADS": "2"}, "{2} 1", marks=pytest.mark.heavy)]
+)
 def test_the_server_computes_on_one_thread_unless_told_otherwise(given, found):
     done = subprocess.run(
         [sys.executable, "-c", THREADS], cwd=ROOT, env=os.environ | given, capture_output=True, text=True, check=True
@@ -55,6 +59,7 @@ HEAVIEST = "?n=65536&h=1&w=1&c=1&view=unfolded&data=digits&scheme=divisive&radiu
 """Of the tensor lab, with the most faces, and the pictures that take longest to be made."""
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_thirty_at_once_on_the_heaviest_link():
     with served("app.py") as url:
@@ -64,6 +69,7 @@ def test_thirty_at_once_on_the_heaviest_link():
     assert peak < 1e9  # 530 MB; with every corner in the figure it was 1.6 GB
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 @pytest.mark.parametrize("link", ["show=map&layer=conv&weights=any", "show=conditional"])
 def test_what_a_panel_on_design_computes_is_computed_once_for_thirty(link):

@@ -22,6 +22,7 @@ def run(folder, *options, without):
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.heavy
 def test_it_runs_with_nothing_of_the_app(tmp_path):
     done = run(tmp_path, "--cpu", "--smallest", without=APP)
     assert done.returncode == 0, done.stderr

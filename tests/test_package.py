@@ -100,6 +100,7 @@ def run(command, folder, *arguments):
     return subprocess.run([command, *arguments], cwd=folder, env=clean, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.heavy
 def test_five_lines_of_the_readme_in_an_empty_environment(core, tmp_path):
     readme = Path(ROOT, "README.md").read_text()
     [code] = re.findall(r"```python\n(import normviz.*?)```", readme, re.DOTALL)
@@ -109,6 +110,7 @@ def test_five_lines_of_the_readme_in_an_empty_environment(core, tmp_path):
     assert done.stdout.startswith("deviation mean v xhat y (4, 8, 8, 6)")
 
 
+@pytest.mark.heavy
 def test_the_commands_of_the_core_in_an_empty_environment(core, tmp_path):
     np.save(tmp_path / "in.npy", np.arange(48.0).reshape(2, 2, 2, 6))
     assert run(core, tmp_path, "--version").stdout == f"normviz {normviz.__version__}\n"
@@ -118,6 +120,7 @@ def test_the_commands_of_the_core_in_an_empty_environment(core, tmp_path):
     assert np.load(tmp_path / "out.npy").shape == (2, 2, 2, 6)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("command", "extra"), [("table1", "train"), ("serve", "app")])
 def test_a_command_that_needs_more_says_what_to_install(core, tmp_path, command, extra):
     done = run(core, tmp_path, command)
@@ -127,6 +130,7 @@ def test_a_command_that_needs_more_says_what_to_install(core, tmp_path, command,
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.heavy
 def test_the_wheel_serves_every_page_from_an_empty_folder(wheel, tmp_path):
     python = environment(tmp_path / "env")
     install(python, "--no-deps", wheel)

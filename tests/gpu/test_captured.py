@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from pairs import pairwise
 from tolerated import allowed, gap
 
 from normviz.core.schemes import SCHEMES
@@ -24,9 +25,9 @@ BETWEEN = [SCHEMES[key] for key in ("batch", "spectral", "layer", "rms", "spectr
 """Captured blocks with steps between that cannot be captured."""
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("layer", ["dense", "conv"])
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize(
+    ("optimizer", "layer", "dtype"), pairwise(["sgd", "momentum", "adam"], ["dense", "conv"], ["float64", "float32"])
+)
 def test_a_captured_step_is_the_step(optimizer, layer, dtype, device, uncaptured):
     setting = Setting(layer=layer, steps=8, batch=8, width=6, eps=1e-2, rate=0.01, optimizer=optimizer, dtype=dtype)
     setting = replace(setting, device=device)

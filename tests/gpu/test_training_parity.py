@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from pairs import pairwise
 from tolerated import allowed, gap
 
 from normviz.core.schemes import SCHEMES, get_scheme
@@ -23,10 +24,10 @@ SHORT = Setting(steps=4, batch=8, width=6, eps=1e-2)
 """Rounding has no time to grow."""
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
-@pytest.mark.parametrize("layer", ["dense", "conv"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("dtype", "layer", "optimizer", "depth"),
+    pairwise(DTYPES, ["dense", "conv"], ["sgd", "momentum", "adam"], [1, 2, 3]),
+)
 def test_losses(dtype, layer, optimizer, depth, device):
     setting = replace(SHORT, layer=layer, dtype=dtype, optimizer=optimizer, rate=0.01, depth=depth)
     here, there = (train(EVERY, replace(setting, device=name)) for name in ("cpu", device))

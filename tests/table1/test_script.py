@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import sklearn.datasets
 import torch
+from pairs import pairwise
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
@@ -123,17 +124,18 @@ def test_groups_of_rows():
     compare(SCHEMES["custom"].with_fields(*fields), SMALL["conv"])
 
 
-@pytest.mark.parametrize("layer", SMALL)
-@pytest.mark.parametrize("depth", [2, 4])
-@pytest.mark.parametrize("key", ["batch", "whitening", "group", "divisive", "layer-weight", "spectral"])
+@pytest.mark.parametrize(
+    ("key", "depth", "layer"),
+    pairwise(["batch", "whitening", "group", "divisive", "layer-weight", "spectral"], [2, 4], SMALL),
+)
 def test_deeper_networks(key, depth, layer):
     changes = ("weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling")
     compare(get_scheme(key), replace(SMALL[layer], depth=depth, steps=3), changes, rel=1e-7)
 
 
-@pytest.mark.parametrize("follow", [True, False])
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("key", ["batch", "weight", "layer", "rms"])
+@pytest.mark.parametrize(
+    ("key", "optimizer", "follow"), pairwise(["batch", "weight", "layer", "rms"], OPTIMIZERS, [True, False])
+)
 def test_optimizers_and_learning_rates_that_follow_or_not(key, optimizer, follow):
     setting = replace(SMALL["dense"], optimizer=optimizer, rate=None, steps=8)
     compare(get_scheme(key), setting, RESCALED, follow, rel=1e-6 if optimizer == "adam" else 1e-9)
@@ -161,9 +163,10 @@ def test_epsilon(key):
     compare(get_scheme(key), replace(SMALL["conv"], eps=1e-2))
 
 
-@pytest.mark.parametrize("dtype", ["float32", *HALF])
-@pytest.mark.parametrize(("layer", "depth"), [("dense", 1), ("dense", 2), ("conv", 2)])
-@pytest.mark.parametrize("key", ["none", "batch", "whitening", "divisive", "layer-weight", "spectral"])
+@pytest.mark.parametrize(
+    ("key", "layer", "depth", "dtype"),
+    pairwise(["none", "batch", "whitening", "divisive", "layer-weight", "spectral"], SMALL, [1, 2], ["float32", *HALF]),
+)
 def test_shorter_types(key, layer, depth, dtype):
     compare(get_scheme(key), replace(SMALL[layer], dtype=dtype, depth=depth), rel=None)
 
@@ -187,9 +190,9 @@ def test_other_numbers(seed):
     compare(get_scheme("layer"), setting)
 
 
-def test_the_papers_rows_as_the_app_shows_them_first():
-    for key in ("batch", "weight", "layer"):
-        compare(get_scheme(key), Setting(device="cpu"), rel=1e-6)
+@pytest.mark.parametrize("key", ["layer", *(pytest.param(key, marks=pytest.mark.heavy) for key in ("batch", "weight"))])
+def test_a_row_of_the_paper_as_the_app_shows_it_first(key):
+    compare(get_scheme(key), Setting(device="cpu"), rel=1e-6)
 
 
 @pytest.mark.parametrize(("key", "rate", "steps"), [("none", 1e9, 20), ("weight", 1e9, 20), ("batch", 100.0, 8)])

@@ -1,0 +1,63 @@
+"""How long tests take: the limit of one, and the files that begin first."""
+
+import os
+from collections.abc import Generator
+
+import pytest
+
+LIMIT = 15.0
+"""Seconds that a test may take in `make test`. What takes longer is marked `heavy`, or becomes faster."""
+
+LONG_FILES = (
+    "tests/browser/test_table.py",
+    "tests/browser/test_playing.py",
+    "tests/browser/test_cube.py",
+    "tests/browser/test_turning.py",
+    "tests/browser/test_history.py",
+    "tests/test_first_visitors.py",
+    "tests/test_package.py",
+    "tests/jobs/test_processes.py",
+    "tests/readings/test_detector.py",
+    "tests/running/test_accuracy_page.py",
+    "tests/experiments/test_experiments_page.py",
+)
+"""Files that begin first: one that began last would keep one process at work while the others have ended."""
+
+
+def compute_limit(load: float, cores: int) -> float:
+    """Return the seconds that a test may take on a machine with this load.
+
+    A core that is shared by several processes gives each of them a part of its time.
+
+    Args:
+        load: mean number of processes that run or wait for a core.
+        cores: number of cores.
+
+    Example:
+        >>> compute_limit(load=1.0, cores=2), compute_limit(load=6.0, cores=2)
+        (15.0, 45.0)
+    """
+    return LIMIT * max(1.0, load / cores)
+
+
+def find_limit() -> float:
+    """Return the seconds that a test may take on this machine now."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 1.0
+    return compute_limit(load, os.cpu_count() or 1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test that takes too long for `make test`."""
+    report = yield
+    is_for_all = item.get_closest_marker("heavy") is None and "not heavy" in item.config.option.markexpr
+    if report.when == "call" and report.passed and is_for_all and report.duration > find_limit():
+        report.outcome = "failed"
+        report.longrepr = f"{report.duration:.1f} s, and a test may take {find_limit():.1f} s: mark it heavy"
+    return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest."""
+    places = {path: place for place, path in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
