@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from normviz.web.modules import MODULES, compute_digest
+from normviz.web.modules import DIGEST, MODULES
 
 KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
 
@@ -34,7 +34,7 @@ def plotly_js(request: Request) -> Response:
 def module_js(request: Request) -> Response:
     """Return a module below the digest of today's modules; 404 for another digest or name."""
     name = request.path_params["name"]
-    if name not in MODULES or request.path_params["digest"] != compute_digest():
+    if name not in MODULES or request.path_params["digest"] != DIGEST:
         return Response("no such script", 404)
     return Response(MODULES[name], media_type="text/javascript", headers=KEPT)
 
@@ -50,7 +50,7 @@ def plotly_url() -> str:
 
 def module_url(name: str) -> str:
     """Return the address at which a page imports the module of this file name."""
-    return _below_base(f"vendor/{compute_digest()}/{name}")
+    return _below_base(f"vendor/{DIGEST}/{name}")
 
 
 def create_routes() -> list[Route]:

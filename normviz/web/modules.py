@@ -5,7 +5,6 @@ them, so that a browser may keep them for good and never mixes two versions.
 """
 
 from collections.abc import Sequence
-from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -17,24 +16,17 @@ MODULES = {path.name: path.read_bytes() for path in sorted(FOLDER.glob("*.js"))}
 """The content of each module by its file name."""
 
 
-@cache
-def compute_digest() -> str:
-    """Return a digest of the names and contents of all modules.
-
-    Example:
-        >>> len(compute_digest())
-        16
-    """
-    content = b"".join(name.encode() + b"\0" + text + b"\0" for name, text in MODULES.items())
-    return blake2b(content, digest_size=8).hexdigest()
+DIGEST = blake2b(
+    b"".join(name.encode() + b"\0" + text + b"\0" for name, text in MODULES.items()), digest_size=8
+).hexdigest()
+"""A digest of the names and contents of all modules."""
 
 
-@cache
 def read_styles(names: Sequence[str]) -> str:
     """Return the styles of these names, one after the other.
 
     Args:
-        names: file names without ".css", as a tuple.
+        names: file names without ".css".
 
     Raises:
         FileNotFoundError: where a style is not in the folder.
