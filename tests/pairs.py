@@ -1,4 +1,4 @@
-"""Parametrize over several factors: all pairs of their values in `make test`, all combinations in `make test-all`."""
+"""Parametrize with a choice of cases in `make test` and all of them in `make test-all`."""
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
@@ -7,6 +7,21 @@ from typing import Any
 import pytest
 
 Case = tuple[Any, ...]
+
+
+def mark_heavy_except(light: Sequence[Any], cases: Iterable[Any]) -> list[Any]:
+    """Return the cases for `pytest.mark.parametrize`, heavy but for these.
+
+    Raises:
+        AssertionError: where one of the light cases is not among the cases.
+
+    Example:
+        >>> [len(case.marks) for case in mark_heavy_except("a", "abc")]
+        [0, 1, 1]
+    """
+    cases = list(cases)
+    assert set(light) <= set(cases), set(light) - set(cases)
+    return [pytest.param(case, marks=[] if case in light else [pytest.mark.heavy]) for case in cases]
 
 
 def cover_pairs(cases: Sequence[Case]) -> list[Case]:

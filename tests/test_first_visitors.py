@@ -29,6 +29,7 @@ def test_thirty_at_once_on_a_server_just_started(pages):
     assert all(visit.elements > 10 for visit in visits)
 
 
+@pytest.mark.heavy
 def test_thirty_open_geometry_at_once_beside_two_busy_processes():
     with busy_processes(2), served("app.py") as url:
         visits = all_at_once(url, ["geometry"] * CLASS)

@@ -19,6 +19,9 @@ OTHERS_NAMES = frozenset(
 MOST, LONGEST = 3, 40
 """Names in a note, and the characters that a note shows of a name or a value."""
 
+ALIKE = 0.75
+"""Share of characters that a name must have in common with one that the shown view does not use, to be suggested."""
+
 
 @cache
 def known_names() -> frozenset[str]:
@@ -57,7 +60,7 @@ def unknown_words(unknown: Collection[str], names: Collection[str], others: Coll
     lines = []
     for name in list(unknown)[:MOST]:
         start = name.lower()[:LONGEST]
-        alike = get_close_matches(start, names, n=1) or get_close_matches(start, others, n=1)
+        alike = get_close_matches(start, names, n=1) or get_close_matches(start, others, n=1, cutoff=ALIKE)
         meant = f" Did you mean “{escape(alike[0])}”?" if alike else ""
         lines.append(f"“{escape(shorten(name))}” in the link is ignored: no setting has this name.{meant}")
     more = len(unknown) - len(lines)

@@ -85,7 +85,7 @@ def _tab(context: BrowserContext) -> Iterator[Tab]:
 
 @pytest.fixture(scope="module")
 def _phone_tab(context: BrowserContext) -> Iterator[Tab]:
-    phone = context.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
+    phone = context.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     tab = Tab(phone, 390, 844)
     yield tab
     phone.close()

@@ -89,6 +89,7 @@ def test_every_benchmark_is_known():
     assert set(SCRIPTS) == set(TITLES)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_benchmark_at_its_smallest_size_fills_its_tables(script):
     command = [sys.executable, f"benchmarks/{script}", "--smallest"]

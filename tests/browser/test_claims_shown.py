@@ -88,16 +88,12 @@ def test_filters_leave_what_was_asked_for(page, server):
     assert 0 < page.locator("summary").count() < every
 
 
-def test_on_a_phone_a_finger_opens_it_and_nothing_scrolls_sideways(page, server):
-    with page.context.browser.new_context(
-        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
-    ) as phone:
-        held = phone.new_page()
-        measured(held, server)
-        row(held, "L04").locator("summary").tap()
-        evidence(held, "L04").wait_for()
-        settle(held)
-        assert held.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
+def test_on_a_phone_a_finger_opens_it_and_nothing_scrolls_sideways(phone, server):
+    measured(phone, server)
+    row(phone, "L04").locator("summary").tap()
+    evidence(phone, "L04").wait_for()
+    settle(phone)
+    assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -1,7 +1,6 @@
 """The page on design in a real browser: every panel in both themes, on a phone under a finger, and by link and Back."""
 
 import re
-from contextlib import contextmanager
 
 import pytest
 from looks import barriers, change_theme, cut_off
@@ -32,14 +31,6 @@ def open_page(page, url, link):
     settle(page)
 
 
-@contextmanager
-def phone(page):
-    """A phone with a finger instead of a mouse."""
-    size = {"width": 390, "height": 844}
-    with page.context.browser.new_context(viewport=size, has_touch=True, is_mobile=True) as context:
-        yield context.new_page()
-
-
 def shown(page):
     """All that the page says."""
     return page.locator(".stMain").inner_text()
@@ -59,25 +50,23 @@ def test_both_themes_and_no_barriers(page, server, show):
 
 
 @pytest.mark.parametrize("show", SHOWN)
-def test_on_a_phone_a_finger_comes_to_every_panel_and_nothing_is_cut(page, server, show):
-    with phone(page) as held:
-        open_page(held, server, "?show=pointwise" if show == "find" else "")
-        held.get_by_role("radio", name=SHOWN[show], exact=True).tap()
-        soon(held, lambda: held.url.endswith("/design" if show == "find" else f"?show={show}"))
-        settle(held)
-        assert wide(held) <= 390
-        assert cut_off(held) == []
+def test_on_a_phone_a_finger_comes_to_every_panel_and_nothing_is_cut(phone, server, show):
+    open_page(phone, server, "?show=pointwise" if show == "find" else "")
+    phone.get_by_role("radio", name=SHOWN[show], exact=True).tap()
+    soon(phone, lambda: phone.url.endswith("/design" if show == "find" else f"?show={show}"))
+    settle(phone)
+    assert wide(phone) <= 390
+    assert cut_off(phone) == []
 
 
 @pytest.mark.parametrize(
     "show", sorted(CHOICES.keys() - {"pointwise"})
 )  # whose choices are in the sidebar, folded on a phone
-def test_a_choice_is_made_by_a_finger(page, server, show):
+def test_a_choice_is_made_by_a_finger(phone, server, show):
     link, choice = CHOICES[show]
-    with phone(page) as held:
-        open_page(held, server, f"?show={show}")
-        choice(held).tap()
-        held.wait_for_url(f"**{link}**")
+    open_page(phone, server, f"?show={show}")
+    choice(phone).tap()
+    phone.wait_for_url(f"**{link}**")
 
 
 @pytest.mark.parametrize("show", CHOICES)
@@ -93,21 +82,20 @@ def test_back_undoes_a_choice_and_its_link_opens_it(page, server, show):
     page.evaluate("() => history.back()")
     soon(page, lambda: link not in page.url)
     soon(page, lambda: shown(page) == before)
-    page.goto(address)
+    visit(page, address)
     soon(page, lambda: shown(page) == chosen)
 
 
-def test_the_button_for_more_stays_under_the_finger(page, server):
-    with phone(page) as held:
-        open_page(held, server, "?weights=any")
-        more = held.get_by_test_id("stMain").get_by_role("button", name="More")
-        more.scroll_into_view_if_needed()
-        before = more.bounding_box()["y"]
-        for number in (2, 3):
-            more.tap()
-            held.wait_for_url(f"**page={number}**")
-            settle(held)
-            assert more.bounding_box()["y"] == before
+def test_the_button_for_more_stays_under_the_finger(phone, server):
+    open_page(phone, server, "?weights=any")
+    more = phone.get_by_test_id("stMain").get_by_role("button", name="More")
+    more.scroll_into_view_if_needed()
+    before = more.bounding_box()["y"]
+    for number in (2, 3):
+        more.tap()
+        phone.wait_for_url(f"**page={number}**")
+        settle(phone)
+        assert more.bounding_box()["y"] == before
 
 
 def test_from_γ_and_β_to_photographs(page, server):

@@ -85,7 +85,7 @@ def test_it_follows_the_pointer_and_returns(lab):
     lab.open("?scheme=divisive&focus=1,2,1,3")
     beside = lab.page.locator(".nv-element")
     at_lock = beside.inner_text()
-    lab.page.wait_for_timeout(300)
+    lab.settle()
     sent, scheme, shape = len(lab.sent), SCHEMES["divisive"], (4, 4, 4, 6)
     for across, down in ((0.45, 0.55), (0.64, 0.62)):
         lab.point(across, down)

@@ -4,7 +4,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from browsing import served
-from patience import CONNECTED, settle
+from patience import settle, visit
 from wandering import STATES, TYPED
 from watching import watched
 
@@ -51,10 +51,8 @@ def shown(tmp_path_factory):
 
 def test_streamlit_shows_escaped_text_as_it_is(context, shown):
     with watched(context) as page:
-        page.goto(shown)
-        page.wait_for_selector(CONNECTED)
+        visit(page, shown)
         page.wait_for_selector(f".st-key-text-{len(HOSTILE) - 1} button")
-        page.wait_for_timeout(500)
         found = page.evaluate(
             f"""count => [...Array(count).keys()].map(k => document.querySelector(`.st-key-text-${{k}}`)).map(box => [
                 [...box.querySelectorAll('[data-testid=stMarkdownContainer], [data-testid=stCaptionContainer]')]
@@ -82,8 +80,7 @@ def test_no_page_takes_a_link_for_markup(server, context):
         for name, state in STATES.items():
             own = [param.name for param in state.PARAMS] + ["schme", PICTURE]
             link = dict.fromkeys(own, PICTURE) | TYPED.get(name, {})
-            page.goto(f"{server}/{name if name != 'tensor_lab' else ''}?{urlencode(link)}")
-            page.wait_for_selector(CONNECTED)
+            visit(page, f"{server}/{name if name != 'tensor_lab' else ''}?{urlencode(link)}")
             page.wait_for_selector(".st-key-replaced p")
             settle(page)
             assert "![](http" in page.locator(".st-key-replaced").inner_text().replace(WORD_JOINER, ""), name

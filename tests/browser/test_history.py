@@ -3,7 +3,8 @@
 import pytest
 import visitors
 from menus import go
-from patience import settle, soon
+from pairs import mark_heavy_except
+from patience import settle, soon, visit
 from playwright.sync_api import Page, expect
 
 from normviz.ui.stories import STORIES
@@ -26,6 +27,10 @@ SEEDS = {"claims": "First seed"}
 """What the control of that is called, by default "Seed"."""
 
 
+LIGHT = ("", "experiments")
+"""The pages of `make test`: one on which a number is set, and one on which a panel is chosen."""
+
+
 class Walk:
     """A walk through the pages, by the menu."""
 
@@ -33,7 +38,7 @@ class Walk:
         self.page, self.url = page, url
 
     def open(self, address: str) -> None:
-        self.page.goto(f"{self.url}/{address}")
+        visit(self.page, f"{self.url}/{address}")
         self.at(address)
 
     def go(self, name: str) -> None:
@@ -67,7 +72,7 @@ class Walk:
             expect(seed).to_have_value("5" if is_set else "0")
 
 
-@pytest.mark.parametrize("name", visitors.PAGES)
+@pytest.mark.parametrize("name", mark_heavy_except(LIGHT, visitors.PAGES))
 def test_each_step_back_undoes_one_thing(server, page, name):
     walk, other = Walk(page, server), "divisive?light=1" if name != "divisive" else "running?step=9"
     changed = f"{name}?{SET.get(name, (SEED,))[0]}"
@@ -89,7 +94,7 @@ def test_each_step_back_undoes_one_thing(server, page, name):
 def test_a_link_that_is_mended_is_no_step_of_its_own(server, page):
     walk = Walk(page, server)
     walk.open("divisive")
-    page.goto(f"{server}/compare?n=0&seed=5")
+    visit(page, f"{server}/compare?n=0&seed=5")
     walk.at("compare?n=1&seed=5")
     walk.back()
     walk.at("divisive")

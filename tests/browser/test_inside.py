@@ -1,6 +1,7 @@
 """The cube pulled apart and cut: in the browser alone, kept in the link, and what is hidden can't be reached."""
 
 import pytest
+from patience import TWO_FRAMES
 from playwright.sync_api import expect
 from test_cube import element_of, lit_cells
 
@@ -68,7 +69,7 @@ def test_what_is_hidden_is_not_picked_or_walked_to_and_the_locked_element_stays(
     for across in (0.4, 0.45, 0.5, 0.55, 0.6, 0.65):
         for down in (0.3, 0.5, 0.7):
             lab.page.mouse.move(lab.box["x"] + across * lab.box["width"], lab.box["y"] + down * lab.box["height"])
-            lab.page.wait_for_timeout(60)
+            lab.page.evaluate(TWO_FRAMES)
             found.add(element_of(lab.readout))
     assert len(found) > 4
     assert all(index[0] >= 2 and index[3] >= 3 for index in found - {(0, 0, 0, 0)})
@@ -78,7 +79,7 @@ def test_what_is_hidden_is_not_picked_or_walked_to_and_the_locked_element_stays(
     lab.soon(lambda: element_of(lab.readout) == (2, 0, 0, 3))  # the nearest that is left
     lab.page.keyboard.press("Home")
     lab.page.keyboard.press("ArrowLeft")
-    lab.page.wait_for_timeout(100)
+    lab.page.evaluate(TWO_FRAMES)
     assert element_of(lab.readout) == (2, 0, 0, 3)
     assert all(x >= 3 and y >= 2 for x, y, _ in lit_cells(lab, "element"))
     lab.page.wait_for_url("**focus=2%2C0%2C0%2C3**")

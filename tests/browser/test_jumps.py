@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from browsing import ROOT
+from pairs import mark_heavy_except
 from watching import watched
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -11,6 +12,9 @@ import shift
 
 MOST = 0.05
 """Of a whole visit."""
+
+LIGHT = ("lab, values replaced", "invariance")
+"""The visits of `make test`."""
 
 
 def counts(name, what):
@@ -23,7 +27,7 @@ def counts(name, what):
     return not is_choice and (name, what) != ("claims", "seed")
 
 
-@pytest.mark.parametrize("name", shift.VISITS)
+@pytest.mark.parametrize("name", mark_heavy_except(LIGHT, shift.VISITS))
 def test_nothing_moves_unasked_while_a_page_is_used(server, context, name):
     with watched(context) as page:
         steps = list(shift.visit(shift.watching(page), server, name))

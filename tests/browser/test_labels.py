@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+from patience import TWO_FRAMES
 
 EYES = ((1.1, -1.5, 0.8), (-1.3, -1.2, 0.9), (0.6, 1.6, 0.3), (0.2, -0.6, 1.8), (1.8, -0.2, -0.6))
 SHAPES = {
@@ -63,7 +64,7 @@ def test_nothing_lies_over_anything_however_the_cube_is_turned(lab, shape):
         lab.soon(
             lambda eye=eye: lab.graph("gd => gd._fullLayout.scene._scene.getCamera().eye.x") == pytest.approx(eye[0])
         )
-        lab.page.wait_for_timeout(100)  # a frame
+        lab.page.evaluate(TWO_FRAMES)
         texts, found = lab.page.evaluate(COLLISIONS)
         assert (eye, found) == (eye, [])
         assert len(texts) >= 2

@@ -1,11 +1,8 @@
 """The pictures of the divisive page in a real browser: wiped between with a handle, and a pixel of them picked."""
 
-from collections.abc import Iterator
-
 import pytest
 from patience import settle, soon, visit
-from playwright.sync_api import Browser, expect
-from watching import watched
+from playwright.sync_api import expect
 
 
 def open_page(page, url, link=""):
@@ -78,15 +75,6 @@ def test_a_click_and_the_arrow_keys_pick_a_pixel(page, server):
     expect(page.get_by_label("Row", exact=True)).to_have_value("0")
     settle(page)
     assert picture.locator(".ring").evaluate("ring => ring.style.top") == "6.25%"
-
-
-@pytest.fixture
-def phone(context) -> Iterator:
-    browser: Browser = context.browser
-    made = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    with watched(made) as page:
-        yield page
-    made.close()
 
 
 def test_a_finger_wipes_picks_and_scrolls(phone, server):

@@ -1,25 +1,20 @@
 """A finger, a wheel and a fast click on the cube, and the way back to the view that it had at first."""
 
 import pytest
+from patience import TWO_FRAMES
 from test_cube import element_of, eye, focus_of
-from watching import watched
 
 ASPECT = "gd => gd._fullLayout.scene.aspectratio.x"
 
 
 @pytest.fixture
-def phone(context, server):
+def touched(phone, server):
     """The lab on a phone, with a finger."""
     from conftest import Lab
 
-    other = context.browser.new_context(
-        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="light"
-    )
-    with watched(other) as page:
-        lab = Lab(page, server).open("?scheme=instance&colour=value")
-        page.locator(".st-key-cube").scroll_into_view_if_needed()
-        yield lab
-    other.close()
+    lab = Lab(phone, server).open("?scheme=instance&colour=value")
+    phone.locator(".st-key-cube").scroll_into_view_if_needed()
+    return lab
 
 
 def touch(lab, *steps):
@@ -28,28 +23,30 @@ def touch(lab, *steps):
     for kind, *fingers in steps:
         places = [{"x": box["x"] + a * box["width"], "y": box["y"] + b * box["height"]} for a, b in fingers]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
-        lab.page.wait_for_timeout(60)
+        lab.page.evaluate(TWO_FRAMES)
 
 
-def test_a_tap_locks_the_element_under_it(phone):
-    touch(phone, ("touchStart", (0.5, 0.55)), ("touchEnd",))
-    phone.page.wait_for_url("**focus=**")
-    phone.soon(lambda: element_of(phone.readout) == focus_of(phone.page.url))
-    assert focus_of(phone.page.url) != (0, 0, 0, 0)
+def test_a_tap_locks_the_element_under_it(touched):
+    touch(touched, ("touchStart", (0.5, 0.55)), ("touchEnd",))
+    touched.page.wait_for_url("**focus=**")
+    touched.soon(lambda: element_of(touched.readout) == focus_of(touched.page.url))
+    assert focus_of(touched.page.url) != (0, 0, 0, 0)
 
 
-def test_one_finger_scrolls_the_page_and_two_turn_the_cube(phone):
+def test_one_finger_scrolls_the_page_and_two_turn_the_cube(touched):
     scrolled = "() => document.querySelector('.stMain').scrollTop"
-    before, view = phone.page.evaluate(scrolled), eye(phone)
-    touch(phone, ("touchStart", (0.5, 0.7)), *(("touchMove", (0.5, 0.7 - k / 20)) for k in range(1, 9)), ("touchEnd",))
-    phone.soon(lambda: phone.page.evaluate(scrolled) > before + 30)
-    assert eye(phone) == pytest.approx(view, abs=1e-6)
-    assert "focus=" not in phone.page.url
-    phone.page.locator(".st-key-cube").scroll_into_view_if_needed()
-    phone.page.wait_for_timeout(300)
+    before, view = touched.page.evaluate(scrolled), eye(touched)
+    touch(
+        touched, ("touchStart", (0.5, 0.7)), *(("touchMove", (0.5, 0.7 - k / 20)) for k in range(1, 9)), ("touchEnd",)
+    )
+    touched.soon(lambda: touched.page.evaluate(scrolled) > before + 30)
+    assert eye(touched) == pytest.approx(view, abs=1e-6)
+    assert "focus=" not in touched.page.url
+    touched.page.locator(".st-key-cube").scroll_into_view_if_needed()
+    touched.page.evaluate(TWO_FRAMES)
     moves = (("touchMove", (0.3 + k / 20, 0.5), (0.5 + k / 20, 0.5)) for k in range(1, 7))
-    touch(phone, ("touchStart", (0.3, 0.5), (0.5, 0.5)), *moves, ("touchEnd",))
-    phone.soon(lambda: eye(phone) != pytest.approx(view, abs=0.05))
+    touch(touched, ("touchStart", (0.3, 0.5), (0.5, 0.5)), *moves, ("touchEnd",))
+    touched.soon(lambda: eye(touched) != pytest.approx(view, abs=0.05))
 
 
 def test_a_fast_click_takes_what_is_under_the_pointer(lab):
@@ -59,7 +56,7 @@ def test_a_fast_click_takes_what_is_under_the_pointer(lab):
         lab.point(across, down)
         there = element_of(lab.readout)
         lab.page.mouse.move(5, 5)
-        lab.page.wait_for_timeout(300)
+        lab.page.evaluate(TWO_FRAMES)
         before = lab.page.url
         x, y = lab.box["x"] + across * lab.box["width"], lab.box["y"] + down * lab.box["height"]
         lab.page.evaluate(  # all within one moment: nothing has looked under the pointer before it is pressed

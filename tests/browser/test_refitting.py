@@ -1,6 +1,7 @@
 """Figures fill their containers after a presentation begins or ends, the window is resized or the sidebar moves."""
 
 import pytest
+from pairs import mark_heavy_except
 from patience import CONNECTED, settle, soon, visit
 from test_camera import turn
 
@@ -12,6 +13,10 @@ PAGES = {
     "training and inference": "running?panel=noise",
     "curves": "why",
 }
+STILL = 120
+"""ms for which a figure must not change again: twice the pause after which a new size of its container is drawn."""
+REST = 700
+"""ms, longer than the camera has to rest before the link gets it."""
 CUBES = ("lab", "compare", "layer norm variants")
 
 # What is wrong with the figures on the page: an empty list when each one fills its container and the window holds it.
@@ -55,11 +60,11 @@ def check(page, turned=False):
     """Wait until every figure fits, and check that it stays so."""
     settle(page)
     soon(page, lambda: misfits(page, turned) == [])
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(STILL)
     assert misfits(page, turned) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", mark_heavy_except(("lab", "curves"), PAGES))
 def test_figures_fit_their_containers_again(page, server, name):
     page.set_viewport_size(SMALL)
     visit(page, f"{server}/{PAGES[name]}")
@@ -90,7 +95,7 @@ def test_figures_fit_their_containers_again(page, server, name):
         page.wait_for_selector("html:not(.nv-presenting)", state="attached")
         check(page, eye is not None)
         if name in CUBES and eye is None:
-            page.wait_for_timeout(700)  # longer than the camera has to rest before the link gets it
+            page.wait_for_timeout(REST)
             assert "camera" not in page.url
             turn(page, "cube" if name == "lab" else "cubes")
             page.wait_for_url("**camera=**")

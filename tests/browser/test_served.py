@@ -16,7 +16,7 @@ from watching import POLICY
 
 from normviz.ui.security import FRAME_ANCESTORS, METRICS
 from normviz.ui.server import HEADERS
-from normviz.ui.vendor import component_url, plotly_url
+from normviz.ui.vendor import module_url, plotly_url
 
 BASE = "/course/norm"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no 127.0.0.2")
@@ -49,8 +49,8 @@ def answer(url, method="GET", accept="*/*"):
         ("/favicon.png", "GET", 200),
         ("/static/nothing.js", "GET", 200),  # Streamlit answers with its page
         (plotly_url(), "GET", 200),
-        (component_url("plot"), "GET", 200),
-        (component_url("plot"), "POST", 405),
+        (module_url("plot.js"), "GET", 200),
+        (module_url("plot.js"), "POST", 405),
         ("/vendor/0/plot.js", "GET", 404),
         ("/media/nothing.png", "GET", 404),
         ("//nothing", "GET", 400),
@@ -85,6 +85,7 @@ def test_a_server_listens_on_this_machine_alone_unless_it_is_given_an_address(se
     assert answer(server.replace("127.0.0.1", "localhost") + "/_stcore/health")[0] == 200
 
 
+@pytest.mark.heavy  # every test in a browser fails where its page breaks the policy
 @pytest.mark.parametrize("name", visitors.PAGES)
 def test_no_page_needs_what_its_policy_forbids(page, server, name):
     page.goto(f"{server}/{name}")  # the page is watched

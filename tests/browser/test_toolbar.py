@@ -4,7 +4,6 @@ import pytest
 import visitors
 from patience import settle, soon, visit
 from playwright.sync_api import expect
-from watching import watched
 
 from normviz.ui.stories import STORIES
 
@@ -82,22 +81,21 @@ def test_a_presentation_walks_through_all_pages_by_a_clickers_keys(page, server)
     assert "n=2" in page.url
 
 
-def test_a_finger_presents_and_leaves_on_a_phone(server, context):
-    phone = context.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    with phone, watched(phone) as page:
-        visit(page, f"{server}/")
-        at(page, STORIES[0])
-        assert page.locator(".st-key-cube .nv-graph").bounding_box()["y"] < 844 * 0.7  # within one screen
-        for name in ("Copy link", "Reset", "Present"):
-            box = page.get_by_role("button", name=name, exact=True).bounding_box()
-            assert min(box["width"], box["height"]) >= 44
-        page.get_by_role("button", name="Present", exact=True).tap()
-        page.get_by_role("button", name="Next page").tap()
-        at(page, STORIES[1])
-        page.get_by_role("button", name="Leave", exact=True).tap()
-        expect(page.get_by_role("button", name="Present", exact=True)).to_be_visible()
-        at(page, STORIES[1])
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+def test_a_finger_presents_and_leaves_on_a_phone(server, phone):
+    page = phone
+    visit(page, f"{server}/")
+    at(page, STORIES[0])
+    assert page.locator(".st-key-cube .nv-graph").bounding_box()["y"] < 844 * 0.7  # within one screen
+    for name in ("Copy link", "Reset", "Present"):
+        box = page.get_by_role("button", name=name, exact=True).bounding_box()
+        assert min(box["width"], box["height"]) >= 44
+    page.get_by_role("button", name="Present", exact=True).tap()
+    page.get_by_role("button", name="Next page").tap()
+    at(page, STORIES[1])
+    page.get_by_role("button", name="Leave", exact=True).tap()
+    expect(page.get_by_role("button", name="Present", exact=True)).to_be_visible()
+    at(page, STORIES[1])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_every_page_is_in_the_walk():

@@ -1,9 +1,7 @@
 """Training and inference in a browser: the digits, the switch by keyboard and finger, and what mistakes cost."""
 
-import pytest
 from patience import settle, soon, visit
 from playwright.sync_api import expect
-from watching import watched
 
 SHIFTS = """
 window.shifts = 0;
@@ -22,21 +20,13 @@ DIGITS = """() => [...document.querySelectorAll('.st-key-batch image')].map((ima
 })"""
 
 
-@pytest.fixture
-def phone(context):
-    """A page on a phone with a touch screen."""
-    own = context.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    with watched(own) as page:
-        yield page
-    own.close()
-
-
 def filled(page):
     """The modes whose markers are filled."""
     return [name for name, trace in page.evaluate(MARKERS).items() if not trace["symbol"].endswith("-open")]
 
 
-def test_switch_digits_and_what_mistakes_cost(server, page):
+def test_switch_digits_and_what_mistakes_cost(server, new_page):
+    page = new_page
     page.add_init_script(SHIFTS)
     visit(page, f"{server}/running?step=20&seed=613")
     expect(page.get_by_role("heading", name="%", exact=False).filter(has_text="% → ")).to_have_count(1)
@@ -75,7 +65,7 @@ def test_switch_digits_and_what_mistakes_cost(server, page):
 
 
 def test_a_finger_switches(server, phone):
-    phone.goto(f"{server}/running?batch=8&panel=bias")
+    visit(phone, f"{server}/running?batch=8&panel=bias")
     phone.wait_for_selector(".st-key-batch .nv-plot[data-drawn]")
     settle(phone)
     phone.get_by_role("radio", name="Inference", exact=True).tap()

@@ -1,6 +1,7 @@
 """A page that is come to from another one is seen from its top, also where the browser is slow or narrow."""
 
 import pytest
+from pairs import mark_heavy_except
 from patience import CONNECTED, settle, soon
 from watching import watched
 
@@ -24,21 +25,22 @@ def phone(context):
     phone.close()
 
 
-def test_next_opens_every_page_at_its_top(server, phone):
+@pytest.mark.parametrize("count", mark_heavy_except([2], [2, len(STORIES)]))
+def test_next_opens_every_page_at_its_top(server, phone, count):
     with watched(phone) as page:
         page.goto(server)
         page.wait_for_selector(CONNECTED)
         settle(page)
         phone.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW})
         tops = {}
-        for _ in STORIES:
+        for _ in range(count):
             before = path(page)
             page.locator(".st-key-takeaway a").first.click()
             soon(page, lambda before=before: path(page) != before)
             settle(page)
             tops[path(page)] = page.evaluate(SCROLLED)
         assert {name: top for name, top in tops.items() if top} == {}
-        assert len(tops) == len(STORIES)
+        assert len(tops) == count
         page.locator(".st-key-takeaway a").first.scroll_into_view_if_needed()
         before = path(page)
         page.evaluate("() => history.back()")

@@ -120,6 +120,7 @@ def running(tmp_path_factory):
         process.wait()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", BREAKS)
 def test_what_is_broken_turns_the_right_claims_red_and_no_others(name, running):
     out, said = running[name].communicate(timeout=300)

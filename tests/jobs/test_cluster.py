@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import time
+from functools import partial
 from importlib import metadata
 from types import SimpleNamespace
 
@@ -79,6 +80,7 @@ def desk(address):
         yield Desk(cluster, lease=LEASE, at_once=2)
 
 
+@pytest.mark.heavy
 def test_a_training_on_a_cluster_gives_the_same(desk):
     job, kept = (
         Training.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]),
@@ -95,6 +97,7 @@ def test_a_training_on_a_cluster_gives_the_same(desk):
     assert here.failures == there.failures != {}
 
 
+@pytest.mark.heavy
 def test_the_jobs_of_a_ticket_fan_out_and_others_wait(desk):
     both = desk.submit([Endless("one"), Endless("two")], kept := Kept())
     until(lambda: kept.of(Endless("one")) and kept.of(Endless("two")))  # each worker has one thread
@@ -110,6 +113,7 @@ def test_the_jobs_of_a_ticket_fan_out_and_others_wait(desk):
     assert not desk._executor._link._sent
 
 
+@pytest.mark.heavy
 def test_cancelling_stops_the_task_that_runs(desk):
     """Two that never end take both workers; were they not stopped, nothing would come after them."""
     for _ in range(2):
@@ -125,6 +129,7 @@ def test_cancelling_stops_the_task_that_runs(desk):
     assert [kept.of(Count(n))[-1][0] for n in range(1, 9)] == [tuple(range(n)) for n in range(1, 9)]
 
 
+@pytest.mark.heavy
 def test_an_error_on_a_worker_is_shown_here(desk):
     ticket = desk.submit([Fails("no such device")], Kept())
     assert ended(ticket)
@@ -135,6 +140,7 @@ def test_an_error_on_a_worker_is_shown_here(desk):
     assert re.fullmatch(r"normviz/core/\w+\.py, line \d+, in \w+", where(ticket.error))
 
 
+@pytest.mark.heavy
 def test_a_cluster_that_is_given_up_ends_its_jobs(address):
     cluster = Cluster(address)
     desk, kept = Desk(cluster, lease=LEASE), Kept()
@@ -145,6 +151,7 @@ def test_a_cluster_that_is_given_up_ends_its_jobs(address):
     assert "no job is taken after shutdown" in refusal(cluster)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -162,6 +169,7 @@ def test_other_versions_are_refused(address, monkeypatch, name, value, said):
         assert not cluster._link._sent  # nothing was made ready to be sent
 
 
+@pytest.mark.heavy
 def test_a_worker_that_comes_later_with_other_versions_is_refused(address, monkeypatch):
     with Cluster(address) as cluster:
         desk = Desk(cluster, lease=LEASE)
@@ -171,6 +179,7 @@ def test_a_worker_that_comes_later_with_other_versions_is_refused(address, monke
         assert refusal(cluster).startswith(f"The Dask worker at {gone} has Python")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "asked to end"])
 def test_a_worker_that_ends_loses_no_result(desk, how):
     job, kept = Count(40, pause=0.05), Kept()
@@ -185,15 +194,18 @@ def test_a_worker_that_ends_loses_no_result(desk, how):
     assert other not in (process, os.getpid())
 
 
+@pytest.mark.heavy
 def test_a_job_that_kills_its_workers_is_given_up(desk):
     ticket = desk.submit([Does("killed")], Kept())
     assert ended(ticket)
     assert "2 workers of the Dask cluster died while they ran this job" in str(ticket.error)
 
 
-def test_a_scheduler_that_has_gone_is_told_and_the_job_can_be_started_again(tmp_path, monkeypatch):
+@pytest.mark.heavy
+def test_a_scheduler_that_has_gone_is_told_and_the_job_can_be_started_again(tmp_path, monkeypatch, request):
     with clusters.scheduler(tmp_path) as (address, process), clusters.workers(tmp_path, address, 1) as workers:
         cluster = Cluster(address)
+        request.addfinalizer(partial(cluster.shutdown, wait=False))  # also after a failed assertion
         desk, kept = Desk(cluster, lease=LEASE), Kept()
         first, waiting = desk.submit([Endless()], kept), desk.submit([Count(1)], kept)
         until(lambda: kept.of(Endless()))
@@ -220,6 +232,7 @@ def test_a_torch_for_a_gpu_is_torch(monkeypatch):
     assert versions.installed()["torch"] == "2.13.0"
 
 
+@pytest.mark.heavy
 def test_a_machine_without_normviz_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(clusters.ENVIRONMENT, "PYTHONPATH", "")
     with clusters.scheduler(tmp_path) as (address, _), Cluster(address) as cluster:

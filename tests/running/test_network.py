@@ -149,7 +149,7 @@ def test_batches_of_unequal_size_count_by_their_digits():
 
 
 @given(st.integers(1, 128), st.sampled_from([0.0, 1e-5, 1e-3, 1.0]), st.integers(0, 9999), st.floats(0, 1))
-@settings(max_examples=12)
+@settings(max_examples=3)
 def test_whatever_the_setting_accuracies_are_shares(batch, eps, seed, share):
     job = Training(batch, eps, seed)
     found = finish(job)

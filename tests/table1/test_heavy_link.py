@@ -21,7 +21,10 @@ SLOW = 2.0
 MOST = 1000 * 2**20
 """Bytes of the server with this one training: torch and the libraries, the forward passes, and a training's budget."""
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads memory and time of the server from /proc")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads memory and time of the server from /proc"),
+]
 
 
 def until_idle(server):

@@ -74,6 +74,12 @@ def test_many_and_long_names_are_bounded():
     assert lines[-1] == "So are 49 more."
 
 
+@pytest.mark.parametrize(("other", "is_meant"), [("schemes", True), ("gan_schemes", False)])
+def test_a_name_of_another_view_is_suggested_where_it_is_much_alike(other, is_meant):
+    (line,) = unknown_words(["schme"], ["seed"], [other])
+    assert ("Did you mean" in line) == is_meant
+
+
 @pytest.mark.parametrize("page", STATES)
 def test_a_valid_link_is_not_spoken_of(page):
     link = {param.name: "1" for state in STATES.values() for param in state.PARAMS}
