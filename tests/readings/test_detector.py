@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairs import mark_heavy_except, pairwise
 from random_layers import attack
 
 from normviz.core.errors import InvalidInput
@@ -58,10 +59,8 @@ def keys(found):
     return {scheme.key for fit in found.answer for scheme in fit.schemes}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("layout", SHAPES)
-@pytest.mark.parametrize("key", TRUE)
-@settings(max_examples=5)
+@pytest.mark.parametrize(("kind", "layout", "key"), pairwise(KINDS, SHAPES, TRUE))
+@settings(max_examples=4)
 @given(dtype=st.sampled_from(["float64", "float32", "float16"]), eps=st.sampled_from(EPS[:4]), seed=st.integers(0, 999))
 def test_it_was(key, layout, kind, dtype, eps, seed):
     if kind == "elements" and key not in READINGS:
@@ -267,9 +266,14 @@ def test_instance_norm_of_sequences_and_layer_norm_over_the_last_axis_are_both_n
     assert detect(x, y, "BCT").told
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1e-2, 0.1, 1, 10])
-@pytest.mark.parametrize("shape", [(8, 6), (4, 6, 5), (3, 4, 5, 5)])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize(
+    ("scale", "shape", "dtype"),
+    pairwise(
+        [1e-3, 1e-2, 0.1, 1, 10],
+        [(8, 6), (4, 6, 5), (3, 4, 5, 5)],
+        [torch.float16, torch.bfloat16, torch.float32],
+    ),
+)
 def test_softmax_is_no_normalization(scale, shape, dtype):
     x = (torch.tensor(np.random.default_rng(3).standard_normal(shape)) * scale).to(dtype)
     for axis in range(1, len(shape)):
@@ -288,9 +292,7 @@ OF_THE_REGISTRY = {
 }
 
 
-@pytest.mark.parametrize("with_gain", [False, True])
-@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
-@pytest.mark.parametrize("key", OF_THE_REGISTRY)
+@pytest.mark.parametrize(("with_gain", "layout", "key"), pairwise([False, True], ["NHWC", "NCHW"], OF_THE_REGISTRY))
 def test_other_schemes_of_the_registry_are_named(key, layout, with_gain):
     scheme = get_scheme(key, **OF_THE_REGISTRY[key])
     if scheme.shift is not None:
@@ -318,10 +320,11 @@ def test_a_plain_tanh_is_dynamic_tanh_with_an_alpha_of_one():
     assert headline(found) == "It was dynamic tanh with α = 1."
 
 
-def test_random_layers_are_not_named_wrongly():
-    found, wrong = attack(120, seed=3)
+@pytest.mark.parametrize("count", mark_heavy_except([40], [40, 400]))
+def test_random_layers_are_not_named_wrongly(count):
+    found, wrong = attack(count, seed=3)
     assert wrong == []
-    assert found["right"] >= 30
+    assert found["right"] >= count / 4
 
 
 def trained(layer):
@@ -464,7 +467,7 @@ def test_the_likelier_layout_is_named_first():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("function", [lambda x: np.maximum(x, 0), lambda x: x**3, np.exp], ids=["relu", "cube", "exp"])
 def test_what_is_not_decided_is_said_without_numbers_that_mean_nothing(function, dtype):
-    for seed in range(4):
+    for seed in range(2):
         x = np.random.default_rng(seed).standard_normal((8, 5, 4)).astype(dtype)
         found = detect(x, function(x).astype(dtype))
         text = " ".join(reasons(found))
