@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from pairs import mark_heavy_except
 
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
@@ -189,17 +190,18 @@ def test_own_everywhere_is_no_step():
     assert made(None, None, "weight").key == "weight"
 
 
+@pytest.mark.parametrize("count", mark_heavy_except([10], [10, 40]))
 @pytest.mark.parametrize("layer", LAYERS)
-def test_what_is_found_is_all_that_meets_the_demands(layer):
+def test_what_is_found_is_all_that_meets_the_demands(layer, count):
     rng = np.random.default_rng(3)
     every = list(searched(layer, WEIGHTS))
     answers = [has(scheme, layer) for scheme, _ in rng.choice(np.array(every, object), 300)]
-    for _ in range(40):
+    for _ in range(count):
         demands = some_demands(rng, layer)
         met = found(demands)
         assert all(demands.met(has(scheme, layer)) for scheme, _ in met[:40])
         assert len(met) <= len(every)
-    for scheme, absorbed in every[:: len(every) // 200]:
+    for scheme, absorbed in every[:: len(every) // (5 * count)]:
         exact = Demands(layer, absorbed, tuple(set(TRANSFORMATIONS) - set(absorbed)), (front_of(scheme),))
         assert scheme in [each for each, _ in found(exact)]
     assert len(set(answers)) > 5

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from pairs import mark_heavy_except
 
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design.reasons import asked, does, only, reason
@@ -54,11 +55,12 @@ def reaching(scheme):
 
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("front", FRONTS)
-def test_a_conflict_is_there_exactly_where_nothing_is(layer, front, sets):
+@pytest.mark.parametrize("count", mark_heavy_except([100], [100, 600]))
+def test_a_conflict_is_there_exactly_where_nothing_is(layer, front, count, sets):
     """Against the sets themselves; a conflict is minimal."""
     have = np.array([[key in each for key in ASKED] for one in FRONTS[front] for each in sets[layer, one]])
     reasons = {}
-    for demands in many_demands(layer, FRONTS[front], 600):
+    for demands in many_demands(layer, FRONTS[front], count):
         places, wanted = [ASKED.index(key) for key, _ in demands.each], [each for _, each in demands.each]
         met = have[:, places] == wanted
         some = conflict(demands)

@@ -97,14 +97,17 @@ def says_stopped(at):
     return any("Training was stopped" in text for text in texts(at.markdown))
 
 
-def test_a_run_that_nobody_looks_at_any_more_ends(clock):
+def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
     assert training_panels.desk().lease + POLL < 15
     at = open_now(**HEAVY, seed="99")
     assert trains(at)
+    assert held.waits.wait(SOON)
     ticket = asked(at).ticket
     clock.now = training_panels.desk().lease / 2
     assert not ticket.wait(0.2)
+    assert not ticket.run.stopped()
     clock.lapse()  # the tab was closed: nothing has renewed the ticket
+    held.go_on.set()
     assert ticket.wait(SOON)
     assert len(training_panels.results().losses(SCHEMES["batch"], replace(HEAVY_SETTING, seed=99))) < 100
 
