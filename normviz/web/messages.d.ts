@@ -1,0 +1,200 @@
+// The data that Python sends to a cube, as normviz/web/data.js unpacks it.
+// normviz/ui/components/plot.py builds PlotMessage, normviz/cube/figure.py builds Hover, Labels and PlayedStages.
+
+/** Numbers of one axis: a list or a typed array. */
+export type Row = ArrayLike<number> & Iterable<number>;
+
+/** The range [lo, hi) of a field at each index of each axis: bounds[axis][index]. */
+export type Bounds = Row[][];
+
+/** The arguments that Streamlit calls the script of a component with. */
+export interface ComponentArguments {
+  data: Uint8Array;
+  parentElement: HTMLElement | ShadowRoot;
+  setStateValue: SetStateValue;
+}
+
+export type SetStateValue = (name: string, value: unknown) => void;
+
+/** The message to plot.js. */
+export interface PlotMessage {
+  /** A packed Figure. */
+  figure: Uint8Array;
+  /** The address of plotly.js. */
+  library: string;
+  /** The key of the element, for the names of saved files. */
+  name: string;
+  alt: string;
+  /** In CSS; null where the style sheet sets it. */
+  height: string | null;
+  hover: Hover | null;
+  /** The index of the locked element. */
+  focus: number[] | null;
+  /** The letters of an element's indices, such as n, h, w, c. */
+  names: string[];
+  /** The letter of the tensor. */
+  symbol: string;
+  /** The names of the copies' results in the readout. */
+  labels: string[];
+  /** Why the stages cannot be played; empty where they can. */
+  still: string;
+  /** The names of the tensor's axes, such as N, H, W, C. */
+  axes: string[];
+  view: View;
+}
+
+/** How a cube is looked at: those parts that the page keeps in its link. */
+export interface View {
+  /** Degrees around the cube, degrees above it, and the zoom; empty at first. */
+  camera?: number[];
+  /** The axes along which the cells are pulled apart, or "fields". */
+  gaps?: string[];
+  /** For each axis, how many of the first indices are cut away. */
+  cut?: number[];
+}
+
+/** What `Figure` of normviz/ui/chart.py sends: traces and a layout in Plotly's words. */
+export interface Figure {
+  data: Trace[];
+  layout: FigureLayout;
+}
+
+export interface Trace {
+  name?: string;
+  /** The level of each cell, or of each corner of the mesh. */
+  intensity?: ArrayLike<number>;
+  showscale?: boolean;
+  /** Of the cells, the colours of their pixels; of the field, its colours by the statistic that is shown. */
+  meta?: Row[] | Record<string, string> | null;
+  /** All that Plotly knows besides. */
+  [property: string]: unknown;
+}
+
+export interface FigureLayout {
+  scene: Scene;
+  /** All that Plotly knows besides. */
+  [property: string]: unknown;
+}
+
+/** The scene of a cube in a layout of Plotly. */
+export interface Scene {
+  xaxis: SceneAxis;
+  yaxis: SceneAxis;
+  zaxis: SceneAxis;
+  aspectratio: Place;
+  camera: Camera;
+  domain?: { x: number[]; y: number[] };
+}
+
+export interface SceneAxis {
+  range: number[];
+}
+
+export interface Camera {
+  eye: Place;
+}
+
+export interface Place {
+  x: number;
+  y: number;
+  z: number;
+}
+
+/** The cells of a cube, their fields, and the values to be read out. */
+export interface Hover {
+  /** The lengths of the axes N, H, W and C. */
+  shape: number[];
+  /** How far an element stands out of its cell, in cells. */
+  swell: number;
+  /** offsets[axis][index] is a vector along x, y, z; the place of a cell is the sum over its indices. */
+  offsets: Row[][];
+  /** The axes, finest steps first. */
+  order: number[];
+  /** The axes along x, along y, along z, and from block to block. */
+  dimensions: number[][];
+  /** The values of the tensor in row-major order. */
+  x: ArrayLike<number>;
+  copies: Copy[];
+  /** Whether the field is filled, or framed only. */
+  filled: boolean;
+  /** Whether there are lines between the cells. */
+  fine: boolean;
+  /** The largest number of parts of a field, or of blocks, that are framed. */
+  framed: number;
+  stages: PlayedStages | null;
+  labels: LabelsMessage;
+}
+
+/** One of the cubes beside each other. */
+export interface Copy {
+  /** The field of each element. */
+  bounds: Bounds | null;
+  /** A summation field that differs from the field. */
+  dashed: Bounds | null;
+  /** The normalized values. */
+  xhat: ArrayLike<number>;
+  /** How far the copy is from the first one along x, y and z, in cells: set by the browser. */
+  shift?: number[];
+}
+
+/** What is written around the copies. */
+export interface LabelsMessage {
+  /** How many cells there are along x, y and z. */
+  extent: Row;
+  /** How long the sides are to look, the longest 1. */
+  sides: Row;
+  each: CopyLabels[];
+}
+
+export interface CopyLabels {
+  /** The titles along x, y and z. */
+  titles: string[];
+  /** The same where there is little room. */
+  brief: string[];
+  /** How many numbers there are along x, y and z. */
+  ticks: number[];
+  heading: string;
+  blocks: Blocks | null;
+}
+
+/** The blocks of the unfolded view. */
+export interface Blocks {
+  name: string;
+  /** The letter of a block's index. */
+  letter: string;
+  origins: Row[];
+  size: number[];
+}
+
+/** The stages of a computation, for the browser to play. */
+export interface PlayedStages {
+  list: PlayedStage[];
+  /** The fields whose elements come together in one cell; null where the cells stand as they are. */
+  places: (Bounds | null)[];
+  looks: StageLook[];
+  /** The level of the lowest value; what is not finite has level 0. */
+  band: number;
+}
+
+export interface PlayedStage {
+  symbol: string;
+  /** What is done, in a sentence. */
+  says: string;
+  /** The key of the formula that says the same; empty where there is none. */
+  line: string;
+  values: ArrayLike<number>;
+  /** The number of its place in `places`. */
+  place: number;
+  /** The number of its look in `looks`. */
+  look: number;
+  /** Whether the values come one by one, as a window moves on. */
+  slides: boolean;
+  /** For each axis of a statistic, how many there are along it, and what is done along it. */
+  axes: [count: number, done: string][];
+}
+
+export interface StageLook {
+  largest: number;
+  /** Properties of the cells' trace. */
+  trace: Partial<Trace>;
+}
