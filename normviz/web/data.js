@@ -1,4 +1,8 @@
-// Before the script of every component: reads what the server sent (normviz/ui/packed.py).
+// Reads what the server sent (normviz/ui/packed.py), and writes numbers as the pages do.
+
+/** @import {TypedNumbers} from "./messages.d.ts" */
+
+/** @type {Record<string, new (buffer: ArrayBufferLike, at: number, length: number) => TypedNumbers>} */
 const TYPES = {
   i1: Int8Array,
   u1: Uint8Array,
@@ -9,9 +13,17 @@ const TYPES = {
   f4: Float32Array,
   f8: Float64Array,
 };
-export const turns = new WeakMap();
 
-// JSON, and behind it the numbers of its arrays, which are not copied: one axis is a typed array, two are rows of such.
+/** @type {WeakMap<object, number>} */
+const turns = new WeakMap();
+
+/**
+ * Return the data of a message: JSON, and behind it the numbers of its arrays, which are not copied.
+ * An array of one axis is a typed array; one of two axes is a list of typed arrays, its rows.
+ * @template T
+ * @param {Uint8Array} bytes
+ * @returns {T}
+ */
 export function unpacked(bytes) {
   const { buffer, byteOffset } = bytes.byteOffset % 8 ? bytes.slice() : bytes;
   const size = new DataView(buffer, byteOffset).getUint32(0, true);
@@ -26,16 +38,27 @@ export function unpacked(bytes) {
   });
 }
 
-// What was sent, or null where that is shown already, or something newer. Streamlit imports a script anew for every
-// call, and a browser that is still loading it ends these imports in any order: what came first may arrive last.
+/**
+ * Return the data of a message to the component at this element, or null if it shows that message or a newer one.
+ * Streamlit imports a script anew for every call. While a browser loads the script, these imports end in any order, so
+ * the first message may arrive last.
+ * @template T
+ * @param {object} root
+ * @param {Uint8Array} bytes
+ * @returns {T | null}
+ */
 export function latest(root, bytes) {
   const turn = new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0, true);
-  if (turn <= turns.get(root)) return null;
+  if (turn <= (turns.get(root) ?? -Infinity)) return null;
   turns.set(root, turn);
   return unpacked(bytes.subarray(8));
 }
 
-// A number as a page writes it, to some digits: 3, −0.5, 1.5·10⁻⁷, NaN, −∞. normviz/core/text.py does the same.
+/**
+ * Return a number as a page writes it, to some digits: 3, −0.5, 1.5·10⁻⁷, NaN, −∞. normviz/core/text.py does the same.
+ * @param {number} number
+ * @param {number} digits
+ */
 export function typeset(number, digits) {
   if (Number.isNaN(number)) return "NaN";
   const sign = number < 0 ? "−" : "";

@@ -1,8 +1,28 @@
 // Indices of a tensor, as lists of numbers.
 
-// Return the index, in row-major order, of the element with this flat index.
-export const unravel = (flat, shape) =>
-  shape.reduceRight(([left, index], n) => [Math.floor(left / n), [left % n, ...index]], [flat, []])[1];
+/**
+ * Return the index, in row-major order, of the element with this flat index.
+ * @param {number} flat
+ * @param {number[]} shape
+ */
+export function unravel(flat, shape) {
+  const index = [];
+  let rest = flat;
+  for (const n of shape.toReversed()) {
+    index.unshift(rest % n);
+    rest = Math.floor(rest / n);
+  }
+  return index;
+}
 
-// Return true if both are lists of the same numbers.
-export const same = (a, b) => a && b && a.length === b.length && a.every((v, i) => v === b[i]);
+/** @typedef {readonly unknown[] | Uint8Array | null | undefined} List */
+
+/**
+ * Return true if both are lists of the same items.
+ * @param {List} a
+ * @param {List} b
+ */
+export function same(a, b) {
+  if (!a || !b || a.length !== b.length) return false;
+  return a.every((/** @type {unknown} */ v, /** @type {number} */ i) => v === b[i]);
+}

@@ -1,7 +1,7 @@
 // What is written around a cube: titles and numbers along its axes, a name over it, and names of its blocks. Placed
 // outside of what is drawn, on the sides that face away from it, and nothing over anything else: however it is turned.
 
-import { CORNERS } from "./cells.js";
+import { CORNERS } from "./boxes.js";
 
 const ROOM = 6;
 const TITLE = 16;

@@ -1,6 +1,17 @@
 // The data that Python sends to a cube, as normviz/web/data.js unpacks it.
 // normviz/ui/components/plot.py builds PlotMessage, normviz/cube/figure.py builds Hover, Labels and PlayedStages.
 
+/** The arrays that normviz/ui/packed.py sends. */
+export type TypedNumbers =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array;
+
 /** Numbers of one axis: a list or a typed array. */
 export type Row = ArrayLike<number> & Iterable<number>;
 

@@ -1,6 +1,6 @@
 // The outline of the element that is shown, laid over the picture: whatever stands before the element, it is seen.
 
-import { CORNERS, corner, SIDES } from "./cells.js";
+import { CORNERS, corner, SIDES } from "./boxes.js";
 import { projection } from "./pointing.js";
 
 // The sides of boxes that face the eye, as a path in pixels of the scene.

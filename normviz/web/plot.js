@@ -1,25 +1,9 @@
 // A Plotly figure in a div of its own. Plotly.react redraws in place, so camera and zoom stay; `hover`
 // lights the field of the element under the pointer, the keyboard or the lock, without the server.
 
+import { beside, boxes, grid, lines, mesh, POINT, united } from "./boxes.js";
 import { bearing, lookFrom, nearer } from "./camera.js";
-import {
-  along,
-  beside,
-  boxes,
-  gathered,
-  grid,
-  left,
-  lines,
-  mesh,
-  POINT,
-  paint,
-  pictured,
-  placed,
-  pulled,
-  stand,
-  surface,
-  united,
-} from "./cells.js";
+import { along, gathered, left, placed, pulled } from "./cells.js";
 import { latest, typeset, unpacked } from "./data.js";
 import { BAR, framed, heightOf, shifts } from "./framing.js";
 import { same, unravel } from "./indices.js";
@@ -32,6 +16,7 @@ import { figureFile, saver } from "./saving.js";
 import { Shared } from "./shared.js";
 import { enlarge, sizeOf, watchSize } from "./sizing.js";
 import { Stages, staged } from "./stages.js";
+import { paint, pictured, stand, surface } from "./surface.js";
 
 const plots = new WeakMap();
 let library;

@@ -1,20 +1,30 @@
-// A list that the browser and the server both set. What the server says anew is right, unless it is the echo of what was
-// set here before something newer.
+// A list that the browser and the server both set. The server's new value is right, unless it repeats a value that was
+// set here before a newer one.
 
 import { same } from "./indices.js";
 
+/** @template {unknown[]} T */
 export class Shared {
+  /** @type {T[]} */
   sent = [];
+  /** @type {T | null | undefined} */
+  value;
+  /** @type {T | null | undefined} */
+  received;
 
+  /** @param {T} value */
   set(value) {
     this.value = value;
     this.sent.push(value);
   }
 
-  // Whether the server's is another one.
+  /**
+   * Take what the server sends; return true if the value changes.
+   * @param {T | null} value
+   */
   take(value) {
-    if (same(value, this.told)) return false; // the run of something else, which has not heard of ours yet
-    this.told = value;
+    if (same(value, this.received)) return false; // sent by a run that does not know the browser's value yet
+    this.received = value;
     const echo = this.sent.findIndex((each) => same(each, value));
     this.sent = echo < 0 ? [] : this.sent.slice(echo + 1);
     if (this.sent.length || same(value, this.value)) return false;
