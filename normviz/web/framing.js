@@ -1,15 +1,38 @@
 // How a cube is fitted into its frame, with room for what is written around it; and several of them, each turned alike
 // in a place of its own, in as many rows as the width asks for.
 
-import { around, cornersOf, written } from "./labels.js";
+import { DIMENSIONS } from "./cells.js";
+import { around, cornersOf, widthOf, written } from "./labels.js";
 
-export const STRIP = 38,
-  BAR = 76,
-  NARROWEST = 150,
-  EDGE = 8; // pixels: below for a button, at the right for a colour bar
+/** @import {Measure, Pixel, Project, TextStyle} from "./labels.js" */
+/** @import {Hover, Place, Scene} from "./messages.d.ts" */
+
+/**
+ * Where the copies stand: how far each is from the middle, in pixels, and the pixels of a cell along x, y and z.
+ * @typedef {{places: Pixel[], unit: number[], style: TextStyle}} Frame
+ *
+ * The container: its size in pixels, the font of its texts and a factor of their sizes, and the width of a colour bar.
+ * @typedef {object} Container
+ * @property {number} width
+ * @property {number} height
+ * @property {string} family
+ * @property {number} bar
+ * @property {number} [larger]
+ * @property {Measure} [measure]
+ */
+
+export const BAR = 76; // pixels at the right for a colour bar
+const STRIP = 38; // pixels below for a button
+const EDGE = 8; // pixels around each copy
+const NARROWEST = 150; // pixels that a copy is wide
 const TALLEST = 1.5; // of a place in a row, its height to its width
+const AXES = /** @type {const} */ (["xaxis", "yaxis", "zaxis"]);
+const XYZ = /** @type {const} */ (["x", "y", "z"]);
 
-// To the right and upwards, for an eye: directions in space.
+/**
+ * Return the directions in space that an eye sees to the right and upwards.
+ * @param {Place} eye
+ */
 function screen({ x, y, z }) {
   const far = Math.hypot(x, y) || 1e-9;
   const all = Math.hypot(x, y, z);
@@ -17,34 +40,58 @@ function screen({ x, y, z }) {
   return { right, up: [(-z * right[1]) / all, (z * right[0]) / all, (x * right[1] - y * right[0]) / all] };
 }
 
+/**
+ * Return the product of two vectors.
+ * @param {ArrayLike<number>} a
+ * @param {ArrayLike<number>} b
+ */
 const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 
-// In how many columns and rows some copies stand.
+/**
+ * Return in how many columns and rows some copies stand.
+ * @param {number} copies
+ * @param {number} width
+ */
 function table(copies, width) {
   const rows = Math.ceil(copies / Math.max(1, Math.min(copies, Math.floor(width / NARROWEST))));
   return { columns: Math.ceil(copies / rows), rows };
 }
 
-// Return the height of the container of several copies at a width, in CSS: the part of the window's height that style.css
-// gives to cubes, or less where the copies are narrow.
+/**
+ * Return the height of the container of several copies at a width, in CSS: the part of the window's height that style.css
+ * gives to cubes, or less where the copies are narrow.
+ * @param {number} copies
+ * @param {number} width
+ */
 export function heightOf(copies, width) {
   const { columns, rows } = table(copies, width);
   const share = rows > 1 ? `80vh / ${rows}` : "var(--nv-cubes)";
   return `calc(${rows} * max(200px, min(${Math.round((TALLEST * width) / columns)}px, ${share})) + ${STRIP}px)`;
 }
 
-// The middles of so many cells.
+/**
+ * Return the middles of so many cells.
+ * @param {number} count
+ */
 const halfway = (count) => Array.from({ length: count }, (_, i) => i + 0.5);
 
-// A scene's proportions, ranges and place, so that all copies and what is written around them fill the frame, seen from
-// `eye`; and how far each is from the middle, in pixels. `unit`: pixels of a cell along each dimension.
-export function framed({ swell, labels: { extent, sides, each } }, scene, { width, height, family, bar, larger = 1 }) {
+/**
+ * Set a scene's proportions, ranges and place, so that all copies with their texts fill the frame, seen from its camera;
+ * return where the copies stand.
+ * @param {Pick<Hover, "swell" | "labels">} hover
+ * @param {Scene} scene
+ * @param {Container} container
+ * @returns {Frame}
+ */
+export function framed({ swell, labels: { extent, sides, each } }, scene, container) {
+  const { width, height, family, bar, larger = 1, measure = widthOf } = container;
   const { columns, rows } = table(each.length, width);
   const { right, up } = screen(scene.camera.eye);
   const cell = [(width - bar) / columns, (height - STRIP) / rows];
   const down = up.map((v) => -v);
   const style = {
     family,
+    measure,
     larger,
     small: each.length > 1,
     letters: cell[0] < 220 ? 9 : 14,
@@ -55,7 +102,8 @@ export function framed({ swell, labels: { extent, sides, each } }, scene, { widt
     [0, 0],
   ];
   let scale = 1;
-  let unit;
+  /** @type {number[]} */
+  let unit = [];
   for (let turn = 0; turn < 5; turn++) {
     const wide = dot(right.map(Math.abs), sides);
     const high = dot(up.map(Math.abs), sides);
@@ -63,7 +111,8 @@ export function framed({ swell, labels: { extent, sides, each } }, scene, { widt
       20,
       Math.min((cell[0] - room[0][0] - room[0][1]) / wide, (cell[1] - room[1][0] - room[1][1]) / high),
     );
-    unit = sides.map((side, d) => (side * scale) / extent[d]);
+    unit = Array.from(sides, (side, d) => (side * scale) / extent[d]);
+    /** @type {Project} */
     const project = (at) => {
       const place = at.map((v, d) => (v - extent[d] / 2) * unit[d] * (d === 2 ? -1 : 1)); // the first row is on top
       return [dot(right, place), dot(down, place)];
@@ -88,13 +137,13 @@ export function framed({ swell, labels: { extent, sides, each } }, scene, { widt
     return [(n - row * columns - (inRow - 1) / 2) * cell[0], (row - (rows - 1) / 2) * cell[1]];
   });
   const most = Math.max(...places.map(([x, y]) => Math.hypot(x, y)));
-  ["x", "y", "z"].forEach((name, d) => {
-    const axis = scene[`${name}axis`];
+  for (const d of DIMENSIONS) {
+    const axis = scene[AXES[d]];
     const [from, to] = axis.range;
     const more = (most / unit[d]) * Math.sign(to - from);
     axis.range = [from - more, to + more];
-    scene.aspectratio[name] = (Math.abs(axis.range[1] - axis.range[0]) * unit[d]) / half[1];
-  });
+    scene.aspectratio[XYZ[d]] = (Math.abs(axis.range[1] - axis.range[0]) * unit[d]) / half[1];
+  }
   scene.domain = {
     x: [(middle[0] - half[0]) / width, (middle[0] + half[0]) / width],
     y: [1 - (middle[1] + half[1]) / height, 1 - (middle[1] - half[1]) / height],
@@ -102,7 +151,11 @@ export function framed({ swell, labels: { extent, sides, each } }, scene, { widt
   return { places, unit, style };
 }
 
-// How far each copy is from the first one's place in cells, so that it is at its place on the screen, for an eye.
+/**
+ * Return how far each copy is from the first one's place in cells, so that it is at its place on the screen, for an eye.
+ * @param {Pick<Frame, "places" | "unit">} frame
+ * @param {Place} eye
+ */
 export function shifts({ places, unit }, eye) {
   const { right, up } = screen(eye);
   return places.map(([x, y]) => [0, 1, 2].map((d) => ((x * right[d] - y * up[d]) / unit[d]) * (d === 2 ? -1 : 1)));

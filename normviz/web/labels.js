@@ -3,56 +3,130 @@
 
 import { CORNERS } from "./boxes.js";
 
+/** @import {Blocks, CopyLabels, Row} from "./messages.d.ts" */
+
+/**
+ * A place in the picture, in pixels to the right and downwards; `Project` brings a place along x, y and z there.
+ * @typedef {number[]} Pixel
+ * @typedef {(at: number[]) => Pixel} Project
+ *
+ * The width in pixels of a text in a font of this size, in pixels, and family.
+ * @typedef {(text: string, size: number, family: string) => number} Measure
+ *
+ * How texts look: letters in a line of a title, small texts, short titles (tight), and a factor of all sizes.
+ * @typedef {object} TextStyle
+ * @property {string} family
+ * @property {Measure} measure
+ * @property {number} letters
+ * @property {boolean} small
+ * @property {boolean} tight
+ * @property {number} larger
+ *
+ * The lines of a text, and the room that it takes.
+ * @typedef {{lines: string[], size: number, kind: string, w: number, h: number}} Text
+ * @typedef {Text & {x: number, y: number}} PlacedText its middle
+ *
+ * @typedef {Omit<CopyLabels, "ticks"> & {extent: Row, swell: number, ticks: number[][]}} Written
+ */
+
 const ROOM = 6;
 const TITLE = 16;
 const SMALL = 13; // pixels: between what is drawn and what is written, and sizes of text
 const NAMED_UP_TO = 64; // blocks
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-const pen = document.createElement("canvas").getContext("2d");
+
+/** @type {CanvasRenderingContext2D | null} */
+let pen = null;
+/** @type {Map<string, number>} */
 const widths = new Map();
 
-function widthOf(text, size, family) {
+/** @type {Measure} */
+export function widthOf(text, size, family) {
   const font = `${size}px ${family}`;
   const key = `${font} ${text}`;
-  if (!widths.has(key)) {
+  let width = widths.get(key);
+  if (width === undefined) {
+    pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
     pen.font = font;
-    widths.set(key, pen.measureText(text).width);
+    width = pen.measureText(text).width;
+    widths.set(key, width);
   }
-  return widths.get(key);
+  return width;
 }
 
-// Words in lines of some letters: "H·W averaged" in two where a line is short.
+/**
+ * Return words in lines of some letters: "H·W averaged" in two where a line is short.
+ * @param {string} text
+ * @param {number} letters
+ */
 function wrapped(text, letters) {
-  return text.split(" ").reduce((lines, word) => {
+  /** @type {string[]} */
+  const lines = [];
+  for (const word of text.split(" ")) {
     const last = lines.at(-1);
     if (last !== undefined && last.length + 1 + word.length <= letters) lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
-    return lines;
-  }, []);
+  }
+  return lines;
 }
 
-// A text in lines, and how much room it takes.
-function sized(lines, size, family, kind) {
-  return {
-    lines,
-    size,
-    kind,
-    w: Math.max(...lines.map((line) => widthOf(line, size, family))),
-    h: 1.2 * size * lines.length,
-  };
+/**
+ * Return a text in lines, and the room that it takes.
+ * @param {string[]} lines
+ * @param {number} size
+ * @param {string} kind
+ * @param {TextStyle} style
+ * @returns {Text}
+ */
+function sized(lines, size, kind, { family, measure }) {
+  const w = Math.max(...lines.map((line) => measure(line, size, family)));
+  return { lines, size, kind, w, h: 1.2 * size * lines.length };
 }
 
-const reach = ([x, y], { w, h }) => (Math.abs(x) * w + Math.abs(y) * h) / 2; // of a text, from its middle in a direction
+/**
+ * Return how far a text reaches from its middle in a direction.
+ * @param {Pixel} direction
+ * @param {Text} text
+ */
+const reach = ([x, y], { w, h }) => (Math.abs(x) * w + Math.abs(y) * h) / 2;
+
+/**
+ * Return true if two texts do not overlap.
+ * @param {PlacedText} a
+ * @param {PlacedText} b
+ */
 const clear = (a, b, room = 2) => Math.abs(a.x - b.x) > (a.w + b.w) / 2 + room || Math.abs(a.y - b.y) > (a.h + b.h) / 2;
-const extremes = (points, [x, y]) => {
+
+/**
+ * Return the least and the largest of the points' coordinates in a direction.
+ * @param {Pixel[]} points
+ * @param {Pixel} direction
+ */
+function extremes(points, [x, y]) {
   const found = points.map(([a, b]) => a * x + b * y);
   return [Math.min(...found), Math.max(...found)];
-};
+}
+
+/**
+ * Return the ends of points from left to right and from top to bottom.
+ * @param {Pixel[]} points
+ */
 export const around = (points) => [extremes(points, [1, 0]), extremes(points, [0, 1])];
+
+/**
+ * Return the places of a box's corners in the picture.
+ * @param {ArrayLike<number>} origin
+ * @param {ArrayLike<number>} size
+ * @param {Project} project
+ */
 export const cornersOf = (origin, size, project) =>
   CORNERS.map((bits) => project(bits.map((bit, d) => origin[d] + bit * size[d])));
 
-// Whether a text lies on the picture of a box: no direction parts the two.
+/**
+ * Return true if a text lies on the picture of a box: no direction separates the two.
+ * @param {PlacedText} text
+ * @param {Pixel[]} corners
+ */
 function lies(text, corners) {
   const rim = [-1, 1].flatMap((i) => [-1, 1].map((k) => [text.x + (i * text.w) / 2, text.y + (k * text.h) / 2]));
   const sides = [1, 2, 4].map((bit) => [corners[bit][1] - corners[0][1], corners[0][0] - corners[bit][0]]);
@@ -62,7 +136,11 @@ function lies(text, corners) {
   });
 }
 
-// Where a box's picture ends on one of its edges along a dimension: the left one upwards, the lowest otherwise.
+/**
+ * Return the edge along a dimension on which a box's picture ends: the left one upwards, the lowest otherwise.
+ * @param {Pixel[]} corners
+ * @param {number} d
+ */
 function outer(corners, d) {
   const bit = 1 << d;
   const middle = [0, 1].map((e) => corners.reduce((sum, corner) => sum + corner[e], 0) / 8);
@@ -82,18 +160,21 @@ function outer(corners, d) {
   return found.sort((one, other) => (d === 2 ? one.at[0] - other.at[0] : other.at[1] - one.at[1]))[0];
 }
 
-// Titles and numbers of a box whose places `project` brings into the picture; `ticks`: where the numbers stand, `others`:
-// what is written already, `swell`: how far an element stands out of it. What has no room is left out.
-export function written(
-  { extent, swell, titles, brief, ticks, heading, blocks },
-  project,
-  { family, letters, small, tight, larger },
-  others = [],
-) {
+/**
+ * Return the titles and numbers of a box; a text that has no room is left out.
+ * @param {Written} written what is written; `ticks`: where the numbers stand, `swell`: how far an element stands out
+ * @param {Project} project
+ * @param {TextStyle} style
+ * @param {PlacedText[]} [others] what is written already
+ */
+export function written({ extent, swell, titles, brief, ticks, heading, blocks }, project, style, others = []) {
+  const { letters, small, tight, larger } = style;
   const whole = Array.from(extent, (n) => n + 2 * swell);
-  const corners = cornersOf([0, 0, 0].fill(-swell), whole, project);
+  const corners = cornersOf([-swell, -swell, -swell], whole, project);
+  /** @type {PlacedText[]} */
   const found = [];
   const [title, tick] = (small ? [14, 12] : [TITLE, SMALL]).map((size) => size * larger);
+  /** @type {(text: PlacedText) => boolean} */
   const free = (text) => [...others, ...found].every((other) => clear(text, other));
   for (const d of [2, 0, 1]) {
     const edge = outer(corners, d);
@@ -101,13 +182,13 @@ export function written(
     const { a, along, long, at, out } = edge;
     const count = ticks[d].length;
     const step = long / (count || 1);
-    const most = sized([String(count - 1)], tick, family, "tick");
+    const most = sized([String(count - 1)], tick, "tick", style);
     const every = STEPS.find(
       (n) => n * step * Math.abs(along[0]) > most.w + 4 || n * step * Math.abs(along[1]) > most.h,
     );
     let far = ROOM;
     for (let i = 0; i < count; i += every ?? count) {
-      const text = sized([String(i)], tick, family, "tick");
+      const text = sized([String(i)], tick, "tick", style);
       const off = far + reach(out, text);
       const by = ((ticks[d][i] + swell) / whole[d]) * long;
       const placed = { ...text, x: a[0] + by * along[0] + off * out[0], y: a[1] + by * along[1] + off * out[1] };
@@ -116,7 +197,7 @@ export function written(
     if (count) far += 2 * reach(out, most) + ROOM / 2;
     const words = (tight ? brief : titles)[d];
     if (!words) continue;
-    const text = sized(wrapped(words, d === 2 ? Math.min(letters, 9) : letters), title, family, "title");
+    const text = sized(wrapped(words, d === 2 ? Math.min(letters, 9) : letters), title, "title", style);
     const tries = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((more) =>
       [0, 0.15, -0.15, 0.3, -0.3].map((by) => {
         const off = far + reach(out, text) + 8 * more;
@@ -127,46 +208,73 @@ export function written(
         };
       }),
     );
-    found.push(...[tries.find(free)].filter(Boolean));
+    const place = tries.find(free);
+    if (place) found.push(place);
   }
-  const over = (box, text) => {
-    const [[left, right], [top]] = around(box);
-    return { ...text, x: (left + right) / 2, y: top - ROOM / 2 - text.h / 2 };
-  };
-  if (heading) found.push(over(corners, sized([heading], title, family, "heading")));
-  if (blocks && blocks.origins.length <= NAMED_UP_TO) {
-    const boxes = blocks.origins.map((origin) => cornersOf(origin, blocks.size, project));
-    const named = (words) =>
-      boxes
-        .map((box, n) => over(box, sized([words(n)], tick, family, "block")))
-        .filter((text, n) => free(text) && boxes.every((box, other) => other === n || !lies(text, box)));
-    const apart = (texts) => texts.every((text, n) => texts.slice(n + 1).every((other) => clear(text, other)));
-    const choices = [(n) => `${blocks.name} ${n}`, (n) => `${blocks.letter} = ${n}`, String].map(named);
-    found.push(...(choices.find((texts) => texts.length === boxes.length && apart(texts)) ?? []));
-  }
+  if (heading) found.push(over(corners, sized([heading], title, "heading", style)));
+  if (blocks && blocks.origins.length <= NAMED_UP_TO) found.push(...blockNames(blocks, project, tick, style, free));
   return found;
 }
 
-// The texts over a picture, as SVG.
+/**
+ * Return a text over the middle of a box's picture.
+ * @param {Pixel[]} box
+ * @param {Text} text
+ * @returns {PlacedText}
+ */
+function over(box, text) {
+  const [[left, right], [top]] = around(box);
+  return { ...text, x: (left + right) / 2, y: top - ROOM / 2 - text.h / 2 };
+}
+
+/**
+ * Return the names of all blocks in the longest form in which each has room, or none.
+ * @param {Blocks} blocks
+ * @param {Project} project
+ * @param {number} size of the texts
+ * @param {TextStyle} style
+ * @param {(text: PlacedText) => boolean} free
+ */
+function blockNames({ name, letter, origins, size: block }, project, size, style, free) {
+  const boxes = origins.map((origin) => cornersOf(origin, block, project));
+  for (const words of [name, `${letter} =`, ""]) {
+    const texts = boxes.map((box, n) => over(box, sized([`${words} ${n}`.trim()], size, "block", style)));
+    const hasRoom = texts.every(
+      (text, n) =>
+        free(text) &&
+        boxes.every((box, other) => other === n || !lies(text, box)) &&
+        texts.slice(n + 1).every((other) => clear(text, other)),
+    );
+    if (hasRoom) return texts;
+  }
+  return [];
+}
+
+/** The texts over a picture, as SVG. */
 export class Labels {
+  /** @type {PlacedText[]} */
+  texts = [];
+
+  /** @param {Element} root */
   constructor(root) {
     this.root = root;
   }
 
+  /** @param {PlacedText[]} texts */
   show(texts) {
     this.texts = texts;
     const lines = texts.flatMap(({ lines, x, y, size, kind }) =>
-      lines.map((line, n) => [line, x, y + (n - (lines.length - 1) / 2) * 1.2 * size, size, kind]),
+      lines.map((line, n) => ({ line, x, y: y + (n - (lines.length - 1) / 2) * 1.2 * size, size, kind })),
     );
-    while (this.root.children.length > lines.length) this.root.lastChild.remove();
+    while (this.root.children.length > lines.length) this.root.lastChild?.remove();
     while (this.root.children.length < lines.length) {
       this.root.append(document.createElementNS("http://www.w3.org/2000/svg", "text"));
     }
-    lines.forEach(([line, x, y, size, kind], n) => {
+    lines.forEach(({ line, x, y, size, kind }, n) => {
       const text = this.root.children[n];
       if (text.textContent !== line) text.textContent = line;
       text.setAttribute("class", `nv-${kind}`);
-      text.setAttribute("font-size", size);
+      text.setAttribute("font-size", String(size));
       text.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     });
   }

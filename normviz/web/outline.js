@@ -3,16 +3,26 @@
 import { CORNERS, corner, SIDES } from "./boxes.js";
 import { projection } from "./pointing.js";
 
-// The sides of boxes that face the eye, as a path in pixels of the scene.
+/** @import {Box} from "./boxes.js" */
+/** @import {ProjectedScene} from "./pointing.js" */
+
+/**
+ * Return the sides of boxes that face the eye, as a path in pixels of the scene.
+ * @param {ProjectedScene} scene
+ * @param {Box[]} found
+ * @param {number} swell
+ */
 function facing(scene, found, swell) {
   const at = projection(scene);
   const { width, height } = scene.container.getBoundingClientRect();
   return found
     .map(({ origin, size }) => {
       const corners = CORNERS.map((_, n) => {
-        const [a, b, depth] = at(...origin.map((v, e) => v + corner(n, e, size, swell)));
+        const [x, y, z] = origin.map((v, e) => v + corner(n, e, size, swell));
+        const [a, b, depth] = at(x, y, z);
         return [((1 + a) / 2) * width, ((1 - b) / 2) * height, depth];
       });
+      /** @type {(side: number[]) => number} */
       const depth = (side) => side.reduce((sum, n) => sum + corners[n][2], 0);
       const near = [0, 2, 4].map((first) =>
         depth(SIDES[first]) < depth(SIDES[first + 1]) ? SIDES[first] : SIDES[first + 1],
@@ -24,7 +34,13 @@ function facing(scene, found, swell) {
     .join("");
 }
 
-// Drawn into the layer that Plotly keeps over a scene, in the frame that draws the scene.
+/**
+ * Draw the outline of boxes into the layer that Plotly keeps over a scene, in the frame that draws the scene.
+ * @param {ProjectedScene & {svgContainer: Element}} scene
+ * @param {Box[]} found
+ * @param {number} swell
+ * @param {string} colour
+ */
 export function drawOutline(scene, found, swell, colour) {
   let group = scene.svgContainer.querySelector(".nv-outline");
   if (!group) {
@@ -35,5 +51,5 @@ export function drawOutline(scene, found, swell, colour) {
   }
   const path = facing(scene, found, swell);
   for (const each of group.children) each.setAttribute("d", path);
-  group.lastChild.setAttribute("stroke", colour);
+  group.lastElementChild?.setAttribute("stroke", colour);
 }

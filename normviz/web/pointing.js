@@ -2,20 +2,48 @@
 
 import { same } from "./indices.js";
 
+/** @import {Corners} from "./surface.js" */
+/** @import {Hover} from "./messages.d.ts" */
+
+/**
+ * The part of Plotly's scene that says what is drawn where: matrices by columns, as WebGL has them, and a factor for each
+ * axis of the data.
+ * @typedef {object} ProjectedScene
+ * @property {{getBoundingClientRect: () => {left: number, top: number, width: number, height: number}}} container
+ * @property {number[]} dataScale
+ * @property {{cameraParams: Record<"projection" | "view" | "model", ArrayLike<number>>}} glplot
+ *
+ * What pointers do to a cube: `over` has the place of a mouse in the window, `pressed` of a click or a tap; `left`: the
+ * mouse has gone; `reset` shows the cube as at first.
+ * @typedef {object} PointerActions
+ * @property {(x: number, y: number) => void} over
+ * @property {() => void} left
+ * @property {(x: number, y: number) => void} pressed
+ * @property {() => void} reset
+ */
+
 const CLICK = 4;
 const TAP = 12; // pixels that a press may wander
 
-// The matrix product a b, and a point in homogeneous coordinates; matrices by columns, as WebGL has them.
+/**
+ * Return the matrix product a b.
+ * @param {ArrayLike<number>} a
+ * @param {ArrayLike<number>} b
+ */
 const times = (a, b) =>
   Array.from({ length: 16 }, (_, n) =>
     [0, 1, 2, 3].reduce((sum, k) => sum + a[4 * k + (n % 4)] * b[4 * (n >> 2) + k], 0),
   );
 
-// What is drawn now at a place of the data, as shares of the window: from -1 to 1 across and up, and its depth.
+/**
+ * Return the function that projects a place of the data as it is drawn now: from -1 to 1 across and up the container, and
+ * its depth.
+ * @param {Pick<ProjectedScene, "glplot" | "dataScale">} scene
+ */
 export function projection({ glplot, dataScale: [sx, sy, sz] }) {
   const { projection, view, model } = glplot.cameraParams;
   const m = times(projection, times(view, model));
-  return (x, y, z) => {
+  return (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ z) => {
     const [a, b, depth, w] = [0, 1, 2, 3].map(
       (row) => m[row] * x * sx + m[4 + row] * y * sy + m[8 + row] * z * sz + m[12 + row],
     );
@@ -23,8 +51,14 @@ export function projection({ glplot, dataScale: [sx, sy, sz] }) {
   };
 }
 
-// The number of the nearest face at a place of the window, -1 for none. Faces are rectangles, and parallels stay such
-// in this projection: a place of a face is its first corner, and shares u and v of the sides that meet there.
+/**
+ * Return the number of the nearest face at a place of the window, -1 for none. Faces are rectangles, and the projection
+ * keeps parallels: a place of a face is its first corner, and shares u and v of the sides that meet there.
+ * @param {ProjectedScene} scene
+ * @param {Corners} corners
+ * @param {number} clientX
+ * @param {number} clientY
+ */
 export function faceAt(scene, { x, y, z }, clientX, clientY) {
   const box = scene.container.getBoundingClientRect();
   const at = projection(scene);
@@ -61,8 +95,11 @@ export function faceAt(scene, { x, y, z }, clientX, clientY) {
   return found;
 }
 
-// Arrows move along the picture's x and z, Page keys along its depth, Home and End from block to block, or to the ends of
-// a row where there is one block.
+/**
+ * The dimension and the direction that a key moves along: arrows along the picture's x and z, Page keys along its depth,
+ * Home and End from block to block, or to the ends of a row where there is one block.
+ * @type {Record<string, number[]>}
+ */
 export const KEYS = {
   ArrowLeft: [0, -1],
   ArrowRight: [0, 1],
@@ -74,7 +111,14 @@ export const KEYS = {
   End: [3, 1],
 };
 
-// The element that a key leads to from another one; null where there is none. From what is cut away, to what is left.
+/**
+ * Return the index that a key leads to from another one; null if there is none. From an element that is cut away, it leads
+ * to the nearest one that is left.
+ * @param {number[]} from
+ * @param {number[]} key of `KEYS`
+ * @param {Pick<Hover, "shape" | "dimensions">} hover
+ * @param {number[]} cut
+ */
 export function walked(from, [dimension, step], { shape, dimensions }, cut) {
   const index = from.map((v, axis) => Math.max(v, cut[axis]));
   const axes = dimensions[dimension];
@@ -93,12 +137,17 @@ export function walked(from, [dimension, step], { shape, dimensions }, cut) {
   return null;
 }
 
-// `over` is called with the place of a mouse in the window, `left` when it has gone, `pressed` with the place of a click
-// or a tap, `reset` to see the cube as at first. One finger scrolls the page and taps, two turn the cube; the wheel
-// scrolls the page until the cube has the focus.
+/**
+ * Call these actions for the pointers over a graph. One finger scrolls the page and taps, two turn the cube; the wheel
+ * scrolls the page until the cube has the focus.
+ * @param {HTMLElement} graph
+ * @param {PointerActions} actions
+ */
 export function listenToPointers(graph, { over, left, pressed, reset }) {
+  /** @type {number[] | null} */
   let start = null;
-  const near = (event, most) => start && Math.hypot(event.clientX - start[0], event.clientY - start[1]) < most;
+  /** @type {(event: PointerEvent, most: number) => boolean} */
+  const near = (event, most) => start !== null && Math.hypot(event.clientX - start[0], event.clientY - start[1]) < most;
   graph.addEventListener(
     "pointermove",
     (event) => {
@@ -133,13 +182,14 @@ export function listenToPointers(graph, { over, left, pressed, reset }) {
   );
 
   // Plotly would turn the cube with one finger, and keep the page from being scrolled.
-  const turn = (type, { touches }, buttons) => {
-    const [x, y] = ["clientX", "clientY"].map((d) => (touches[0][d] + touches[1][d]) / 2);
-    const made = new MouseEvent(type, { clientX: x, clientY: y, buttons, bubbles: true });
-    graph.querySelector("canvas").dispatchEvent(made);
+  /** @type {(type: string, event: TouchEvent, buttons: number) => void} */
+  const turn = (type, { touches: [a, b] }, buttons) => {
+    const [clientX, clientY] = [(a.clientX + b.clientX) / 2, (a.clientY + b.clientY) / 2];
+    const made = new MouseEvent(type, { clientX, clientY, buttons, bubbles: true });
+    graph.querySelector("canvas")?.dispatchEvent(made);
   };
   let turning = false;
-  for (const type of ["touchstart", "touchmove", "touchend", "touchcancel"]) {
+  for (const type of /** @type {const} */ (["touchstart", "touchmove", "touchend", "touchcancel"])) {
     graph.addEventListener(
       type,
       (event) => {
