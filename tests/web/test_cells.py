@@ -1,57 +1,45 @@
-"""The mesh that the browser makes of a cube's levels: the faces that can be seen, and the cell behind each."""
+"""Where the cells of a cube stand, and their meshes and lines, computed in JavaScript, against brute force."""
 
 from collections import Counter
 from itertools import combinations, product
 from math import prod
-from typing import Any
 
 import numpy as np
 import pytest
-from mounted import called, open_modules
+from node import evaluate
 from standing import positions, visible
 
-from normviz.core.fields import Field, Shape
+from normviz.core.fields import Field
 from normviz.cube import figure as cube
 from normviz.cube.layout import VIEWS, layout_of
 
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
 SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), (2, 3, 1, 1))
-PLOTLY = """window.Plotly = {react(graph, traces, layout) {
-  const scene = {render() {}, glplot: {objects: []}};
-  Object.assign(graph, {on() {}, layout, _fullData: [{name: "element"}], _fullLayout: {scene: {_scene: scene}}});
-  window.drawn = traces.find(({name}) => name === "cells");
-}}"""
-"""Instead of plotly.js: it keeps what it is to draw."""
-
-MESH = """Object.fromEntries("x,y,z,i,j,k,intensity".split(",").map((name) => [name, Array.from(drawn[name])]))"""
-SIZES = """Object.fromEntries("x,i,intensity".split(",").map((name) => [name, drawn[name].length]))"""
 
 
-def drawn(page, shape: Shape, view: str, roles=PLAIN, copies=1, expression=MESH) -> Any:
-    """The mesh of a cube whose cells have their number as their level."""
-    levels = np.arange(copies * prod(shape)).reshape(-1, *shape)
-    figure = cube.cube_figure(shape, view, levels, {"kind": "plain"}, "light", roles)
+def hover_of(shape, view, roles=PLAIN, field=None):
+    """What the browser has of a cube."""
     x = np.zeros(shape)
-    data = {
-        "alt": "a cube", "figure": figure.packed(), "library": f"data:text/javascript,{PLOTLY}", "focus": [0, 0, 0, 0],
-        "hover": cube.hover_data(shape, view, [(None, None)] * copies, x, [x] * copies, roles), "names": list("nhwc"),
-        "symbol": "x", "labels": [], "view": {}, "axes": list("NHWC"),
-    }  # fmt: skip
-    return called(page, "plot", [(1, data)], expression)[0]
+    return cube.hover_data(shape, view, [(field, None)], x, [x], roles)
 
 
-def faces(mesh: dict[str, list[float]]) -> tuple[np.ndarray, np.ndarray]:
-    """The corners of each face, (faces, 4, 3), and the level of each corner, (faces, 4)."""
-    corners = np.stack([mesh["x"], mesh["y"], mesh["z"]], axis=1).reshape(-1, 4, 3)
-    return corners, np.reshape(mesh["intensity"], (-1, 4))
+def surface_of(shape, view, roles=PLAIN, expression="mesh"):
+    """The surface of a cube whose cells have their number as their level."""
+    function = """({pulled, surface}, hover, levels) => {
+      const { mesh } = surface(hover, pulled(hover, []), [0, 0, 0, 0], levels);
+      return %s;
+    }"""
+    levels = np.arange(prod(shape), dtype=np.float32)
+    return evaluate("cells surface", function % expression, hover_of(shape, view, roles), levels)
 
 
 @pytest.mark.parametrize(
     ("view", "shape", "roles"), [*product(VIEWS, SHAPES, (PLAIN, WEIGHTS)), ("folded", (3, 3, 4, 8), (3, 1, 0, 2))]
 )
-def test_the_faces_are_those_without_a_neighbour(page, view, shape, roles):
-    mesh = drawn(page, shape, view, roles)
-    corners, levels = faces(mesh)
+def test_the_faces_are_those_without_a_neighbour(view, shape, roles):
+    mesh = surface_of(shape, view, roles)
+    corners = np.stack([mesh["x"], mesh["y"], mesh["z"]], axis=1).reshape(-1, 4, 3)
+    levels = np.reshape(mesh["intensity"], (-1, 4))
     assert (levels == levels[:, :1]).all()
     found = Counter(zip(levels[:, 0].tolist(), map(tuple, corners.mean(axis=1).tolist()), strict=True))
     assert found == Counter(visible(layout_of(view, shape, roles), shape))
@@ -63,20 +51,19 @@ def test_the_faces_are_those_without_a_neighbour(page, view, shape, roles):
     np.testing.assert_array_equal(np.reshape(mesh["k"], (-1, 2)), np.add(first, [2, 3]))
 
 
-def test_copies_are_the_same_further_on_with_levels_of_their_own(page):
-    shape = (2, 3, 2, 4)
-    one, _ = faces(drawn(page, shape, "folded"))
-    three, levels = faces(drawn(page, shape, "folded", copies=3))
-    shifts: list[np.ndarray] = []
-    for k, part in enumerate(np.split(three, 3)):
-        shift = (np.subtract(part, one)).reshape(-1, 3)
-        np.testing.assert_allclose(shift, shift[:1].repeat(len(shift), axis=0), atol=1e-4)
-        shifts.append(shift[0])
-        assert set(np.split(levels, 3)[k].ravel()) == set(range(k * prod(shape), (k + 1) * prod(shape)))
-    assert all(np.linalg.norm(a - b) > 1 for a, b in combinations(shifts, 2))
+SIZES = "{x: mesh.x.length, i: mesh.i.length, intensity: mesh.intensity.length}"
+LARGE = [(16, 16, 16, 16), (65_536, 1, 1, 1), (1, 1, 1, 65_536), (1, 256, 256, 1), (4, 128, 128, 1)]
 
 
-# --- pulled apart, cut, and gathered: what the script computes, against brute force ---------------------------------
+@pytest.mark.parametrize(("view", "shape"), product(VIEWS, LARGE))
+def test_the_faces_of_a_large_cube_grow_with_its_surface(view, shape):
+    layout = layout_of(view, shape)
+    x, y, z = layout.block
+    count = len(layout.origins) * 2 * (x * y + y * z + x * z)
+    assert surface_of(shape, view, expression=SIZES) == {"x": 4 * count, "i": 2 * count, "intensity": 4 * count}
+
+
+# --- pulled apart, cut, and gathered ------------------------------------------------------------------------------
 
 CUT = ((0, 0, 0, 0), (1, 0, 0, 2), (0, 1, 1, 0))
 FIELDS = [Field.parse(text) for text in ("full,full,full,own", "own,full,full,groups(2)", "own,own,full,full")]
@@ -84,23 +71,14 @@ EVERY_WAY = pytest.mark.parametrize(("view", "roles"), [("folded", PLAIN), ("unf
 SHAPE = (2, 3, 2, 4)
 
 
-def computed(page, view, roles, expression, field=None, gaps=(), cut=CUT[0], fine=True):
-    """What an expression in the terms of cells.js is, for a cube that is pulled apart and cut."""
-    layout = layout_of(view, SHAPE, roles)
-    hover = {
-        "shape": SHAPE,
-        "dimensions": layout.dimensions,
-        "offsets": [offsets.tolist() for offsets in layout.offsets],
-        "copies": [{"bounds": field and [bounds.tolist() for bounds in field.bounds(SHAPE)]}],
-        "fine": fine,
-        "framed": 1000,
-    }
-    script = (
-        "async ([hover, gaps, cut]) => { Object.assign(globalThis, await import('/cells.js'));"
-        f"const at = pulled(hover, gaps); return {expression}; }}"
+def computed(view, roles, expression, field=None, gaps=(), cut=CUT[0], fine=True):
+    """The value of an expression in JavaScript for a cube that is pulled apart and cut, its cells standing `at`."""
+    function = (
+        "({gathered, grid, pulled, surface}, hover, gaps, cut) =>"
+        f"{{ const at = pulled(hover, gaps); return {expression}; }}"
     )
-    open_modules(page)
-    return page.evaluate(script, [hover, gaps, cut])
+    hover = hover_of(SHAPE, view, roles, field) | {"fine": fine}
+    return evaluate("cells boxes surface", function, hover, gaps, cut)
 
 
 def standing(offsets):
@@ -110,10 +88,10 @@ def standing(offsets):
 
 @EVERY_WAY
 @pytest.mark.parametrize(("gaps", "field"), [(("n",), None), (("h", "c"), None), *((("fields",), f) for f in FIELDS)])
-def test_cells_touch_as_they_did_unless_they_are_pulled_apart(page, view, roles, gaps, field):
+def test_cells_touch_as_they_did_unless_they_are_pulled_apart(view, roles, gaps, field):
     layout = layout_of(view, SHAPE, roles)
     before = positions(layout, SHAPE)
-    at = computed(page, view, roles, "at", field, gaps)
+    at = computed(view, roles, "at", field, gaps)
     now, size = standing(at["offsets"]), np.array(at["size"])
     for one, other in combinations(before, 2):
         step = before[other] - before[one]
@@ -133,10 +111,8 @@ def test_cells_touch_as_they_did_unless_they_are_pulled_apart(page, view, roles,
 @EVERY_WAY
 @pytest.mark.parametrize("cut", CUT)
 @pytest.mark.parametrize("gaps", [(), ("h",), ("n", "h", "w", "c")])
-def test_the_faces_of_what_is_left(page, view, roles, cut, gaps):
-    cells, at = computed(
-        page, view, roles, "[surface(hover, at, cut, new Float32Array(48)).cells, at]", FIELDS[0], gaps, cut
-    )
+def test_the_faces_of_what_is_left(view, roles, cut, gaps):
+    cells, at = computed(view, roles, "[surface(hover, at, cut, new Float32Array(48)).cells, at]", FIELDS[0], gaps, cut)
     now, size = standing(at["offsets"]), at["size"]
     left = {i: p for i, p in now.items() if all(a >= b for a, b in zip(i, cut, strict=True))}
     places = {tuple(np.round(place, 4)) for place in left.values()}
@@ -169,19 +145,19 @@ def segments(found):
 
 @EVERY_WAY
 @pytest.mark.parametrize("fine", [True, False])
-def test_the_grid_lies_on_the_outside_of_the_blocks(page, view, roles, fine):
+def test_the_grid_lies_on_the_outside_of_the_blocks(view, roles, fine):
     layout = layout_of(view, SHAPE, roles)
     expected = set()
     for origin in layout.origins:
         for ends in lines_of(layout.block, lambda n: range(n + 1) if fine else (0, n)):
             expected.add(tuple(tuple((origin + end).tolist()) for end in ends))
-    assert segments(computed(page, view, roles, "grid(hover, at, cut)", fine=fine)) == expected
+    assert segments(computed(view, roles, "grid(hover, at, cut)", fine=fine)) == expected
 
 
 @EVERY_WAY
-def test_the_grid_follows_the_gaps_and_the_cut(page, view, roles):
+def test_the_grid_follows_the_gaps_and_the_cut(view, roles):
     cut = CUT[1]
-    found, at = computed(page, view, roles, "[grid(hover, at, cut), at]", None, ("n", "h", "w", "c"), cut)
+    found, at = computed(view, roles, "[grid(hover, at, cut), at]", None, ("n", "h", "w", "c"), cut)
     expected, size = set(), np.array(at["size"])
     blocks = "nhwc"[roles[0]] if view == "unfolded" else ""
     assert blocks == "" or len(layout_of(view, SHAPE, roles).origins) == SHAPE[roles[0]]
@@ -195,9 +171,9 @@ def test_the_grid_follows_the_gaps_and_the_cut(page, view, roles):
 @EVERY_WAY
 @pytest.mark.parametrize("gaps", [(), ("fields",), ("n", "c")])
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_field_that_has_collapsed_fills_one_cell_in_its_middle(page, view, roles, field, gaps):
+def test_a_field_that_has_collapsed_fills_one_cell_in_its_middle(view, roles, field, gaps):
     bounds = "hover.copies[0].bounds"
-    at, found = computed(page, view, roles, f"[at, gathered(at, hover, {bounds})]", field, gaps)
+    at, found = computed(view, roles, f"[at, gathered(at, hover, {bounds})]", field, gaps)
     size = np.array(found["size"])
     assert prod(size) * field.sizes(SHAPE).flat[0] == pytest.approx(prod(at["size"]))
     before, now, fields = standing(at["offsets"]), standing(found["offsets"]), {}
@@ -213,14 +189,3 @@ def test_a_field_that_has_collapsed_fills_one_cell_in_its_middle(page, view, rol
         corners.append(corner)
     apart = (np.abs(np.array(corners)[:, None] - np.array(corners)) / at["size"]).max(axis=2) + 2 * np.eye(len(corners))
     assert (apart >= 1 - 1e-9).all()  # no cell is in another
-
-
-LARGE = [(16, 16, 16, 16), (65_536, 1, 1, 1), (1, 1, 1, 65_536), (1, 256, 256, 1), (4, 128, 128, 1)]
-
-
-@pytest.mark.parametrize(("view", "shape"), product(VIEWS, LARGE))
-def test_the_faces_of_a_large_cube_grow_with_its_surface(page, view, shape):
-    layout = layout_of(view, shape)
-    x, y, z = layout.block
-    count = len(layout.origins) * 2 * (x * y + y * z + x * z)
-    assert drawn(page, shape, view, expression=SIZES) == {"x": 4 * count, "i": 2 * count, "intensity": 4 * count}
