@@ -1,0 +1,105 @@
+"""The texts around a cube, placed in JavaScript: nothing lies over anything, and at first all is in the frame."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from node import evaluate
+
+from normviz.cube import figure as cube
+from normviz.cube.layout import VIEWS
+
+EYES = (cube.EYE, (-1.3, -1.2, 0.9), (0.6, 1.6, 0.3), (0.2, -0.6, 1.8), (1.8, -0.2, -0.6))
+PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
+CUBES = {
+    "folded": ("folded", (4, 4, 4, 6), PLAIN),
+    "unfolded": ("unfolded", (4, 4, 4, 6), PLAIN),
+    "nine examples": ("unfolded", (9, 3, 5, 4), PLAIN),
+    "tokens": ("folded", (4, 8, 1, 6), PLAIN),
+    "weights": ("unfolded", (3, 3, 4, 8), WEIGHTS),
+    "windows": ("folded", (2, 9, 9, 3), PLAIN),
+}
+TITLES = {"folded": ["C kept", "N averaged", "H·W averaged"], "unfolded": ["W averaged", "C kept", "H averaged"]}
+BAR = 76
+
+PLACED = """({along, framed, pulled, surface, written}, hover, scene, eye, container) => {
+  const measure = (text, size) => 0.55 * size * text.length;
+  const { unit, style } = framed(hover, scene, { ...container, family: "any", measure });
+  const at = pulled(hover, []);
+  const { extent, each: [one] } = hover.labels;
+  const [x, y, z] = eye;
+  const [far, all] = [Math.hypot(x, y), Math.hypot(x, y, z)];
+  const [right, up] = [[-y / far, x / far, 0], [(-z * x) / far / all, (-z * y) / far / all, far / all]];
+  const middle = (range) => (range[0] + range[1]) / 2;
+  const project = (place) => {
+    const v = place.map((p, d) => (p - extent[d] / 2) * unit[d] * (d === 2 ? -1 : 1));
+    const seen = (direction) => direction.reduce((sum, part, d) => sum + part * v[d], 0);
+    return [
+      middle(scene.domain.x) * container.width + seen(right),
+      (1 - middle(scene.domain.y)) * container.height - seen(up),
+    ];
+  };
+  const ticks = one.ticks.map((count, d) => (count ? along(hover, at, d).map((v) => v + at.size[d] / 2) : []));
+  const { mesh } = surface(hover, at, [0, 0, 0, 0], new Float32Array(hover.x.length));
+  return {
+    texts: written({ ...one, extent, ticks, swell: hover.swell }, project, style),
+    corners: Array.from(mesh.x, (v, n) => project([v, mesh.y[n], mesh.z[n]])),
+  };
+}"""
+
+
+def placed(name, eye, width=519, height=415):
+    """The texts around a cube that is fitted into its frame and then turned, and the corners of its faces in pixels."""
+    view, shape, roles = CUBES[name]
+    x = np.zeros(shape)
+    labels = cube.labels_data(view, shape, [TITLES[view]], roles=roles)
+    hover = cube.hover_data(shape, view, [(None, None)], x, [x], roles, labels=labels)
+    scene = cube.cube_figure(shape, view, np.zeros(shape), {"kind": "plain"}, roles=roles).layout["scene"]
+    container = {"width": width, "height": height, "bar": BAR}
+    found = evaluate("cells surface framing labels", PLACED, hover, scene, eye, container)
+    return found["texts"], np.reshape(found["corners"], (-1, 4, 2))
+
+
+def box(text, air=0.0):
+    """Left, right, top and bottom of a text, without this share of its height above and below the letters."""
+    half = text["h"] * (0.5 - air)
+    return text["x"] - text["w"] / 2, text["x"] + text["w"] / 2, text["y"] - half, text["y"] + half
+
+
+def lies_on_a_face(place, faces):
+    """Whether a place is inside one of these convex faces."""
+    to = faces - place
+    after = np.roll(to, -1, axis=1)
+    turns = to[..., 0] * after[..., 1] - to[..., 1] * after[..., 0]
+    return bool(((turns > 1).all(axis=1) | (turns < -1).all(axis=1)).any())
+
+
+@pytest.mark.parametrize("eye", EYES)
+@pytest.mark.parametrize("name", CUBES)
+def test_nothing_lies_over_anything_however_the_cube_is_turned(name, eye):
+    texts, faces = placed(name, eye)
+    assert len(texts) >= 2
+    for one, other in combinations(texts, 2):
+        (left, right, top, bottom), (a, b, c, d) = box(one), box(other)
+        assert right <= a or b <= left or bottom <= c or d <= top, (one["lines"], other["lines"])
+    for text in texts:
+        left, right, top, bottom = box(text, 0.15)
+        for place in ((x, y) for x in (left, (left + right) / 2, right) for y in (top, bottom)):
+            assert not lies_on_a_face(place, faces), text["lines"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(356, 285), (519, 415), (903, 713)])
+@pytest.mark.parametrize("name", CUBES)
+def test_every_title_is_in_the_frame_at_first_and_the_cube_beside_its_bar(name, width, height):
+    texts, faces = placed(name, cube.EYE, width, height)
+    assert {" ".join(text["lines"]) for text in texts if text["kind"] == "title"} == set(TITLES[CUBES[name][0]])
+    for left, right, top, bottom in map(box, texts):
+        assert left >= -1
+        assert right <= width + 1
+        assert top >= -1
+        assert bottom <= height + 1
+    assert faces[..., 0].max() <= width - BAR
+
+
+def test_every_view_is_tried():
+    assert {view for view, _, _ in CUBES.values()} == VIEWS.keys() == TITLES.keys()
