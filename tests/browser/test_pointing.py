@@ -88,12 +88,3 @@ def test_the_wheel_is_the_pages_until_the_cube_has_the_focus(lab):
     assert lab.page.evaluate(scrolled) == 0
     lab.page.get_by_role("button", name="Reset view").click()
     lab.soon(lambda: lab.graph(ASPECT) == pytest.approx(zoom))
-
-
-def test_home_and_end_go_to_the_ends_of_a_row(lab):
-    lab.open()
-    lab.page.locator(".st-key-cube .nv-graph").focus()
-    lab.page.keyboard.press("End")
-    lab.soon(lambda: element_of(lab.readout) == (0, 0, 0, 5))
-    lab.page.keyboard.press("Home")
-    lab.soon(lambda: element_of(lab.readout) == (0, 0, 0, 0))
