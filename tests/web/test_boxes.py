@@ -1,0 +1,56 @@
+"""The boxes of fields and of elements that have come together, computed in JavaScript, against Python."""
+
+import numpy as np
+import pytest
+from node import evaluate
+
+from normviz.core.fields import Field
+from normviz.core.schemes import SCHEMES
+from normviz.cube import figure as cube
+from normviz.cube.layout import VIEWS, layout_of
+
+SHAPE = (2, 3, 2, 4)
+FIELDS = {key: scheme.field for key, scheme in SCHEMES.items() if scheme.field is not None}
+PARTS = [Field.parse(text) for text in ("full,full,full,own", "own,full,full,groups(2)", "own,own,full,full")]
+
+
+def hover_of(view, field):
+    x = np.zeros(SHAPE)
+    return cube.hover_data(SHAPE, view, [(field, None)], x, [x])
+
+
+def cells_of(boxes):
+    """The places of all cells in boxes, each as often as it is in one."""
+    return sorted(
+        tuple(np.add(box["origin"], step).tolist()) for box in boxes for step in np.ndindex(*map(round, box["size"]))
+    )
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("key", FIELDS)
+def test_the_boxes_of_a_field_are_its_cells(key, view):
+    field, layout = FIELDS[key], layout_of(view, SHAPE)
+    indices = list(np.ndindex(SHAPE))
+    function = """({boxes, pulled}, hover, indices) => indices.map((index) =>
+      boxes(pulled(hover, []), hover.order, Array.from(index, (v, axis) => hover.copies[0].bounds[axis][v])))"""
+    for index, found in zip(indices, evaluate("cells boxes", function, hover_of(view, field), indices), strict=True):
+        assert cells_of(found) == sorted(cube.cells_in(layout, field.box(index, SHAPE))), index
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("field", PARTS)
+@pytest.mark.parametrize("cut", [(0, 0, 0, 0), (1, 0, 0, 2)])
+def test_elements_that_have_come_together_fill_one_box_each_field(view, field, cut):
+    function = """({gathered, pulled, united}, hover, cut) => {
+      const { bounds } = hover.copies[0];
+      const at = gathered(pulled(hover, []), hover, bounds);
+      return [united(at, bounds, hover.order, cut), at.size];
+    }"""
+    found, size = evaluate("cells boxes", function, hover_of(view, field), cut)
+    left = {}
+    for index in np.ndindex(SHAPE):
+        if all(v >= c for v, c in zip(index, cut, strict=True)):
+            key = field.statistic(index, SHAPE)
+            left[key] = left.get(key, 0) + 1
+    volumes = [np.prod(box["size"]) / np.prod(size) for box in found]
+    assert sorted(np.round(volumes, 6)) == sorted(left.values())
