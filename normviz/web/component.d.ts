@@ -1,0 +1,33 @@
+// Types that several components share.
+
+/** The argument of a component's default export, made by Streamlit; see normviz/ui/components/component.py. */
+export interface Given {
+  /** The number of the turn as float64, then the data of `packed`; `latest` of data.js reads them. */
+  data: Uint8Array;
+  /** The element that holds the markup: a shadow root where the styles are isolated. */
+  parentElement: ParentNode;
+  /** Send a value that the session keeps. */
+  setStateValue: SetValue;
+  /** Send a value for one run of the page. */
+  setTriggerValue: SetValue;
+}
+
+export type SetValue = (name: string, value: unknown) => void;
+
+/** An array of one axis as `packed` sends it: a list where it is empty, or was a list in Python. */
+export type Numbers =
+  | number[]
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array;
+
+/** One number for each axis of a tensor. */
+export type Index = number[];
+
+/** The start of a range and its end, which is not part of it. */
+export type Range = [number, number];

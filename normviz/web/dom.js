@@ -1,0 +1,49 @@
+// Find and make elements of a page.
+
+/**
+ * Return the first element below the root that matches a selector.
+ *
+ * @template {Element} T
+ * @param {ParentNode} root
+ * @param {string} selector
+ * @param {new () => T} type the element's class
+ * @returns {T}
+ * @throws {Error} where there is none, or one of another class
+ */
+export function find(root, selector, type) {
+  const found = root.querySelector(selector);
+  if (found instanceof type) return found;
+  throw new Error(`${selector} is ${found ? `a ${found.constructor.name}` : "not there"}; a ${type.name} is expected`);
+}
+
+/**
+ * Return the nearest element around the place of an event that matches a selector, or null.
+ *
+ * @param {Event} event
+ * @param {string} selector
+ * @returns {HTMLElement | null}
+ */
+export const closest = ({ target }, selector) => (target instanceof Element ? target.closest(selector) : null);
+
+/**
+ * Make an element of HTML with these properties and children.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Partial<HTMLElementTagNameMap[Tag]>} properties
+ * @param {(Node | string)[]} children
+ */
+export function make(tag, properties = {}, ...children) {
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
+}
+
+/**
+ * Count an update of a component in its root; tests wait for the count.
+ *
+ * @param {HTMLElement} root
+ */
+export function countDrawing(root) {
+  root.dataset.drawn = String(Number(root.dataset.drawn ?? 0) + 1);
+}
