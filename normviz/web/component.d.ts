@@ -14,17 +14,8 @@ export interface Given {
 
 export type SetValue = (name: string, value: unknown) => void;
 
-/** An array of one axis as `packed` sends it: a list where it is empty, or was a list in Python. */
-export type Numbers =
-  | number[]
-  | Int8Array
-  | Uint8Array
-  | Int16Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | Float32Array
-  | Float64Array;
+/** An array of one axis as `packed` sends it: a typed array; a list where it is empty, or was a list in Python. */
+export type Numbers = ArrayLike<number> & Iterable<number>;
 
 /** One number for each axis of a tensor. */
 export type Index = number[];

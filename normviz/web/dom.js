@@ -26,6 +26,29 @@ export function find(root, selector, type) {
 export const closest = ({ target }, selector) => (target instanceof Element ? target.closest(selector) : null);
 
 /**
+ * Return a data attribute of the element that has the keyboard's focus, in the document or shadow root of a node.
+ *
+ * @param {Node} node
+ * @param {string} name
+ */
+export function readFocused(node, name) {
+  const tree = node.getRootNode();
+  const focused = tree instanceof Document || tree instanceof ShadowRoot ? tree.activeElement : null;
+  return focused instanceof HTMLElement || focused instanceof SVGElement ? focused.dataset[name] : undefined;
+}
+
+/**
+ * Give the keyboard's focus to the first element that matches, where there is one, without scrolling.
+ *
+ * @param {ParentNode} root
+ * @param {string} selector
+ */
+export function focusOn(root, selector) {
+  const found = root.querySelector(selector);
+  if (found instanceof HTMLElement || found instanceof SVGElement) found.focus({ preventScroll: true });
+}
+
+/**
  * Make an element of HTML with these properties and children.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
@@ -34,7 +57,8 @@ export const closest = ({ target }, selector) => (target instanceof Element ? ta
  * @param {(Node | string)[]} children
  */
 export function make(tag, properties = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), properties);
+  const node = document.createElement(tag);
+  Object.assign(node, properties);
   node.append(...children);
   return node;
 }

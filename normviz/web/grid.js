@@ -2,8 +2,66 @@
 // arrow keys walk from cell to cell, and the focus stays where it is when the numbers change. Curves are drawn whole, and
 // shown up to the step that the player is at: one length moves all of them.
 
+import { drawCurve, drawGaps, HEIGHT, rangeOf, WIDTH, writeGap } from "./curves.js";
 import { latest } from "./data.js";
+import { closest, countDrawing, find, focusOn, make, readFocused } from "./dom.js";
 import { Player, still } from "./player.js";
+
+/** @import { Given, Numbers } from "./component.js" */
+
+/** @typedef {"yes" | "no" | "fades" | "none" | "wait"} Answer */
+
+/**
+ * What `grid_data` of normviz/table1/grid.py sends.
+ *
+ * @typedef {object} GridData
+ * @property {string} label of the table
+ * @property {string} corner
+ * @property {Record<string, string>} colours by role
+ * @property {string} open key of the open cell
+ * @property {string} opens key of the element of the page that shows the open cell
+ * @property {{name: string, change: string}[]} columns
+ * @property {{name: string, note: string, cells: Cell[]}[]} rows
+ * @property {LegendPart[]} legend
+ * @property {Played} played
+ */
+
+/** @typedef {CoveredCell | AnsweredCell} Cell */
+
+/** @typedef {{key: string, title: string, covered: true, paper: boolean}} CoveredCell */
+
+/**
+ * @typedef {object} AnsweredCell
+ * @property {string} key
+ * @property {string} title
+ * @property {false} covered
+ * @property {boolean} paper whether the paper has it
+ * @property {boolean} alert whether its answers disagree
+ * @property {Answer} answer
+ * @property {string} word
+ * @property {Mark[]} marks
+ * @property {string} note
+ */
+
+/** @typedef {{answer: Answer, name: string, value: string, counts?: boolean}} Mark `counts`: while it is played */
+
+/** @typedef {{text: string, mark?: Answer, line?: string, frame?: string}} LegendPart */
+
+/**
+ * What `playback` of normviz/table1/playback.py returns: losses of the rows' networks and of the cells' twins.
+ *
+ * @typedef {object} Played
+ * @property {number} steps of a whole training
+ * @property {Numbers} at the steps that are sent, counted from 1
+ * @property {Numbers[]} bases losses of the original network, of each row
+ * @property {string[]} cells keys of the cells with curves
+ * @property {number[]} rows the row of each of these cells
+ * @property {string[]} roles of the twin of each cell
+ * @property {Numbers[]} twins losses of the twin of each cell
+ * @property {Numbers[]} gaps the largest gap up to each step, of each cell
+ */
+
+/** @typedef {{text: HTMLElement, last: string, gaps: Numbers}} Counter a number that counts, and how it ends */
 
 const WHOLE = 8000; // ms in which the whole is played
 const STEPS = 10; // in so many steps where motion is reduced
@@ -16,130 +74,114 @@ const SHAPES = {
   none: '<path d="M2 8h12" stroke="currentColor" stroke-width="2.4"/>',
   wait: '<circle cx="8" cy="8" r="7" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="2.2 3.3"/>',
 };
-const WIDTH = 100;
-const HEIGHT = 30; // of a pair of curves, in units of its own
-const FLOOR = 17; // powers of ten from the bottom of its gap to a gap of 1, its top
+const LINES = { gap: "M1 10V7L8 5L27 1V10Z", level: "M1 5h26" }; // in the legend
+const MOVES = new Map(Object.entries({ ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }));
+/** @type {WeakMap<HTMLElement, Training>} */
 const grids = new WeakMap();
 
-const make = (tag, properties = {}, ...children) => {
-  const node = Object.assign(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-};
-const shape = (answer) => `<svg viewBox="0 0 16 16" aria-hidden="true">${SHAPES[answer]}</svg>`;
+/** @param {Answer} answer */
+const drawShape = (answer) => `<svg viewBox="0 0 16 16" aria-hidden="true">${SHAPES[answer]}</svg>`;
 
-const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-
-// As `gap_text` of describe/wording.py.
-function gapText(gap) {
-  if (Number.isNaN(gap)) return "";
-  if (gap === Infinity) return "∞";
-  if (gap >= 0.01 && gap < 1e4) return gap < 99.5 ? String(Number(gap.toPrecision(2))) : gap.toFixed(0);
-  const [mantissa, exponent] = gap.toExponential(0).split("e").map(Number);
-  if (exponent >= -4 && exponent <= 0) return String(Number(gap.toPrecision(1)));
-  const power = `10${[...String(exponent)].map((letter) => RAISED[letter]).join("")}`;
-  return mantissa === 1 ? power : `${mantissa}·${power}`;
-}
-
-function mark({ answer, name, value, counts }) {
+/** @param {Mark} mark */
+function makeMark({ answer, name, value, counts }) {
   const row = make("span", { className: `mark ${answer}${counts ? " counts" : ""}` });
-  row.innerHTML = shape(answer) + (counts ? shape("wait") : ""); // the second one while it is played
-  row.append(make("span", { textContent: name }), make("b", { textContent: value ?? "" }));
+  row.innerHTML = drawShape(answer) + (counts ? drawShape("wait") : ""); // the second one while it is played
+  row.append(make("span", { textContent: name }), make("b", { textContent: value }));
   return row;
 }
 
-export function button(cell, open) {
+/**
+ * @param {Cell} cell
+ * @param {string} open key of the open cell
+ */
+function makeButton(cell, open) {
   const node = make("button", { type: "button", title: cell.title });
   node.dataset.cell = cell.key;
   node.setAttribute("aria-label", cell.title);
   node.setAttribute("aria-pressed", String(cell.key === open));
-  node.className = [cell.answer, cell.paper && "paper", cell.alert && "alert", cell.covered && "covered"]
-    .filter(Boolean)
-    .join(" ");
-  if (cell.covered) node.append(make("span", { textContent: "?" }));
-  else {
-    node.append(make("strong", { textContent: cell.word }), ...cell.marks.map(mark));
+  if (cell.paper) node.classList.add("paper");
+  if (cell.covered) {
+    node.classList.add("covered");
+    node.append(make("span", { textContent: "?" }));
+  } else {
+    node.classList.add(cell.answer);
+    if (cell.alert) node.classList.add("alert");
+    node.append(make("strong", { textContent: cell.word }), ...cell.marks.map(makeMark));
     if (cell.note) node.append(make("span", { className: "note", textContent: cell.note }));
   }
   return node;
 }
 
-// The path of a curve over its steps, its range from top to bottom on a logarithmic scale; broken where it is not finite.
-export function path(values, { at, steps }, [low, high]) {
-  let line = "";
-  let pen = "M";
-  values.forEach((value, i) => {
-    if (!Number.isFinite(value)) {
-      pen = "M";
-      return;
-    }
-    const share = Math.log(Math.max(value, low / 4) / low) / Math.log(high / low);
-    const down = HEIGHT * (1 - Math.min(share, 1.5)); // what grows beyond its range leaves the picture
-    line += `${pen}${((WIDTH * at[i]) / steps).toFixed(1)} ${down.toFixed(2)}`;
-    pen = "L";
-  });
-  return line;
+/** @param {LegendPart} part */
+function makeLegendPart({ mark, line, frame, text }) {
+  const icon = make("i", { className: frame ? `frame ${frame}` : mark === "yes" || mark === "no" ? mark : "" });
+  if (mark) icon.innerHTML = drawShape(mark);
+  if (line) {
+    const path = line === "gap" ? LINES.gap : LINES.level;
+    icon.innerHTML = `<svg viewBox="0 0 28 10" aria-hidden="true"><path class="${line}" d="${path}"/></svg>`;
+  }
+  return make("span", {}, icon, text);
 }
 
-// The area below the largest gap so far: of the type's rounding at the bottom, of the size of the loss itself at the top.
-function area(gaps, { at, steps }) {
-  const share = (gap) => Math.min(Math.max(1 + Math.log10(gap) / FLOOR, 0), 1);
-  const points = Array.from(
-    gaps,
-    (gap, i) => `${((WIDTH * at[i]) / steps).toFixed(1)} ${(HEIGHT * (1 - share(gap))).toFixed(2)}`,
-  ).filter((_, i) => !Number.isNaN(gaps[i]));
-  if (!points.length) return "";
-  const [[start], [end]] = [points[0], points.at(-1)].map((point) => point.split(" "));
-  return `M${start} ${HEIGHT}L${points.join("L")}L${end} ${HEIGHT}Z`;
+/**
+ * Return the key of the cell that an arrow key leads to from another cell; undefined where there is none.
+ *
+ * @param {GridData["rows"]} rows
+ * @param {string} key
+ * @param {string} arrow
+ */
+export function findNeighbour(rows, key, arrow) {
+  const [down, right] = MOVES.get(arrow) ?? [0, 0];
+  const row = rows.findIndex(({ cells }) => cells.some((cell) => cell.key === key));
+  const column = rows[row]?.cells.findIndex((cell) => cell.key === key);
+  return rows[row + down]?.cells[column + right]?.key;
 }
 
-// Where an original's curve lies: its least and its largest loss, and some room.
-function range(values) {
-  const finite = values.filter((value) => Number.isFinite(value) && value > 0);
-  if (!finite.length) return [0.5, 2];
-  const high = finite.reduce((a, b) => Math.max(a, b)) * 1.2;
-  return [Math.max(finite.reduce((a, b) => Math.min(a, b)) / 1.2, high / 1e4), high];
-}
+/** @param {string} key */
+const selectCell = (key) => `[data-cell="${CSS.escape(key)}"]`;
 
-const LINE = { gap: "M1 10V7L8 5L27 1V10Z" }; // in the legend; others are level
-
-function legend(parts) {
-  return parts.map(({ mark, line, frame, text }) => {
-    const item = make("span");
-    const icon = make("i", { className: frame ? `frame ${frame}` : mark === "yes" || mark === "no" ? mark : "" });
-    if (mark) icon.innerHTML = shape(mark);
-    if (line)
-      icon.innerHTML = `<svg viewBox="0 0 28 10" aria-hidden="true"><path class="${line}" d="${LINE[line] ?? "M1 5h26"}"/></svg>`;
-    item.append(icon, text);
-    return item;
-  });
-}
-
+/** Plays the training of all networks in the cells of a grid. */
 class Training extends Player {
-  constructor(root) {
+  /** @type {Counter[]} */
+  counters = [];
+  waited = 0; // ms since the last step, where motion is reduced
+
+  /**
+   * @param {HTMLElement} root
+   * @param {Played} played
+   */
+  constructor(root, played) {
     super();
-    [this.root, this.output] = [root, make("output")];
-    this.build(root.querySelector(".nv-bar"), "Watch the networks train", "Step", 1);
-    this.speed = make(
-      "select",
-      { ariaLabel: "Speed" },
-      ...SPEEDS.map((speed) => make("option", { value: speed, textContent: `${speed} ×`, selected: speed === 1 })),
-    );
+    this.root = root;
+    this.played = played;
+    this.build(find(root, ".nv-bar", HTMLElement), "Watch the networks train", "Step", 1);
+    this.output = make("output");
+    this.speed = make("select", { ariaLabel: "Speed" }, ...SPEEDS.map((speed) => new Option(`${speed} ×`, `${speed}`)));
+    this.speed.value = "1";
     this.parts.bar.append(this.output, this.speed);
   }
 
   get last() {
-    return this.played.at.at(-1) ?? 0;
+    const { at } = this.played;
+    return at[at.length - 1] ?? 0;
   }
 
-  // What has been trained since: at the end it stays there, elsewhere where it is.
+  /**
+   * Replace the losses; a player at its end stays there, another one where it is.
+   *
+   * @param {Played} played
+   */
   take(played) {
-    const ended = !this.played || this.position >= this.last;
+    const ended = this.position === null || this.position >= this.last;
     this.played = played;
-    this.position = ended ? this.last : Math.min(this.position, this.last);
+    this.place(ended ? this.last : Math.min(this.position ?? 0, this.last));
     this.waited = 0;
   }
 
+  /**
+   * @param {number} position
+   * @param {number} passed
+   */
   next(position, passed) {
     const by = (this.last * Number(this.speed.value) * passed) / WHOLE;
     if (!still.matches) return Math.min(position + by, this.last);
@@ -149,119 +191,144 @@ class Training extends Player {
     return Math.min(Math.floor(position) + Math.max(Math.round(this.last / STEPS), 1), this.last);
   }
 
-  // Every curve and number up to a step; those of the last one are as the server says them.
+  /**
+   * Show every curve and number up to a step; those of the last one are as the server says them.
+   *
+   * @param {number} position
+   */
   show(position) {
     const { played, root } = this;
     const over = position >= this.last;
     const step = Math.floor(position);
-    const i = played.at.findLastIndex((at) => at <= step);
+    const i = [...played.at].findLastIndex((at) => at <= step);
     const hidden = over ? 0 : 1 - position / played.steps;
     root.style.setProperty("--hidden", `${100 * hidden}%`);
     root.classList.toggle("midway", !over);
     for (const { text, last, gaps } of this.counters) {
-      const now = over ? last : i < 0 ? "" : gapText(gaps[i]);
+      const now = over ? last : i < 0 ? "" : writeGap(gaps[i]);
       if (text.textContent !== now) text.textContent = now;
     }
   }
 
   tell() {
-    const says = `step ${Math.floor(this.position)} of ${this.played.steps}`;
+    const position = this.position ?? 0;
+    const says = `step ${Math.floor(position)} of ${this.played.steps}`;
     this.output.textContent = says;
-    super.tell("Watch it train", says, this.position >= this.last);
+    super.tell("Watch it train", says, position >= this.last);
     for (const part of [this.parts.play, this.parts.input]) part.disabled = !this.last;
     this.parts.bar.style.visibility = this.played.cells.length ? "" : "hidden"; // all cells may be covered
   }
 }
 
-// The pair of curves of every cell, and the numbers that count with them.
-function pairs(root, { bases, twins, gaps, cells, rows, roles, ...played }) {
-  const ranges = bases.map(range);
-  const originals = bases.map((values, row) => path(values, played, ranges[row]));
+/**
+ * Draw the pair of curves of every cell, and return the numbers that count with them.
+ *
+ * @param {HTMLElement} root
+ * @param {Played} played
+ * @returns {Counter[]}
+ */
+function drawPairs(root, played) {
+  const { bases, twins, gaps, cells, rows, roles } = played;
+  const ranges = bases.map(rangeOf);
+  const originals = bases.map((losses, row) => drawCurve(losses, played, ranges[row]));
   return cells.map((key, k) => {
-    const node = root.querySelector(`[data-cell="${CSS.escape(key)}"]`);
-    const text = node.querySelector(".counts b");
+    const cell = find(root, selectCell(key), HTMLElement);
+    const text = find(cell, ".counts b", HTMLElement);
     const curves = make("i", { className: "curves" });
     curves.innerHTML = `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">
-      <path class="gap" d="${area(gaps[k], played)}"/><path class="original" d="${originals[rows[k]]}"/>
-      <path class="${roles[k]}" d="${path(twins[k], played, ranges[rows[k]])}"/></svg>`;
-    node.append(curves);
-    return { text, last: text.textContent, gaps: gaps[k] };
+      <path class="gap" d="${drawGaps(gaps[k], played)}"/><path class="original" d="${originals[rows[k]]}"/>
+      <path class="${roles[k]}" d="${drawCurve(twins[k], played, ranges[rows[k]])}"/></svg>`;
+    cell.append(curves);
+    return { text, last: text.textContent ?? "", gaps: gaps[k] };
   });
 }
 
-function draw(root, data, training) {
-  const held = root.getRootNode().activeElement?.dataset.cell;
+/** @param {GridData} data */
+function makeTable({ label, corner, columns, rows, open }) {
   const head = make(
     "tr",
     {},
-    make("th", { scope: "col", textContent: data.corner }),
-    ...data.columns.map(({ name, change }) =>
-      make("th", { scope: "col" }, name, make("small", { textContent: change })),
-    ),
+    make("th", { scope: "col", textContent: corner }),
+    ...columns.map(({ name, change }) => make("th", { scope: "col" }, name, make("small", { textContent: change }))),
   );
-  const rows = data.rows.map((row) =>
+  const body = rows.map(({ name, note, cells }) =>
     make(
       "tr",
       {},
-      make("th", { scope: "row" }, row.name, make("small", { textContent: row.note })),
-      ...row.cells.map((cell) => make("td", {}, button(cell, data.open))),
+      make("th", { scope: "row" }, name, make("small", { textContent: note })),
+      ...cells.map((cell) => make("td", {}, makeButton(cell, open))),
     ),
   );
-  const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
-  table.setAttribute("aria-label", data.label);
-  for (const [role, colour] of Object.entries(data.colours)) root.style.setProperty(`--${role}`, colour);
-  root.querySelector(".nv-scroll").replaceChildren(table);
-  root.querySelector(".nv-legend").replaceChildren(...legend(data.legend));
-  training.take(data.played);
-  training.counters = pairs(root, data.played);
-  training.tell();
-  training.show(training.position);
-  if (held) root.querySelector(`[data-cell="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
-  root.dataset.drawn = Number(root.dataset.drawn ?? 0) + 1;
+  const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
+  table.setAttribute("aria-label", label);
+  return table;
 }
 
-// Where an opened cell is shown out of sight, as on a phone, it is gone to, and a button leads back.
-function goTo(root, back, opens) {
+/**
+ * @param {HTMLElement} root
+ * @param {GridData} data
+ * @param {Training} training
+ */
+function draw(root, data, training) {
+  const focused = readFocused(root, "cell");
+  for (const [role, colour] of Object.entries(data.colours)) root.style.setProperty(`--${role}`, colour);
+  find(root, ".nv-scroll", HTMLElement).replaceChildren(makeTable(data));
+  find(root, ".nv-legend", HTMLElement).replaceChildren(...data.legend.map(makeLegendPart));
+  training.take(data.played);
+  training.counters = drawPairs(root, data.played);
+  training.tell();
+  training.show(training.position ?? 0);
+  if (focused) focusOn(root, selectCell(focused));
+  countDrawing(root);
+}
+
+/**
+ * Scroll to the open cell where it is shown out of sight, as on a phone, and show a button that leads back.
+ *
+ * @param {HTMLElement} root
+ * @param {HTMLElement} back
+ * @param {string} opens
+ */
+function goToOpened(root, back, opens) {
   const target = document.querySelector(`.st-key-${opens}`);
-  const smooth = { behavior: still.matches ? "auto" : "smooth" };
+  /** @type {ScrollIntoViewOptions} */
+  const smooth = { block: "start", behavior: still.matches ? "auto" : "smooth" };
   if (!target || target.getBoundingClientRect().top < innerHeight * 0.7) return;
-  target.scrollIntoView({ block: "start", ...smooth });
+  target.scrollIntoView(smooth);
   back.onclick = () => {
-    const cell = root.querySelector('[aria-pressed="true"]');
-    root.scrollIntoView({ block: "start", ...smooth });
-    cell?.focus({ preventScroll: true });
+    root.scrollIntoView(smooth);
+    focusOn(root, '[aria-pressed="true"]');
     back.hidden = true;
   };
   back.hidden = false;
 }
 
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-
+/** @param {Given} given */
 export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".nv-grid");
+  const root = find(parentElement, ".nv-grid", HTMLElement);
+  /** @type {GridData | null} */
   const data = latest(root, sent);
   if (!data) return;
-  if (!grids.has(root)) grids.set(root, new Training(root));
-  const scroll = root.querySelector(".nv-scroll");
-  const back = parentElement.querySelector(".nv-back");
+  const training = grids.get(root) ?? new Training(root, data.played);
+  grids.set(root, training);
+  const scroll = find(root, ".nv-scroll", HTMLElement);
+  const back = find(parentElement, ".nv-back", HTMLElement);
   scroll.onclick = (event) => {
-    const cell = event.target.closest("button")?.dataset.cell;
+    const cell = closest(event, "button")?.dataset.cell;
     if (!cell) return;
     setStateValue("open", cell);
-    goTo(root, back, data.opens);
+    goToOpened(root, back, data.opens);
   };
   scroll.onkeydown = (event) => {
-    const move = MOVES[event.key];
-    const td = event.target.closest("td");
-    if (!move || !td) return;
+    const cell = closest(event, "button")?.dataset.cell;
+    if (!cell || !MOVES.has(event.key)) return;
     event.preventDefault();
-    const { rows } = root.querySelector("tbody");
-    const row = rows[td.parentElement.sectionRowIndex + move[0]];
-    row?.cells[td.cellIndex + move[1]]?.querySelector("button")?.focus();
+    const next = findNeighbour(data.rows, cell, event.key);
+    if (next) find(scroll, selectCell(next), HTMLElement).focus();
   };
-  root.ontransitionend = (event) => {
+  root.ontransitionend = ({ target }) => {
     // the theme changed: the server has the colours
-    if (event.target === root) setStateValue("theme", getComputedStyle(root).color);
+    if (target === root) setStateValue("theme", getComputedStyle(root).color);
   };
-  draw(root, data, grids.get(root));
+  draw(root, data, training);
 }
