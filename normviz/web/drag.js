@@ -1,43 +1,79 @@
 // A slider that sends while it is dragged: one value at a time, the latest, as fast as the page follows.
 
 import { latest } from "./data.js";
+import { find } from "./dom.js";
 
-const PATIENCE = 3000; // ms after which a page that has not answered is asked again
-const states = new WeakMap();
+/** @import { Given } from "./component.js" */
 
+/**
+ * What `drag` of normviz/ui/components/drag.py sends. `run`, which no browser reads, makes every run an answer.
+ *
+ * @typedef {{label: string, texts: string[], index: number, run: number}} DragData
+ */
+
+const PATIENCE = 3000; // ms after which a page that has not answered is sent the next value
+
+/** @type {WeakMap<HTMLElement, Sender>} */
+const senders = new WeakMap();
+
+/** Sends the latest of many values, and the next one when the last one is answered. */
+export class Sender {
+  /** @type {(value: number) => void} */
+  send = () => {};
+  /** @type {number | undefined} */
+  wanted;
+  /** @type {number | undefined} */
+  waiting;
+
+  /** @param {number} value */
+  want(value) {
+    this.wanted = value;
+    this.next();
+  }
+
+  /** The last value is answered. */
+  answer() {
+    clearTimeout(this.waiting);
+    this.waiting = undefined;
+    this.next();
+  }
+
+  next() {
+    if (this.wanted === undefined || this.waiting) return;
+    const value = this.wanted;
+    this.wanted = undefined;
+    this.waiting = setTimeout(() => this.answer(), PATIENCE);
+    this.send(value);
+  }
+}
+
+/** @param {Given} given */
 export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".nv-drag");
+  const root = find(parentElement, ".nv-drag", HTMLElement);
+  /** @type {DragData | null} */
   const data = latest(root, sent);
   if (!data) return;
-  const [label, output, input] = root.children;
-  const state = states.get(root) ?? {};
-  states.set(root, state);
+  const output = find(root, "output", HTMLOutputElement);
+  const input = find(root, "input", HTMLInputElement);
+  const sender = senders.get(root) ?? new Sender();
+  senders.set(root, sender);
+  sender.send = (index) => setStateValue("index", index);
 
-  const send = () => {
-    if (state.wanted === undefined || state.waiting) return;
-    const index = state.wanted;
-    state.wanted = undefined;
-    state.waiting = setTimeout(() => {
-      state.waiting = undefined;
-      send();
-    }, PATIENCE);
-    setStateValue("index", index);
+  /** @param {number} index */
+  const write = (index) => {
+    output.textContent = data.texts[index];
+    input.setAttribute("aria-valuetext", data.texts[index]);
   };
 
-  label.textContent = data.label;
-  input.max = data.texts.length - 1;
+  find(root, "span", HTMLElement).textContent = data.label;
+  input.max = String(data.texts.length - 1);
   input.oninput = () => {
-    output.textContent = data.texts[input.value];
-    input.setAttribute("aria-valuetext", data.texts[input.value]);
-    state.wanted = Number(input.value);
-    send();
+    write(Number(input.value));
+    sender.want(Number(input.value));
   };
-  clearTimeout(state.waiting);
-  state.waiting = undefined;
-  if (state.wanted === undefined) {
-    input.value = data.index;
-    output.textContent = data.texts[data.index];
-    input.setAttribute("aria-valuetext", data.texts[data.index]);
+  if (sender.wanted === undefined) {
+    input.value = String(data.index);
+    write(data.index);
   }
-  send();
+  sender.answer();
 }

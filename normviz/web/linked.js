@@ -3,10 +3,74 @@
 // "nv-lock" {index}: it is to be locked. "nv-part" {part}: the elements of a statistic are to be lit, "mean" or
 // "divides"; null: no more.
 
+/** @import { Index } from "./component.js" */
+
+/**
+ * The details of the events by their names.
+ *
+ * @typedef {object} Details
+ * @property {{index: Index, by?: string}} nv-element
+ * @property {{index: Index}} nv-lock
+ * @property {{part: string | null}} nv-part
+ */
+
+/**
+ * Send an event to the components of the page.
+ *
+ * @template {keyof Details} Name
+ * @param {Name} name
+ * @param {Details[Name]} detail
+ */
 export const tell = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
 
-// The frame of a heat map of statistics, moved to that of an element: layout.meta.frame has the shapes of the statistics
-// and of the tensor, whose first two axes run down, the others across.
+/**
+ * Call a function with the details of all events of a name, for as long as the root is on the page.
+ *
+ * @template {keyof Details} Name
+ * @param {Element} root
+ * @param {Name} name
+ * @param {(detail: Details[Name]) => void} take
+ */
+export function hear(root, name, take) {
+  /** @param {Event} event */
+  const heard = (event) => {
+    if (!root.isConnected) document.removeEventListener(name, heard);
+    else if (event instanceof CustomEvent) take(event.detail);
+  };
+  document.addEventListener(name, heard);
+}
+
+/**
+ * Return the cell of an element in a heat map of statistics, as [column, row]: the first two of four axes run down, the
+ * others across.
+ *
+ * @param {Index} index of the element
+ * @param {number[]} shape of the statistics
+ * @param {number[]} of shape of the tensor
+ * @returns {[number, number]}
+ */
+export function findStatistic(index, shape, of) {
+  const [n, h, w, c] = index.map((i, axis) => Math.floor((i * shape[axis]) / of[axis]));
+  return [w * shape[3] + c, n * shape[1] + h];
+}
+
+/** @typedef {{l2p: (value: number) => number}} Axis an axis of Plotly: from its values to pixels */
+
+/**
+ * What is used of a heat map of Plotly; `frame` is set by normviz/lab/panels.py.
+ *
+ * @typedef {HTMLElement & {
+ *   layout: {meta: {frame: {shape: number[], of: number[]}}},
+ *   _fullLayout: {xaxis: Axis, yaxis: Axis, shapes: {x0: number, y0: number}[]},
+ * }} HeatMap
+ */
+
+/**
+ * Move the frame of a heat map of statistics to the statistic of an element.
+ *
+ * @param {HeatMap} graph
+ * @param {Index} index
+ */
 export function moveFrame(graph, index) {
   const { shape, of } = graph.layout.meta.frame;
   const {
@@ -14,16 +78,8 @@ export function moveFrame(graph, index) {
     yaxis,
     shapes: [frame],
   } = graph._fullLayout;
-  const at = index.map((i, axis) => Math.floor((i * shape[axis]) / of[axis]));
-  const moved = [
-    [xaxis, at[2] * shape[3] + at[3], frame.x0],
-    [yaxis, at[0] * shape[1] + at[1], frame.y0],
-  ].map(([axis, to, from]) => axis.l2p(to - 0.5) - axis.l2p(from));
-  graph.querySelector(".shapelayer path")?.setAttribute("transform", `translate(${moved.join(" ")})`);
-}
-
-// Called with what is told from now on, for as long as the root is on the page.
-export function hear(root, name, take) {
-  const heard = ({ detail }) => (root.isConnected ? take(detail) : document.removeEventListener(name, heard));
-  document.addEventListener(name, heard);
+  const [column, row] = findStatistic(index, shape, of);
+  const across = xaxis.l2p(column - 0.5) - xaxis.l2p(frame.x0);
+  const down = yaxis.l2p(row - 0.5) - yaxis.l2p(frame.y0);
+  graph.querySelector(".shapelayer path")?.setAttribute("transform", `translate(${across} ${down})`);
 }

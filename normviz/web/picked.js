@@ -1,36 +1,59 @@
 // Opens the sidebar, which covers a phone's screen, and closes it when one of several schemes has been chosen there.
 
 import { latest } from "./data.js";
+import { closest, find } from "./dom.js";
+
+/** @import { Given } from "./component.js" */
+
+/** @typedef {{text: string}} PickedData what `picked` of normviz/ui/components/picked.py sends */
 
 const NARROW = "(max-width: 768px)"; // where Streamlit starts with its sidebar closed
 const ONE = '.st-key-scheme [data-variant="pills"]';
+const GLIDE = 150; // ms after which the sidebar of Streamlit has followed a click
 
-// On a phone the menu stands above the controls, and may fill the screen.
-function pastTheMenu() {
-  const sidebar = document.querySelector('[data-testid="stSidebarContent"]');
-  const controls = sidebar?.querySelector('[data-testid="stSidebarUserContent"]');
-  if (controls) sidebar.scrollTop += controls.getBoundingClientRect().top - sidebar.getBoundingClientRect().top;
+/** @type {WeakMap<HTMLElement, AbortController>} */
+const listening = new WeakMap();
+
+/**
+ * Click a button of Streamlit, where there is one.
+ *
+ * @param {string} selector
+ */
+function press(selector) {
+  const button = document.querySelector(selector);
+  if (button instanceof HTMLElement) button.click();
 }
 
+/** Scroll the sidebar to its controls: on a phone the menu stands above them, and may fill the screen. */
+function scrollPastMenu() {
+  const sidebar = document.querySelector('[data-testid="stSidebarContent"]');
+  const controls = sidebar?.querySelector('[data-testid="stSidebarUserContent"]');
+  if (!sidebar || !controls) return;
+  sidebar.scrollTop += controls.getBoundingClientRect().top - sidebar.getBoundingClientRect().top;
+}
+
+/** @param {Given} given */
 export default function ({ data: sent, parentElement }) {
-  const root = parentElement.querySelector(".nv-picked");
+  const root = find(parentElement, ".nv-picked", HTMLElement);
+  /** @type {PickedData | null} */
   const data = latest(root, sent);
   if (!data) return;
-  root.firstElementChild.textContent = data.text;
+  find(root, "span", HTMLElement).textContent = data.text;
   root.setAttribute("aria-label", `Change what is picked: ${data.text}`);
   root.onclick = () => {
-    document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
-    setTimeout(pastTheMenu, 150);
+    press('[data-testid="stExpandSidebarButton"]');
+    setTimeout(scrollPastMenu, GLIDE);
   };
-  root.closes?.abort();
-  root.closes = new AbortController();
+  listening.get(root)?.abort();
+  const end = new AbortController();
+  listening.set(root, end);
   // Before Streamlit's own listeners, which keep a click to themselves; after what they do.
   document.addEventListener(
     "click",
-    ({ target }) => {
-      if (!root.isConnected || !matchMedia(NARROW).matches || !target.closest?.(ONE)) return;
-      setTimeout(() => document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click(), 150);
+    (event) => {
+      if (!root.isConnected || !matchMedia(NARROW).matches || !closest(event, ONE)) return;
+      setTimeout(press, GLIDE, '[data-testid="stSidebarCollapseButton"] button');
     },
-    { capture: true, signal: root.closes.signal },
+    { capture: true, signal: end.signal },
   );
 }
