@@ -2,43 +2,158 @@
 // tap or the arrow keys pick a pixel. Wiping is the browser's own: the server knows nothing of it.
 
 import { latest } from "./data.js";
+import { countDrawing, find } from "./dom.js";
 import { drawing, saver } from "./saving.js";
 
-const pictures = new WeakMap();
-const same = (a, b) => a[0] === b[0] && a[1] === b[1];
-const within = (n, low, high) => Math.min(Math.max(n, low), high);
+/** @import { Given, Numbers, SetValue } from "./component.js" */
+
+/**
+ * What `picture` of normviz/ui/components/picture.py sends.
+ *
+ * @typedef {object} PictureData
+ * @property {string} name
+ * @property {string} alt the picture in a sentence
+ * @property {string[]} names of the images
+ * @property {Numbers[]} images one or two: one or three numbers of 8 bits for each pixel, row by row
+ * @property {[number, number]} shape height and width
+ * @property {Pixel} focus
+ * @property {string} colour of the ring around the focus
+ */
+
+/** @typedef {[number, number]} Pixel row and column */
+
 const SAVED = 1024; // pixels of a saved picture's longer side, or as many as it has
 const GRIP =
   '<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true"><path d="M9 5l-7 7 7 7zM15 5l7 7-7 7z" ' +
   'fill="currentColor"/></svg>';
+const PAUSE = 250; // ms without another arrow key before a pixel is picked
+
+/** @type {WeakMap<HTMLElement, Picture>} */
+const pictures = new WeakMap();
+
+/**
+ * @param {Pixel} a
+ * @param {Pixel} b
+ */
+const same = (a, b) => a[0] === b[0] && a[1] === b[1];
+
+/**
+ * @param {number} n
+ * @param {number} low
+ * @param {number} high
+ */
+const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
+
+/**
+ * Return the pixel at a share of a picture's height and one of its width; the nearest where it is outside.
+ *
+ * @param {number} down
+ * @param {number} across
+ * @param {[number, number]} shape
+ * @returns {Pixel}
+ */
+export function findPixel(down, across, [height, width]) {
+  return [clamp(Math.floor(down * height), 0, height - 1), clamp(Math.floor(across * width), 0, width - 1)];
+}
+
+/**
+ * Return the pixel that an arrow key leads to, the same one at an edge; null for another key.
+ *
+ * @param {Pixel} focus
+ * @param {string} key
+ * @param {[number, number]} shape
+ * @returns {Pixel | null}
+ */
+export function movePixel([row, column], key, [height, width]) {
+  const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key];
+  return move ? [clamp(row + move[0], 0, height - 1), clamp(column + move[1], 0, width - 1)] : null;
+}
+
+/**
+ * Return where a key moves the handle to; undefined for a key that does not.
+ *
+ * @param {number} split percent of the width
+ * @param {string} key
+ */
+export function moveHandle(split, key) {
+  const to = {
+    ArrowLeft: split - 2,
+    ArrowDown: split - 2,
+    ArrowRight: split + 2,
+    ArrowUp: split + 2,
+    PageDown: split - 10,
+    PageUp: split + 10,
+    Home: 0,
+    End: 100,
+  }[key];
+  return to === undefined ? undefined : clamp(to, 0, 100);
+}
+
+/**
+ * Return red, green, blue and opacity of every pixel.
+ *
+ * @param {Numbers} image one number for each pixel, a grey, or three
+ * @param {number} pixels
+ */
+export function colourPixels(image, pixels) {
+  const channels = image.length / pixels;
+  const colours = new Uint8ClampedArray(4 * pixels);
+  for (let pixel = 0; pixel < pixels; pixel++) {
+    for (let c = 0; c < 3; c++) colours[4 * pixel + c] = image[pixel * channels + (channels === 3 ? c : 0)];
+    colours[4 * pixel + 3] = 255;
+  }
+  return colours;
+}
 
 class Picture {
-  constructor(root) {
+  split = 50; // percent of the width at which the handle is
+  /** @type {Pixel[]} */
+  pending = []; // sent and not yet echoed by the server
+  timer = 0; // until the pixel is picked that the arrow keys have led to; 0 while there is none
+
+  /**
+   * @param {HTMLElement} root
+   * @param {PictureData} data
+   * @param {SetValue} setStateValue
+   */
+  constructor(root, data, setStateValue) {
     this.root = root;
-    this.split = 50; // percent of the width at which the handle is
-    this.pending = []; // pixels sent and not yet echoed by the server
-    const part = (name) => root.querySelector(name);
-    [this.view, this.ring, this.line, this.grip] = [".view", ".ring", ".line", ".grip"].map(part);
-    [this.frame, this.live] = [".frame", ".live"].map(part);
+    this.data = data;
+    this.setStateValue = setStateValue;
+    this.focus = data.focus;
+    /** @param {string} selector */
+    const part = (selector) => find(root, selector, HTMLElement);
+    this.view = part(".view");
+    this.ring = part(".ring");
+    this.line = part(".line");
+    this.grip = part(".grip");
+    this.frame = part(".frame");
+    this.live = part(".live");
     this.canvases = [...root.querySelectorAll("canvas")];
     this.grip.innerHTML = GRIP;
     saver(
       this.frame,
       () => this.data,
-      (format, alt) => this.file(format, alt),
+      (/** @type {string} */ format, /** @type {string} */ alt) => this.file(format, alt),
     );
     this.listen();
   }
 
-  update({ data, setStateValue }) {
+  /**
+   * @param {PictureData} data
+   * @param {SetValue} setStateValue
+   */
+  update(data, setStateValue) {
     this.data = data;
     this.setStateValue = setStateValue;
     const [height, width] = data.shape;
     const two = data.images.length > 1;
-    this.root.style.setProperty("--ratio", width / height);
+    this.root.style.setProperty("--ratio", String(width / height));
     this.root.style.setProperty("--ring", data.colour);
     this.view.setAttribute("aria-label", data.alt);
-    for (const [k, image] of data.images.entries()) paint(this.canvases[k], image, height, width);
+    data.images.forEach((image, k) => {
+      paint(this.canvases[k], image, height, width);
+    });
     this.root.querySelectorAll(".names span").forEach((name, k) => {
       name.textContent = data.names[k] ?? "";
     });
@@ -47,20 +162,30 @@ class Picture {
     this.pending = echo < 0 ? [] : this.pending.slice(echo + 1);
     if (!this.pending.length && !this.timer) this.put(data.focus); // else a newer one is on its way
     this.wipe(this.split);
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    countDrawing(this.root);
   }
 
-  // The ring around a pixel.
-  put([row, column]) {
+  /**
+   * Put the ring around a pixel.
+   *
+   * @param {Pixel} focus
+   */
+  put(focus) {
     const [height, width] = this.data.shape;
-    this.focus = [row, column];
+    const [row, column] = focus;
+    this.focus = focus;
     this.ring.style.top = `${((row + 0.5) / height) * 100}%`;
     this.ring.style.left = `${((column + 0.5) / width) * 100}%`;
   }
 
+  /**
+   * Lock a pixel, here and with the server.
+   *
+   * @param {Pixel} focus
+   */
   pick(focus) {
     clearTimeout(this.timer);
-    this.timer = null;
+    this.timer = 0;
     this.put(focus);
     this.live.textContent = `row ${focus[0]}, column ${focus[1]}`;
     if (same(focus, this.pending.at(-1) ?? this.data.focus)) return;
@@ -68,24 +193,34 @@ class Picture {
     this.setStateValue("focus", focus);
   }
 
+  /**
+   * Move the handle.
+   *
+   * @param {number} split percent of the width
+   */
   wipe(split) {
-    this.split = within(split, 0, 100);
+    this.split = clamp(split, 0, 100);
     const at = `${this.split}%`;
     const [before, after] = this.data.names;
     this.canvases[1].style.clipPath = `inset(0 0 0 ${at})`;
     this.line.style.left = at;
     this.grip.style.left = at;
     this.grip.style.transform = `translateX(-${at})`; // inside the frame also at its ends
-    this.grip.setAttribute("aria-valuenow", Math.round(this.split));
+    this.grip.setAttribute("aria-valuenow", String(Math.round(this.split)));
     this.grip.setAttribute("aria-valuetext", `${Math.round(this.split)} % ${before}, the rest ${after}`);
   }
 
-  // As it is wiped now, every number a square.
+  /**
+   * Return the picture as it is wiped now as a file, every number a square.
+   *
+   * @param {string} format "png" or "svg"
+   * @param {string} alt
+   */
   async file(format, alt) {
     const scale = Math.ceil(SAVED / Math.max(...this.data.shape));
     const [height, width] = this.data.shape.map((n) => n * scale);
     const canvas = new OffscreenCanvas(width, height);
-    const surface = canvas.getContext("2d");
+    const surface = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d"));
     surface.imageSmoothingEnabled = false;
     const at = (width * this.split) / 100;
     this.canvases
@@ -110,21 +245,19 @@ class Picture {
   }
 
   listen() {
-    this.view.onclick = (event) => {
-      const [height, width] = this.data.shape;
-      const box = this.view.getBoundingClientRect();
-      const row = Math.floor(((event.clientY - box.top) / box.height) * height);
-      const column = Math.floor(((event.clientX - box.left) / box.width) * width);
-      this.pick([within(row, 0, height - 1), within(column, 0, width - 1)]);
+    this.view.onclick = ({ clientX, clientY }) => {
+      const { left, top, width, height } = this.view.getBoundingClientRect();
+      this.pick(findPixel((clientY - top) / height, (clientX - left) / width, this.data.shape));
     };
     this.view.onkeydown = (event) => {
-      const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-      if (!move) return;
+      const focus = movePixel(this.focus, event.key, this.data.shape);
+      if (!focus) return;
       event.preventDefault();
-      this.put(this.focus.map((at, axis) => within(at + move[axis], 0, this.data.shape[axis] - 1)));
+      this.put(focus);
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.pick(this.focus), 250);
+      this.timer = setTimeout(() => this.pick(this.focus), PAUSE);
     };
+    /** @param {PointerEvent} event */
     const drag = ({ clientX }) => {
       const box = this.frame.getBoundingClientRect();
       this.wipe(((clientX - box.left) / box.width) * 100);
@@ -137,16 +270,7 @@ class Picture {
       this.grip.onpointermove = null;
     };
     this.grip.onkeydown = (event) => {
-      const to = {
-        ArrowLeft: this.split - 2,
-        ArrowDown: this.split - 2,
-        ArrowRight: this.split + 2,
-        ArrowUp: this.split + 2,
-        PageDown: this.split - 10,
-        PageUp: this.split + 10,
-        Home: 0,
-        End: 100,
-      }[event.key];
+      const to = moveHandle(this.split, event.key);
       if (to === undefined) return;
       event.preventDefault();
       this.wipe(to);
@@ -154,21 +278,24 @@ class Picture {
   }
 }
 
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {Numbers} image
+ * @param {number} height
+ * @param {number} width
+ */
 function paint(canvas, image, height, width) {
-  const channels = image.length / (height * width);
-  const shown = new ImageData(width, height);
-  for (let pixel = 0; pixel < height * width; pixel++) {
-    for (let c = 0; c < 3; c++) shown.data[4 * pixel + c] = image[pixel * channels + (channels === 3 ? c : 0)];
-    shown.data[4 * pixel + 3] = 255;
-  }
   [canvas.height, canvas.width] = [height, width];
-  canvas.getContext("2d").putImageData(shown, 0, 0);
+  canvas.getContext("2d")?.putImageData(new ImageData(colourPixels(image, height * width), width), 0, 0);
 }
 
+/** @param {Given} given */
 export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".nv-picture");
+  const root = find(parentElement, ".nv-picture", HTMLElement);
+  /** @type {PictureData | null} */
   const data = latest(root, sent);
   if (!data) return;
-  if (!pictures.has(root)) pictures.set(root, new Picture(root));
-  pictures.get(root).update({ data, setStateValue });
+  const picture = pictures.get(root) ?? new Picture(root, data, setStateValue);
+  pictures.set(root, picture);
+  picture.update(data, setStateValue);
 }

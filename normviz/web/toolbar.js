@@ -2,6 +2,13 @@
 // the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind.
 
 import { latest } from "./data.js";
+import { find, make } from "./dom.js";
+
+/** @import { Given } from "./component.js" */
+
+/** @typedef {{label: string, presenting: boolean}} ToolbarData what `toolbar` of normviz/ui/components/toolbar.py sends */
+
+/** @typedef {keyof typeof ICONS} Act */
 
 const ICONS = {
   copy: '<path d="M6.5 9.5l3-3M7 4.5l1.6-1.6a2.9 2.9 0 0 1 4.1 4.1L11 8.6M9 11.5l-1.6 1.6a2.9 2.9 0 0 1-4.1-4.1L5 7.4"/>',
@@ -12,78 +19,116 @@ const ICONS = {
   controls: '<path d="M2 4.5h12M2 11.5h12M5.5 2.7v3.6M10.5 9.7v3.6"/>',
   leave: '<path d="M3.5 3.5l9 9m0-9l-9 9"/>',
 };
+/** @type {[Act, string][]} */
 const ALWAYS = [
   ["copy", "Copy link"],
   ["reset", "Reset"],
   ["present", "Present"],
 ];
+/** @type {[Act, string][]} */
 const PRESENTING = [
   ["before", "Previous page"],
   ["behind", "Next page"],
   ["controls", "Controls"],
   ["leave", "Leave"],
 ];
-const KEYS = { PageUp: "before", PageDown: "behind", Escape: "leave" };
+/** @type {Map<string, Act>} */
+const KEYS = new Map([
+  ["PageUp", "before"],
+  ["PageDown", "behind"],
+  ["Escape", "leave"],
+]);
 const TAKES_KEYS = "input, textarea, select, [role=slider], [role=combobox], [role=listbox], [contenteditable]";
 const TOLD = 4000; // ms for which it is said that something was done
 
-function button(name, text) {
-  const node = document.createElement("button");
-  node.type = "button";
-  node.dataset.do = name;
-  node.title = text;
+let listening = new AbortController(); // to the keys of a clicker
+let told = 0; // the timer that takes back what was said
+
+/**
+ * @param {Act} act
+ * @param {string} text
+ * @param {() => void} onclick
+ */
+function makeButton(act, text, onclick) {
+  const node = make("button", { type: "button", title: text, onclick });
+  node.dataset.do = act;
   node.setAttribute("aria-label", text);
-  node.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true">${ICONS[name]}</svg><span>${text}</span>`;
+  node.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true">${ICONS[act]}</svg><span>${text}</span>`;
   return node;
 }
 
-// Without https there is no clipboard to write to; the browser then copies what is selected.
-async function copied(text) {
+/**
+ * Copy a text, and return whether that worked. Without https there is no clipboard to write to; the browser then copies
+ * what is selected.
+ *
+ * @param {string} text
+ */
+async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const field = document.createElement("textarea");
-    field.value = text;
-    field.readOnly = true;
-    field.className = "nv-unseen";
+    const field = make("textarea", { value: text, readOnly: true, className: "nv-unseen" });
     const focused = document.activeElement;
     document.body.append(field);
     field.select();
     const done = document.execCommand("copy");
     field.remove();
-    focused?.focus();
+    if (focused instanceof HTMLElement) focused.focus();
     return done;
   }
 }
 
+/**
+ * Return the factor by which a presentation enlarges its text in a window of this width.
+ *
+ * @param {number} width in pixels
+ */
+export const scaleText = (width) => Math.min(2.2, Math.max(1, width / 960)).toFixed(2);
+
+/**
+ * Return what a key of a presenter's clicker does; undefined with Ctrl, Alt or Meta, or where it is taken already.
+ *
+ * @param {Pick<KeyboardEvent, "key" | "defaultPrevented" | "ctrlKey" | "altKey" | "metaKey">} event
+ */
+export const actOf = ({ key, defaultPrevented, ctrlKey, altKey, metaKey }) =>
+  defaultPrevented || ctrlKey || altKey || metaKey ? undefined : KEYS.get(key);
+
+/** @param {number} place of a link to the page before or behind */
+function follow(place) {
+  const link = document.querySelectorAll(".st-key-turns a")[place];
+  if (link instanceof HTMLElement) link.click();
+}
+
+/** @param {Given} given */
 export default function ({ data: sent, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".nv-toolbar");
+  const root = find(parentElement, ".nv-toolbar", HTMLElement);
+  /** @type {ToolbarData | null} */
   const data = latest(root, sent);
   if (!data) return;
   root.setAttribute("aria-label", data.label);
   const { classList, style } = document.documentElement;
-  const large = () => style.setProperty("--nv-scale", Math.min(2.2, Math.max(1, innerWidth / 960)).toFixed(2));
-  large();
-  window.onresize = large;
+  const enlarge = () => style.setProperty("--nv-scale", scaleText(innerWidth));
+  enlarge();
+  window.onresize = enlarge;
   classList.toggle("nv-presenting", data.presenting);
   if (!data.presenting) classList.remove("nv-controls");
-  const said = document.createElement("output");
+  const output = make("output");
 
+  /** @param {string} text */
   const say = (text) => {
-    clearTimeout(root.told);
-    said.textContent = text;
-    root.told = setTimeout(() => {
-      said.textContent = "";
+    clearTimeout(told);
+    output.textContent = text;
+    told = setTimeout(() => {
+      output.textContent = "";
     }, TOLD);
   };
-  const go = (place) => document.querySelectorAll(".st-key-turns a")[place]?.click();
+  /** @type {Record<Act, () => void>} */
   const acts = {
     copy: async () => {
-      if (await copied(location.href)) return say("Copied");
-      const field = document.createElement("input");
-      Object.assign(field, { value: location.href, readOnly: true, ariaLabel: "The link of this page" });
-      said.replaceChildren("Copy it: ", field);
+      if (await copy(location.href)) return say("Copied");
+      const field = make("input", { value: location.href, readOnly: true, ariaLabel: "The link of this page" });
+      output.replaceChildren("Copy it: ", field);
       field.select();
     },
     reset: () => {
@@ -92,30 +137,31 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
     },
     present: () => setTriggerValue("present", Date.now()),
     leave: () => setTriggerValue("present", Date.now()),
-    before: () => go(0),
-    behind: () => go(1),
+    before: () => follow(0),
+    behind: () => follow(1),
     controls: () => {
       const open = classList.toggle("nv-controls");
-      root.querySelector("[data-do=controls]").setAttribute("aria-expanded", String(open));
+      find(root, "[data-do=controls]", HTMLElement).setAttribute("aria-expanded", String(open));
     },
   };
-  root.replaceChildren(said, ...(data.presenting ? PRESENTING : ALWAYS).map(([name, text]) => button(name, text)));
+  const buttons = data.presenting ? PRESENTING : ALWAYS;
+  root.replaceChildren(output, ...buttons.map(([act, text]) => makeButton(act, text, acts[act])));
   if (data.presenting) {
     acts.controls();
     acts.controls(); // says whether they are open
   }
-  root.onclick = (event) => acts[event.target.closest("button")?.dataset.do]?.();
 
-  document.removeEventListener("keydown", window.nvPresenting);
-  window.nvPresenting = (event) => {
-    const { key, defaultPrevented, ctrlKey, altKey, metaKey } = event;
-    const name = KEYS[key];
+  listening.abort();
+  listening = new AbortController();
+  /** @param {KeyboardEvent} event */
+  const press = (event) => {
+    const act = actOf(event);
+    if (!act || !data.presenting || !root.isConnected) return;
     const [target] = event.composedPath();
-    if (!name || !data.presenting || !root.isConnected || defaultPrevented || ctrlKey || altKey || metaKey) return;
-    if (target.matches?.(TAKES_KEYS) || (key === "Escape" && document.querySelector("[role=dialog], [role=listbox]")))
-      return;
+    if (target instanceof Element && target.matches(TAKES_KEYS)) return;
+    if (event.key === "Escape" && document.querySelector("[role=dialog], [role=listbox]")) return;
     event.preventDefault();
-    acts[name]();
+    acts[act]();
   };
-  document.addEventListener("keydown", window.nvPresenting);
+  document.addEventListener("keydown", press, { signal: listening.signal });
 }

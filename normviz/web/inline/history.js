@@ -15,6 +15,7 @@
       true,
     );
   }
+  /** @param {string | URL} url */
   const bare = (url) => {
     const seen = new URL(url, location.href);
     seen.searchParams.delete("camera");

@@ -7,6 +7,7 @@
     document.documentElement.classList.add("nv-open");
     document.querySelector(".st-key-claims details[open]")?.scrollIntoView();
   };
+  /** @param {string} selector */
   const is = (selector) => document.querySelector(selector) !== null;
   const UNFINISHED =
     '[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], .nv-plot:not([data-sized])' +
@@ -16,8 +17,10 @@
     (!is(".stSidebar") || is(".stSidebar .stElementContainer")) &&
     !is(UNFINISHED) &&
     document.fonts.status === "loaded";
+  /** @param {number} left looks that are left */
   const again = (left) => setTimeout(look, PAUSE, left - 1);
   // Seen one frame after all has its place: a browser takes what moves in the frame that shows it for a jump.
+  /** @param {number} left */
   const look = (left) => {
     if (!left) shown();
     else if (settled()) requestAnimationFrame(() => requestAnimationFrame(() => (settled() ? shown() : again(left))));
