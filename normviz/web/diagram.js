@@ -2,71 +2,50 @@
 // button: Tab goes from one to the next, the arrow keys along the lines and the rows, Enter and a click choose.
 
 import { latest } from "./data.js";
+import { closest, countDrawing, find, focusOn, make, readFocused } from "./dom.js";
 import { drawing, saver } from "./saving.js";
 
-export const SVG = "http://www.w3.org/2000/svg";
-const diagrams = new WeakMap();
+/** @import { Given, SetValue } from "./component.js" */
 
-export function svg(tag, properties = {}, ...children) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(properties)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
+/**
+ * What `diagram` of normviz/ui/components/diagram.py sends; lengths are in pixels.
+ *
+ * @typedef {object} DiagramData
+ * @property {string} name
+ * @property {string} alt the diagram in a sentence
+ * @property {string} alarm the colour of a card that raises an alert
+ * @property {number} width
+ * @property {number} height
+ * @property {[number, number]} mark width and height of a mark
+ * @property {string} chosen code of the chosen card
+ * @property {{marks: Mark[], texts: Text[]}} key the key to the marks, above the cards
+ * @property {{x: number, y: number, text: string}[]} levels texts left of the rows
+ * @property {Line[]} lines
+ * @property {Card[]} cards from the lowest row
+ */
 
-const written = ({ x, y, text, kind }) => svg("text", { x, y, class: kind }, text);
+/**
+ * A card; its marks, texts and bar are placed from its corner.
+ *
+ * @typedef {object} Card
+ * @property {string} code
+ * @property {number} x
+ * @property {number} y
+ * @property {number} width
+ * @property {number} height
+ * @property {string} title read aloud
+ * @property {boolean} alert
+ * @property {Mark[]} marks
+ * @property {Text[]} texts
+ * @property {{x: number, y: number, width: number, share: number} | null} bar
+ */
 
-function mark({ x, y, text, on }, [width, height]) {
-  return svg(
-    "g",
-    { class: on ? "mark on" : "mark" },
-    svg("rect", { x, y, width, height, rx: 4 }),
-    svg("text", { x: x + width / 2, y: y + height * 0.72 }, text),
-  );
-}
+/** @typedef {{low: string, high: string, path: string}} Line between the cards with these codes */
+/** @typedef {{x: number, y: number, text: string, on: boolean}} Mark */
+/** @typedef {{x: number, y: number, text: string, kind: string}} Text */
 
-function card({ code, x, y, width, height, title, marks, texts, bar, alert }, size) {
-  const node = svg(
-    "g",
-    {
-      class: alert ? "card alert" : "card",
-      transform: `translate(${x} ${y})`,
-      role: "button",
-      tabindex: 0,
-      "aria-label": title,
-      "data-code": code,
-    },
-    svg("title", {}, title),
-    svg("rect", { width, height, rx: 9 }),
-    ...marks.map((each) => mark(each, size)),
-    ...texts.map(written),
-  );
-  if (bar) {
-    const place = { x: bar.x, y: bar.y, height: 6, rx: 3 };
-    node.append(
-      svg("rect", { ...place, width: bar.width, class: "bar" }),
-      svg("rect", { ...place, width: bar.width * bar.share, class: "done" }),
-    );
-  }
-  return node;
-}
-
-// The codes of all cards that the lines lead to from one, up or down.
-function reached(lines, code, from, to) {
-  const found = new Set();
-  const open = [code];
-  while (open.length) {
-    const at = open.pop();
-    for (const line of lines) {
-      if (line[from] === at && !found.has(line[to])) {
-        found.add(line[to]);
-        open.push(line[to]);
-      }
-    }
-  }
-  return found;
-}
-
+const SVG = "http://www.w3.org/2000/svg";
+const ROOM = 16; // pixels around the drawing in a file
 // What an element looks like, in words of its own: a file has no style sheet.
 const LOOKS = [
   "fill",
@@ -83,160 +62,301 @@ const LOOKS = [
   "font-variant-numeric",
 ];
 
+/** @type {WeakMap<HTMLElement, Diagram>} */
+const diagrams = new WeakMap();
+
+/**
+ * Return the codes of all cards that lines lead to from a card.
+ *
+ * @param {Pick<Line, "low" | "high">[]} lines
+ * @param {string} code
+ * @param {"low" | "high"} from the end of each line where the way enters it
+ * @returns {Set<string>}
+ */
+export function followLines(lines, code, from) {
+  const to = from === "low" ? "high" : "low";
+  /** @type {Set<string>} */
+  const found = new Set();
+  const open = [code];
+  for (const at of open) {
+    for (const line of lines) {
+      if (line[from] !== at || found.has(line[to])) continue;
+      found.add(line[to]);
+      open.push(line[to]);
+    }
+  }
+  return found;
+}
+
+/**
+ * Return the code of the card that an arrow key leads to: up and down the nearest at the end of a line, else the nearest
+ * of the row. Undefined where there is none.
+ *
+ * @param {{cards: Pick<Card, "code" | "x" | "y">[], lines: Pick<Line, "low" | "high">[]}} data
+ * @param {string} code
+ * @param {string} key
+ */
+export function findNeighbour({ cards, lines }, code, key) {
+  const here = cards.find((card) => card.code === code);
+  if (!here) return undefined;
+  /** @param {typeof cards[number]} card */
+  const far = (card) => Math.abs(card.x - here.x);
+  /** @param {string} found */
+  const findCards = (found) => cards.filter((card) => card.code === found);
+  const row = cards.filter(({ y }) => y === here.y);
+  /** @type {Record<string, typeof cards>} */
+  const ways = {
+    ArrowUp: lines.flatMap(({ low, high }) => (low === code ? findCards(high) : [])),
+    ArrowDown: lines.flatMap(({ low, high }) => (high === code ? findCards(low) : [])),
+    ArrowLeft: row.filter(({ x }) => x < here.x),
+    ArrowRight: row.filter(({ x }) => x > here.x),
+  };
+  return ways[key]?.toSorted((a, b) => far(a) - far(b))[0]?.code;
+}
+
+/**
+ * Make an element of SVG with these attributes and children.
+ *
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {(Node | string)[]} children
+ */
+function draw(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
+/** @param {Text} text */
+const drawText = ({ x, y, text, kind }) => draw("text", { x, y, class: kind }, text);
+
+/**
+ * @param {Mark} mark
+ * @param {[number, number]} size
+ */
+function drawMark({ x, y, text, on }, [width, height]) {
+  return draw(
+    "g",
+    { class: on ? "mark on" : "mark" },
+    draw("rect", { x, y, width, height, rx: 4 }),
+    draw("text", { x: x + width / 2, y: y + height * 0.72 }, text),
+  );
+}
+
+/**
+ * @param {Card} card
+ * @param {[number, number]} size of a mark
+ */
+function drawCard({ code, x, y, width, height, title, marks, texts, bar, alert }, size) {
+  const node = draw(
+    "g",
+    {
+      class: alert ? "card alert" : "card",
+      transform: `translate(${x} ${y})`,
+      role: "button",
+      tabindex: 0,
+      "aria-label": title,
+      "data-code": code,
+    },
+    draw("title", {}, title),
+    draw("rect", { width, height, rx: 9 }),
+    ...marks.map((mark) => drawMark(mark, size)),
+    ...texts.map(drawText),
+  );
+  if (bar) {
+    const place = { x: bar.x, y: bar.y, height: 6, rx: 3 };
+    node.append(
+      draw("rect", { ...place, width: bar.width, class: "bar" }),
+      draw("rect", { ...place, width: bar.width * bar.share, class: "done" }),
+    );
+  }
+  return node;
+}
+
+/** @param {DiagramData} data */
+function drawDiagram({ width, height, alt, mark, key, levels, lines, cards }) {
+  const drawn = draw(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": alt },
+    draw(
+      "g",
+      { class: "key", "aria-hidden": "true" },
+      ...key.marks.map((each) => drawMark(each, mark)),
+      ...key.texts.map(drawText),
+    ),
+    ...lines.map(({ low, high, path }) => draw("path", { d: path, "data-low": low, "data-high": high })),
+    ...levels.map(({ x, y, text }) =>
+      draw(
+        "g",
+        { class: "level", "aria-hidden": "true" },
+        draw("text", { x, y, class: "count left" }, text),
+        draw("text", { x, y: y + 18, class: "unit left" }, "absorbed"),
+      ),
+    ),
+    ...cards.map((card) => drawCard(card, mark)),
+  );
+  drawn.style.setProperty("--width", String(width));
+  drawn.style.setProperty("--ratio", String(width / height));
+  return drawn;
+}
+
+/** @param {string} code */
+const selectCard = (code) => `.card[data-code="${CSS.escape(code)}"]`;
+
 class Diagram {
-  constructor(root) {
+  /**
+   * @param {HTMLElement} root
+   * @param {DiagramData} data
+   * @param {SetValue} setStateValue
+   */
+  constructor(root, data, setStateValue) {
     this.root = root;
-    this.scroll = root.querySelector(".nv-scroll");
+    this.data = data;
+    this.setStateValue = setStateValue;
+    this.scroll = find(root, ".nv-scroll", HTMLElement);
+    this.drawing = drawDiagram(data);
     saver(
       this.scroll,
       () => this.data,
-      (format, alt) => this.file(format, alt),
+      (/** @type {string} */ format, /** @type {string} */ alt) => this.file(format, alt),
     );
-    this.scroll.onclick = ({ target }) => this.choose(target.closest(".card"));
-    this.scroll.onkeydown = (event) => this.press(event);
+    this.scroll.onclick = (event) => this.choose(closest(event, ".card")?.dataset.code);
+    this.scroll.onkeydown = (event) => this.press(event, closest(event, ".card")?.dataset.code);
   }
 
-  update({ data, setStateValue }) {
-    const first = !this.data;
-    const held = this.root.getRootNode().activeElement?.dataset.code;
-    [this.data, this.setStateValue] = [data, setStateValue];
+  /**
+   * @param {DiagramData} data
+   * @param {SetValue} setStateValue
+   */
+  update(data, setStateValue) {
+    const first = this.root.dataset.drawn === undefined;
+    const focused = readFocused(this.root, "code");
+    this.data = data;
+    this.setStateValue = setStateValue;
     this.root.style.setProperty("--alarm", data.alarm);
-    const { width, height, key, levels, lines, cards, alt } = data;
-    this.drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": alt });
-    this.drawing.style.setProperty("--width", width);
-    this.drawing.style.setProperty("--ratio", width / height);
-    this.drawing.append(
-      svg(
-        "g",
-        { class: "key", "aria-hidden": true },
-        ...key.marks.map((each) => mark(each, data.mark)),
-        ...key.texts.map(written),
-      ),
-      ...lines.map(({ low, high, path }) => svg("path", { d: path, "data-low": low, "data-high": high })),
-      ...levels.map(({ x, y, text }) =>
-        svg(
-          "g",
-          { class: "level", "aria-hidden": true },
-          svg("text", { x, y, class: "count left" }, text),
-          svg("text", { x, y: y + 18, class: "unit left" }, "absorbed"),
-        ),
-      ),
-      ...cards.map((each) => card(each, data.mark)),
-    );
+    this.drawing = drawDiagram(data);
     this.scroll.replaceChildren(this.drawing);
     this.light(data.chosen);
-    if (held !== undefined) this.at(held)?.focus({ preventScroll: true });
-    if (first) this.reveal(this.at(data.chosen));
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    if (focused !== undefined) focusOn(this.drawing, selectCard(focused));
+    if (first) this.reveal(data.chosen);
+    countDrawing(this.root);
   }
 
-  at(code) {
-    return this.drawing.querySelector(`.card[data-code="${CSS.escape(code)}"]`);
-  }
-
-  // Where the drawing is wider than its box, a card is moved into the middle of it.
-  reveal(node) {
-    if (!node) return;
+  /**
+   * Scroll a card into the middle of the box, where the drawing is wider than its box.
+   *
+   * @param {string} code
+   */
+  reveal(code) {
+    const card = this.drawing.querySelector(selectCard(code));
+    if (!card) return;
     const box = this.scroll.getBoundingClientRect();
-    const { left, width } = node.getBoundingClientRect();
+    const { left, width } = card.getBoundingClientRect();
     this.scroll.scrollLeft += left + width / 2 - box.left - box.width / 2;
   }
 
-  // The chosen card, what it holds and what holds it, and the lines between them.
-  light(code) {
+  /**
+   * Light the chosen card, the cards below and above it, and the lines between them.
+   *
+   * @param {string} chosen
+   */
+  light(chosen) {
     const { lines } = this.data;
-    const up = reached(lines, code, "low", "high");
-    const down = reached(lines, code, "high", "low");
-    for (const node of this.drawing.querySelectorAll(".card")) {
-      const its = node.dataset.code;
-      node.setAttribute("aria-pressed", String(its === code));
-      node.classList.toggle("up", up.has(its));
-      node.classList.toggle("down", down.has(its));
+    const up = followLines(lines, chosen, "low");
+    const down = followLines(lines, chosen, "high");
+    for (const card of /** @type {NodeListOf<SVGElement>} */ (this.drawing.querySelectorAll(".card"))) {
+      const code = card.dataset.code ?? "";
+      card.setAttribute("aria-pressed", String(code === chosen));
+      card.classList.toggle("up", up.has(code));
+      card.classList.toggle("down", down.has(code));
     }
-    const above = new Set([code, ...up]);
-    const below = new Set([code, ...down]);
+    const above = new Set([chosen, ...up]);
+    const below = new Set([chosen, ...down]);
     for (const path of this.drawing.querySelectorAll("path")) {
-      const { low, high } = path.dataset;
+      const { low = "", high = "" } = path.dataset;
       path.classList.toggle("up", above.has(low) && above.has(high));
       path.classList.toggle("down", below.has(low) && below.has(high));
     }
   }
 
-  choose(node) {
-    if (!node) return;
-    this.light(node.dataset.code);
-    this.setStateValue("chosen", node.dataset.code);
+  /** @param {string | undefined} code */
+  choose(code) {
+    if (code === undefined) return;
+    this.light(code);
+    this.setStateValue("chosen", code);
   }
 
-  press(event) {
-    const node = event.target.closest(".card");
-    if (!node) return;
+  /**
+   * @param {KeyboardEvent} event
+   * @param {string | undefined} code of the card with the focus
+   */
+  press(event, code) {
+    if (code === undefined) return;
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      this.choose(node);
+      this.choose(code);
     }
-    const to = this.beside(node.dataset.code, event.key);
-    if (!to) return;
+    const next = findNeighbour(this.data, code, event.key);
+    if (next === undefined) return;
     event.preventDefault();
-    this.at(to.code).focus({ preventScroll: false });
-    this.reveal(this.at(to.code));
+    find(this.drawing, selectCard(next), SVGElement).focus();
+    this.reveal(next);
   }
 
-  // The card that an arrow key leads to: up and down the nearest at the end of a line, else the nearest of the row.
-  beside(code, key) {
-    const { cards, lines } = this.data;
-    const here = cards.find((each) => each.code === code);
-    const far = (each) => Math.abs(each.x - here.x);
-    const nearest = (some) => some.toSorted((a, b) => far(a) - far(b))[0];
-    const ends = (from, to) =>
-      lines.filter((line) => line[from] === code).map((line) => cards.find((each) => each.code === line[to]));
-    const row = cards.filter((each) => each.y === here.y);
-    if (key === "ArrowUp") return nearest(ends("low", "high"));
-    if (key === "ArrowDown") return nearest(ends("high", "low"));
-    if (key === "ArrowLeft") return nearest(row.filter((each) => each.x < here.x));
-    if (key === "ArrowRight") return nearest(row.filter((each) => each.x > here.x));
-    return undefined;
-  }
-
-  // The drawing as it is seen, as a file.
+  /**
+   * Return the drawing as it is seen as a file.
+   *
+   * @param {string} format "png" or "svg"
+   * @param {string} alt
+   */
   async file(format, alt) {
     const { width, height } = this.data;
-    const copy = this.drawing.cloneNode(true);
-    const room = 16;
-    const nodes = [this.drawing, ...this.drawing.querySelectorAll("*")];
-    const copies = [copy, ...copy.querySelectorAll("*")];
-    nodes.forEach((node, k) => {
+    const copy = /** @type {SVGSVGElement} */ (this.drawing.cloneNode(true));
+    const copies = [copy, .../** @type {NodeListOf<SVGElement>} */ (copy.querySelectorAll("*"))];
+    [this.drawing, ...this.drawing.querySelectorAll("*")].forEach((node, k) => {
       const style = getComputedStyle(node);
       for (const look of LOOKS) copies[k].style.setProperty(look, style.getPropertyValue(look));
       for (const name of ["role", "tabindex", "class"]) copies[k].removeAttribute(name);
     });
-    const box = { x: -room, y: -room, width: width + 2 * room, height: height + 2 * room };
-    const ground = getComputedStyle(this.root.getRootNode().host?.closest(".stApp") ?? document.body).backgroundColor;
-    copy.prepend(svg("rect", { ...box, fill: ground }));
+    const box = { x: -ROOM, y: -ROOM, width: width + 2 * ROOM, height: height + 2 * ROOM };
+    const tree = this.root.getRootNode();
+    const app = tree instanceof ShadowRoot ? tree.host.closest(".stApp") : null;
+    copy.prepend(draw("rect", { ...box, fill: getComputedStyle(app ?? document.body).backgroundColor }));
     copy.setAttribute("viewBox", Object.values(box).join(" "));
-    copy.setAttribute("width", box.width);
-    copy.setAttribute("height", box.height);
+    copy.setAttribute("width", String(box.width));
+    copy.setAttribute("height", String(box.height));
     const markup = new XMLSerializer().serializeToString(copy);
-    return format === "svg" ? drawing(markup, alt) : painted(drawing(markup, alt), box);
+    return format === "svg" ? drawing(markup, alt) : paint(drawing(markup, alt), box);
   }
 }
 
-// A drawing as PNG, at twice its size.
-async function painted(blob, { width, height }) {
+/**
+ * Return a drawing as PNG, at twice its size.
+ *
+ * @param {Blob} blob
+ * @param {{width: number, height: number}} size
+ * @returns {Promise<Blob | null>}
+ */
+async function paint(blob, { width, height }) {
   const image = new Image();
   const url = URL.createObjectURL(blob);
   image.src = url;
   await image.decode();
-  const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  const canvas = make("canvas", { width: 2 * width, height: 2 * height });
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   URL.revokeObjectURL(url);
   return new Promise((done) => canvas.toBlob(done));
 }
 
+/** @param {Given} given */
 export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".nv-diagram");
+  const root = find(parentElement, ".nv-diagram", HTMLElement);
+  /** @type {DiagramData | null} */
   const data = latest(root, sent);
   if (!data) return;
-  if (!diagrams.has(root)) diagrams.set(root, new Diagram(root));
-  diagrams.get(root).update({ data, setStateValue });
+  const diagram = diagrams.get(root) ?? new Diagram(root, data, setStateValue);
+  diagrams.set(root, diagram);
+  diagram.update(data, setStateValue);
 }

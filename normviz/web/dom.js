@@ -21,7 +21,7 @@ export function find(root, selector, type) {
  *
  * @param {Event} event
  * @param {string} selector
- * @returns {HTMLElement | null}
+ * @returns {HTMLElement | SVGElement | null}
  */
 export const closest = ({ target }, selector) => (target instanceof Element ? target.closest(selector) : null);
 
