@@ -1,44 +1,95 @@
 // One element of a tensor in words and numbers: the one that the cube shows, which tells by "nv-element".
 
-import { latest, typeset } from "./data.js";
+import { latest } from "./data.js";
+import { closest, countDrawing, find } from "./dom.js";
 import { hear, tell } from "./linked.js";
 import { Strip } from "./strip.js";
+import { readForm, writeField, writeNumber } from "./wording.js";
 
-const shownBy = new WeakMap();
+/** @import { Given, Index, SetValue } from "./component.js" */
+/** @import { Field, RangeWords, Statistic } from "./wording.js" */
 
-// The number of an element: it has the place of its statistic in `values`.
-export const of = ({ values, shape }, index, all) =>
-  values[index.reduce((flat, i, axis) => flat * shape[axis] + Math.floor((i * shape[axis]) / all[axis]), 0)];
+/**
+ * What `beside_data` of normviz/lab/beside.py sends; everything can be said of any element.
+ *
+ * @typedef {object} ElementData
+ * @property {Index} focus the locked element
+ * @property {number[]} shape of the tensor
+ * @property {number[]} roles which axis is drawn in the place of N, H, W and C
+ * @property {[letter: string, last: number][]} axes
+ * @property {Field[]} fields
+ * @property {string} says what is shared in all, as HTML
+ * @property {Record<string, string>} words how the words for a field are put together
+ * @property {(RangeWords | null)[]} ranges the words for a part of each axis
+ * @property {Formula[]} statistics
+ * @property {Formula[]} lines
+ * @property {Record<string, Statistic>} numbers by their names in the formulas
+ * @property {{name: string, title: string, largest: number}[]} pictures
+ * @property {string} caption of the pictures
+ * @property {Record<string, string>} colours by role
+ */
 
-// The words for the box of an element: normviz/describe/wording.py, `field_words`.
-function fieldWords({ bounds, ranges }, words, index, shape) {
-  const whole = [];
-  const rest = [];
-  let count = 1;
-  ranges.forEach((said, axis) => {
-    if (!said) return; // an axis of length 1
-    const [all, one, several] = said;
-    const [lo, hi] = bounds[axis][index[axis]];
-    count *= hi - lo;
-    if (hi - lo === shape[axis] && all) whole.push(all);
-    else rest.push((hi - lo === 1 ? one : several).replace("{lo}", lo).replace("{last}", hi - 1));
-  });
-  const put = (name, ...parts) => words[name].replaceAll("{}", () => parts.shift());
-  const parts = [...(whole.length ? [put("all", whole.join(", "))] : []), ...(rest.length ? [rest.join(", ")] : [])];
-  const where = parts.length === 2 ? put("of", ...parts) : parts[0];
-  return put(count === 1 ? "one" : "several", count.toLocaleString("en-US"), where);
-}
+/** @typedef {{name: string, forms: string[][]}} Formula each form in the sides of its equations, as MathML */
+/** @typedef {{pointed: string | null, focused: string | null, pressed: string | null}} Lights what is to be lit */
 
-class Element {
-  constructor(root) {
+/** @type {WeakMap<HTMLElement, ElementPanel>} */
+const panels = new WeakMap();
+
+/** @param {string[][]} forms */
+const drawForms = (forms) =>
+  forms
+    .map((sides) => `<span>${sides.map((side) => `<math displaystyle="true">${side}</math>`).join(" ")}</span>`)
+    .join("");
+
+/** @param {Field} field */
+const drawField = ({ part, what }) => `<p${part ? ` data-part="${part}"` : ""}><b></b> – ${what}.</p>`;
+
+/**
+ * @param {[string, number]} axis its letter and its last index
+ * @param {number} k
+ */
+const drawIndex = ([letter, last], k) =>
+  `<label>${letter}<input type="number" inputmode="numeric" min="0" max="${last}" data-axis="${k}"
+    aria-label="${letter}" title="0 to ${last}"></label>`;
+
+/** @param {Formula} formula */
+const drawStatistic = ({ name, forms }) =>
+  `<button type="button" data-part="${name}" aria-pressed="false" title="Lights its elements in the cube">${drawForms(
+    forms,
+  )}</button>`;
+
+/** @param {Formula} formula */
+const drawLine = ({ name, forms }) => `<div class="nv-line st-key-line-${name}">${drawForms(forms)}</div>`;
+
+/** Shows an element, follows the cube, and leads it. */
+class ElementPanel {
+  /** @type {Lights} */
+  lights = { pointed: null, focused: null, pressed: null };
+  /** @type {Map<HTMLElement, string>} the markup of each part */
+  built = new Map();
+  /** @type {Index | null} the element that the cube has shown last */
+  heard = null;
+  width = 0;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {ElementData} data
+   * @param {SetValue} setStateValue
+   */
+  constructor(root, data, setStateValue) {
     this.root = root;
-    this.parts = Object.fromEntries(
-      ["where", "indices", "statistics", "lines", "strip"].map((name) => [name, root.querySelector(`.nv-${name}`)]),
-    );
-    this.strip = new Strip(this.parts.strip);
+    this.data = data;
+    this.setStateValue = setStateValue;
+    this.lock = data.focus;
+    this.where = find(root, ".nv-where", HTMLElement);
+    this.indices = find(root, ".nv-indices", HTMLElement);
+    this.statistics = find(root, ".nv-statistics", HTMLElement);
+    this.lines = find(root, ".nv-lines", HTMLElement);
+    this.strip = new Strip(find(root, ".nv-strip", HTMLElement), data);
     // A line that was broken for one element keeps its height for the next, or what is below would jump.
-    this.heights = new ResizeObserver((lines) => {
-      for (const { target } of lines) {
+    this.heights = new ResizeObserver((entries) => {
+      for (const { target } of entries) {
+        if (!(target instanceof HTMLElement)) continue;
         if (this.width !== root.clientWidth) target.style.minHeight = "";
         target.style.minHeight = `${target.offsetHeight}px`;
       }
@@ -47,94 +98,83 @@ class Element {
     hear(root, "nv-element", ({ index, by }) => {
       this.heard = index;
       if (by === "lock") this.lock = index;
-      if (this.data) this.show();
+      this.show();
     });
-    // What the pointer is on, what has the keyboard's focus, and what was pressed, until it is pressed again.
-    const part = ({ target }) => target.closest?.("[data-part]")?.dataset.part ?? null;
-    root.addEventListener("pointerover", (e) => e.pointerType !== "touch" && this.light({ pointed: part(e) }));
-    root.addEventListener("pointerleave", () => this.light({ pointed: null }));
-    root.addEventListener("focusin", (e) =>
-      this.light({ focused: e.target.matches(":focus-visible") ? part(e) : null }),
-    );
-    root.addEventListener("focusout", () => this.light({ focused: null }));
-    root.addEventListener(
-      "click",
-      (e) => part(e) && this.light({ pressed: this.pressed === part(e) ? null : part(e) }),
-    );
+    this.listen();
   }
 
+  // What the pointer is on, what has the keyboard's focus, and what was pressed, until it is pressed again.
+  listen() {
+    /** @param {Event} event */
+    const part = (event) => closest(event, "[data-part]")?.dataset.part ?? null;
+    /** @param {Event} event */
+    const byKeyboard = ({ target }) => target instanceof Element && target.matches(":focus-visible");
+    const { root } = this;
+    root.addEventListener("pointerover", (e) => e.pointerType !== "touch" && this.light({ pointed: part(e) }));
+    root.addEventListener("pointerleave", () => this.light({ pointed: null }));
+    root.addEventListener("focusin", (e) => this.light({ focused: byKeyboard(e) ? part(e) : null }));
+    root.addEventListener("focusout", () => this.light({ focused: null }));
+    root.addEventListener("click", (e) => {
+      const pressed = part(e);
+      if (pressed) this.light({ pressed: this.lights.pressed === pressed ? null : pressed });
+    });
+  }
+
+  /**
+   * Light the elements of a statistic, in the cube and in the pictures.
+   *
+   * @param {Partial<Lights>} change
+   */
   light(change) {
-    Object.assign(this, change);
-    const part = this.pointed ?? this.focused ?? this.pressed ?? null;
-    for (const button of this.parts.statistics.children) {
-      button.setAttribute("aria-pressed", String(this.pressed === button.dataset.part));
+    Object.assign(this.lights, change);
+    const { pointed, focused, pressed } = this.lights;
+    const part = pointed ?? focused ?? pressed;
+    for (const button of this.statistics.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(pressed === button.dataset.part));
     }
     if (part === (this.root.dataset.lit || null)) return;
     this.root.dataset.lit = part ?? "";
     tell("nv-part", { part });
-    if (this.strip.index) this.strip.mark(this.strip.index, part);
+    this.strip.light(part);
   }
 
-  update({ data, setStateValue }) {
+  /**
+   * @param {ElementData} data
+   * @param {SetValue} setStateValue
+   */
+  update(data, setStateValue) {
     this.data = data;
     this.setStateValue = setStateValue;
     this.lock = data.focus;
     for (const [name, colour] of Object.entries(data.colours)) this.root.style.setProperty(`--${name}`, colour);
-    this.build(
-      "where",
-      data.fields.map(({ part, what }) => `<p${part ? ` data-part="${part}"` : ""}><b></b> – ${what}.</p>`).join("") +
-        `<p>${data.says}</p>`,
-    );
-    this.build(
-      "indices",
-      data.axes
-        .map(
-          ([letter, last], axis) =>
-            `<label>${letter}<input type="number" inputmode="numeric" min="0" max="${last}" data-axis="${axis}"
-        aria-label="${letter}" title="0 to ${last}"></label>`,
-        )
-        .join(""),
-    );
-    this.build(
-      "statistics",
-      data.statistics
-        .map(
-          ({ name, forms }) =>
-            `<button type="button" data-part="${name}" aria-pressed="false" title="Lights its elements in the cube">${this.forms(
-              forms,
-            )}</button>`,
-        )
-        .join(""),
-    );
-    this.build(
-      "lines",
-      data.lines
-        .map(({ name, forms }) => `<div class="nv-line st-key-line-${name}">${this.forms(forms)}</div>`)
-        .join(""),
-    );
-    const parts = data.statistics.map(({ name }) => name);
-    const still = (part) => (parts.includes(part) ? part : null);
-    this.light({ pointed: still(this.pointed), focused: still(this.focused), pressed: still(this.pressed) });
+    this.build(this.where, `${data.fields.map(drawField).join("")}<p>${data.says}</p>`);
+    this.build(this.indices, data.axes.map(drawIndex).join(""));
+    this.build(this.statistics, data.statistics.map(drawStatistic).join(""));
+    this.build(this.lines, data.lines.map(drawLine).join(""));
+    /** @param {string | null} part */
+    const still = (part) => (data.statistics.some(({ name }) => name === part) ? part : null);
+    const { pointed, focused, pressed } = this.lights;
+    this.light({ pointed: still(pointed), focused: still(focused), pressed: still(pressed) });
     this.strip.take(data);
     this.show();
-    this.root.dataset.drawn = Number(this.root.dataset.drawn ?? 0) + 1;
+    countDrawing(this.root);
   }
 
-  forms(forms) {
-    return forms
-      .map((sides) => `<span>${sides.map((side) => `<math displaystyle="true">${side}</math>`).join(" ")}</span>`)
-      .join("");
-  }
-
-  // What does not change stays, and with it what is lit, focused or being typed.
-  build(name, markup) {
-    if (this[`${name}Built`] === markup) return;
-    this[`${name}Built`] = markup;
-    const part = this.parts[name];
+  /**
+   * Fill a part with markup. What does not change stays, and with it what is lit, focused or being typed.
+   *
+   * @param {HTMLElement} part
+   * @param {string} markup
+   */
+  build(part, markup) {
+    if (this.built.get(part) === markup) return;
+    this.built.set(part, markup);
     const lit = [...part.querySelectorAll(".nv-lit")].map(({ className }) => className);
     part.innerHTML = markup;
-    for (const line of name === "indices" ? [] : part.children) this.heights.observe(line);
-    for (const line of part.children) if (lit.includes(`${line.className} nv-lit`)) line.classList.add("nv-lit");
+    for (const line of part.children) {
+      if (part !== this.indices) this.heights.observe(line);
+      if (lit.includes(`${line.className} nv-lit`)) line.classList.add("nv-lit");
+    }
     for (const input of part.querySelectorAll("input")) {
       input.oninput = () => {
         input.dataset.typed = "";
@@ -150,7 +190,12 @@ class Element {
     }
   }
 
-  // Lock another index along an axis: in the cube at once, and with the server.
+  /**
+   * Lock another index along an axis: in the cube at once, and with the server.
+   *
+   * @param {number} axis
+   * @param {number} value
+   */
   fix(axis, value) {
     const index = [...this.lock];
     const last = this.data.axes[axis][1];
@@ -161,42 +206,45 @@ class Element {
     this.setStateValue("focus", [...index, Date.now()]); // news also where it was locked before
   }
 
+  /** Write the words and numbers of the element that the cube shows; of the locked one where that is out of the shape. */
   show() {
     const { data } = this;
-    const { shape, numbers } = data;
-    const fits = this.heard?.every((i, axis) => i < shape[axis]);
-    const index = fits ? this.heard : data.focus;
+    const { shape } = data;
+    const index = this.heard?.every((i, axis) => i < shape[axis]) ? this.heard : data.focus;
     data.fields.forEach((field, k) => {
-      this.parts.where.children[k].firstChild.textContent = fieldWords(field, data.words, index, shape);
+      find(this.where.children[k], "b", HTMLElement).textContent = writeField(field, data.words, index, shape);
     });
-    for (const input of this.parts.indices.querySelectorAll("input")) {
-      if (!("typed" in input.dataset)) input.value = index[input.dataset.axis];
+    for (const input of this.indices.querySelectorAll("input")) {
+      if (!("typed" in input.dataset)) input.value = String(index[Number(input.dataset.axis)]);
     }
-    const form = numbers.form ? of(numbers.form, index, shape) : 0;
-    for (const line of [...this.parts.statistics.children, ...this.parts.lines.children]) {
+    const form = readForm(data, index);
+    for (const line of [...this.statistics.children, ...this.lines.children]) {
       [...line.children].forEach((span, k, all) => {
-        span.hidden = all.length > 1 && k !== form;
+        span.toggleAttribute("hidden", all.length > 1 && k !== form);
       });
     }
-    for (const place of this.root.querySelectorAll("[data-number]")) {
-      const { number, bracketed } = place.dataset;
-      const axis = ["n", "h", "w", "c"].indexOf(number);
-      const text = typeset(axis < 0 ? of(numbers[number], index, shape) : index[axis], 4);
-      const written = bracketed !== undefined && text.startsWith("−") ? `(${text})` : text;
-      if (place.textContent !== written) place.textContent = written;
+    /** @type {NodeListOf<MathMLElement>} */
+    const places = this.root.querySelectorAll("[data-number]");
+    for (const place of places) {
+      const { number = "", bracketed } = place.dataset;
+      const text = writeNumber(data, number, bracketed !== undefined, index);
+      if (place.textContent !== text) place.textContent = text;
     }
-    for (const button of this.parts.statistics.children) {
+    for (const button of this.statistics.children) {
       // not every reader reads mathematics on a button
-      button.setAttribute("aria-label", button.querySelector("span:not([hidden])").textContent);
+      button.setAttribute("aria-label", button.querySelector("span:not([hidden])")?.textContent ?? "");
     }
     this.strip.mark(index);
   }
 }
 
+/** @param {Given} given */
 export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".nv-element");
+  const root = find(parentElement, ".nv-element", HTMLElement);
+  /** @type {ElementData | null} */
   const data = latest(root, sent);
   if (!data) return;
-  if (!shownBy.has(root)) shownBy.set(root, new Element(root));
-  shownBy.get(root).update({ data, setStateValue });
+  const panel = panels.get(root) ?? new ElementPanel(root, data, setStateValue);
+  panels.set(root, panel);
+  panel.update(data, setStateValue);
 }

@@ -1,26 +1,204 @@
 // The tensor as flat pictures beside each other, x, x̂ and y: every example a row of maps, every channel a column of them.
 
+import { find } from "./dom.js";
+import { writeRange } from "./wording.js";
+
+/** @import { Index, Range } from "./component.js" */
+/** @import { ElementData } from "./element.js" */
+/** @import { Field, RangeWords } from "./wording.js" */
+
+/** @typedef {[red: number, green: number, blue: number]} Colour */
+
+/**
+ * Where the maps of a picture stand.
+ *
+ * @typedef {object} Layout
+ * @property {Range[]} part the indices that are drawn of each axis
+ * @property {number[]} roles which axis is drawn in the place of N, H, W and C
+ * @property {number} cell pixels of a cell
+ * @property {number} gap pixels between maps
+ */
+
 const ACROSS = 36;
 const DOWN = 32;
 const MAP = 128; // cells that can be told apart, and of one map, which may be an image
 const TALL = 130;
 const APART = 8;
 const GAP = 2; // pixels: of a picture, between pictures, between maps
+const LARGEST = 16; // pixels of a cell
 
-// The part of an axis that is shown around an index.
-const around = (i, n, most) => {
+/** @param {Range} range */
+const count = ([lo, hi]) => hi - lo;
+
+/**
+ * Return the part of an axis that is shown around an index.
+ *
+ * @param {number} i
+ * @param {number} n length of the axis
+ * @param {number} most length of the part
+ * @returns {Range}
+ */
+function chooseAround(i, n, most) {
   const lo = Math.floor(i / most) * most;
   return [lo, Math.min(lo + most, n)];
-};
-const mix = (a, b, share) => a.map((v, i) => v + (b[i] - v) * share);
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
 
+/**
+ * Return the part of a tensor that is shown around an element: as many whole maps as can be told apart.
+ *
+ * @param {Index} index
+ * @param {number[]} shape
+ * @param {number[]} roles
+ * @returns {Range[]}
+ */
+export function choosePart(index, shape, [n, h, w, c]) {
+  /** @type {Range[]} */
+  const part = [];
+  for (const axis of [h, w]) part[axis] = chooseAround(index[axis], shape[axis], MAP);
+  part[n] = chooseAround(index[n], shape[n], Math.max(1, Math.floor(DOWN / count(part[h]))));
+  part[c] = chooseAround(index[c], shape[c], Math.max(1, Math.floor(ACROSS / count(part[w]))));
+  return part;
+}
+
+/**
+ * Return the layout of a part in a picture of this width; cells are whole pixels where they are a pixel or more.
+ *
+ * @param {Range[]} part
+ * @param {number[]} roles
+ * @param {number} width in pixels
+ * @returns {Layout}
+ */
+export function layOut(part, roles, width) {
+  const [n, h, w, c] = roles.map((axis) => count(part[axis]));
+  const gap = h * w > 1 ? GAP : 0;
+  const across = (width - gap * (c - 1)) / (c * w);
+  const down = (TALL - gap * (n - 1)) / (n * h);
+  const cell = Math.min(across, down, LARGEST);
+  return { part, roles, gap, cell: cell < 1 ? cell : Math.floor(cell) };
+}
+
+/**
+ * Return the width and height of a picture in pixels.
+ *
+ * @param {Layout} layout
+ */
+export function measure({ part, roles, cell, gap }) {
+  const [n, h, w, c] = roles.map((axis) => count(part[axis]));
+  return [Math.ceil(c * (w * cell + gap) - gap), Math.ceil(n * (h * cell + gap) - gap)];
+}
+
+/**
+ * Return the path around a box of elements; maps that lie in it run together.
+ *
+ * @param {Range[]} box
+ * @param {Layout} layout
+ */
+export function drawOutline(box, { part, roles, cell, gap }) {
+  const [n, h, w, c] = roles;
+  /** @param {number} axis */
+  const within = (axis) => {
+    const [lo, hi] = part[axis];
+    return box[axis].map((i) => Math.max(lo, Math.min(i, hi)) - lo);
+  };
+  /**
+   * @param {number} outer
+   * @param {number} inner
+   */
+  const runs = (outer, inner) => {
+    const length = count(part[inner]) * cell;
+    const step = length + gap;
+    const [lo, hi] = within(outer);
+    const [from, to] = within(inner).map((i) => i * cell);
+    if (to - from === length) return [[lo * step, hi * step - gap]];
+    return Array.from({ length: hi - lo }, (_, k) => [(lo + k) * step + from, (lo + k) * step + to]);
+  };
+  const across = runs(c, w);
+  return runs(n, h)
+    .flatMap(([top, bottom]) => across.map(([left, right]) => `M${left} ${top}H${right}V${bottom}H${left}Z`))
+    .join("");
+}
+
+/**
+ * Return the box of an element in the field of the lit statistic, or in its last field; the element alone without fields.
+ *
+ * @param {Pick<Field, "part" | "bounds">[]} fields
+ * @param {string | null} lit
+ * @param {Index} index
+ * @returns {Range[]}
+ */
+export function chooseBox(fields, lit, index) {
+  const field = fields.find(({ part }) => part === lit) ?? fields.at(-1);
+  return index.map((i, axis) => {
+    const [lo, hi] = field?.bounds[axis][i] ?? [i, i + 1];
+    return [lo, hi];
+  });
+}
+
+/**
+ * Write which part of the tensor is shown; nothing where all of it is.
+ *
+ * @param {Range[]} part
+ * @param {number[]} shape
+ * @param {(RangeWords | null)[]} ranges
+ * @param {string} template
+ */
+export function writePart(part, shape, ranges, template) {
+  const cut = part.flatMap(([lo, hi], axis) => {
+    const words = ranges[axis];
+    return words && hi - lo < shape[axis] ? [writeRange(words[hi - lo > 1 ? 2 : 1], lo, hi)] : [];
+  });
+  return cut.length ? ` ${template.replace("{}", cut.join(", "))}` : "";
+}
+
+/**
+ * Return the colour of a value: from the middle towards low or high; that of gaps where it is not finite.
+ *
+ * @param {number} value
+ * @param {number} largest the value of the strongest colour
+ * @param {Record<string, Colour>} colours low, middle, high and gaps
+ */
+export function colourValue(value, largest, { low, middle, high, gaps }) {
+  if (!Number.isFinite(value)) return gaps;
+  const end = value < 0 ? low : high;
+  const share = Math.min(Math.abs(value / largest), 1);
+  return middle.map((from, k) => from + (end[k] - from) * share);
+}
+
+/**
+ * @param {string} hex
+ * @returns {Colour}
+ */
+export function parseColour(hex) {
+  const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+  return [red, green, blue];
+}
+
+/** Draws the pictures. */
 export class Strip {
-  constructor(root) {
+  /** @type {Index | null} */
+  index = null;
+  /** @type {string | null} the lit statistic */
+  lit = null;
+  /** @type {Layout | null} null where the pictures are to be drawn again */
+  layout = null;
+  markup = "";
+  width = 0;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {ElementData} data
+   */
+  constructor(root, data) {
     this.root = root;
-    new ResizeObserver(() => this.index && this.width !== root.clientWidth && this.redraw()).observe(root);
+    this.data = data;
+    new ResizeObserver(() => {
+      if (!this.index || this.width === root.clientWidth) return;
+      this.layout = null;
+      this.mark(this.index);
+    }).observe(root);
   }
 
+  /** @param {ElementData} data */
   take(data) {
     this.data = data;
     this.root.hidden = !data.pictures.length;
@@ -34,121 +212,119 @@ export class Strip {
       this.markup = markup;
       this.root.innerHTML = `<div class="nv-pictures">${markup}</div><figcaption></figcaption>`;
     }
-    this.shown = null;
+    this.layout = null;
   }
 
-  redraw() {
-    this.shown = null;
-    this.mark(this.index);
+  /**
+   * Mark the field of a statistic.
+   *
+   * @param {string | null} part
+   */
+  light(part) {
+    this.lit = part;
+    if (this.index) this.mark(this.index);
   }
 
-  // Mark an element and its field, in the part of the tensor in which it is.
-  mark(index, lit = this.lit) {
-    [this.index, this.lit] = [index, lit];
-    if (!this.data.pictures.length) return;
-    const { shape, roles } = this.data;
-    const [n, h, w, c] = roles;
-    const part = [];
-    for (const axis of [h, w]) part[axis] = around(index[axis], shape[axis], MAP);
-    const count = (axis) => part[axis][1] - part[axis][0];
-    part[n] = around(index[n], shape[n], Math.max(1, Math.floor(DOWN / count(h))));
-    part[c] = around(index[c], shape[c], Math.max(1, Math.floor(ACROSS / count(w))));
-    if (this.shown !== part.join()) this.draw(part);
-    const marks = [this.outline(this.boxOf(index)), this.outline(index.map((i) => [i, i + 1]))];
-    for (const svg of this.root.querySelectorAll("svg"))
-      for (const [k, path] of [...svg.children].entries()) path.setAttribute("d", marks[k]);
+  /**
+   * Mark an element and its field, in the part of the tensor in which it is.
+   *
+   * @param {Index} index
+   */
+  mark(index) {
+    this.index = index;
+    const { pictures, shape, roles, fields } = this.data;
+    if (!pictures.length) return;
+    const part = choosePart(index, shape, roles);
+    const drawn = this.layout;
+    const layout = drawn && String(drawn.part) === String(part) ? drawn : this.draw(part);
+    /** @type {Range[]} */
+    const one = index.map((i) => [i, i + 1]);
+    const paths = [chooseBox(fields, this.lit, index), one].map((box) => drawOutline(box, layout));
+    for (const svg of this.root.querySelectorAll("svg")) {
+      [...svg.children].forEach((path, k) => {
+        path.setAttribute("d", paths[k]);
+      });
+    }
   }
 
-  boxOf(index) {
-    const { fields } = this.data;
-    const field = fields.find(({ part }) => part === this.lit) ?? fields.at(-1);
-    return index.map((i, axis) => field?.bounds[axis][i] ?? [i, i + 1]);
-  }
-
-  // The rectangles of a box, where maps that it holds whole run together.
-  outline(box) {
-    const { part, cell, gap } = this.place;
-    const [n, h, w, c] = this.data.roles;
-    const within = (axis) => box[axis].map((i) => Math.max(part[axis][0], Math.min(i, part[axis][1])) - part[axis][0]);
-    const runs = (outer, inner) => {
-      const length = (part[inner][1] - part[inner][0]) * cell;
-      const step = length + gap;
-      const [lo, hi] = within(outer);
-      const [from, to] = within(inner).map((i) => i * cell);
-      if (to - from === length) return [[lo * step, hi * step - gap]];
-      return Array.from({ length: hi - lo }, (_, k) => [(lo + k) * step + from, (lo + k) * step + to]);
-    };
-    const across = runs(c, w);
-    return runs(n, h)
-      .flatMap(([top, bottom]) => across.map(([left, right]) => `M${left} ${top}H${right}V${bottom}H${left}Z`))
-      .join("");
-  }
-
+  /**
+   * Draw a part of the tensor, and return its layout.
+   *
+   * @param {Range[]} part
+   */
   draw(part) {
-    this.shown = part.join();
     this.width = this.root.clientWidth;
     const { roles, pictures, words, ranges, caption, shape } = this.data;
-    const [n, h, w, c] = roles;
-    const count = (axis) => part[axis][1] - part[axis][0];
-    const gap = count(h) * count(w) > 1 ? GAP : 0;
-    const wide = (this.width - APART * (pictures.length - 1)) / pictures.length;
-    const fit = (room, maps, cells) => (room - gap * (maps - 1)) / (maps * cells);
-    const cell = Math.min(fit(wide, count(c), count(w)), fit(TALL, count(n), count(h)), 16);
-    this.place = { part, gap, cell: cell < 1 ? cell : Math.floor(cell) };
-    const maps = [n, c].map((axis) => Array.from({ length: count(axis) }, (_, k) => part[axis][0] + k));
-    const size = [
-      [c, w],
-      [n, h],
-    ].map(([outer, inner]) => Math.ceil(count(outer) * (count(inner) * this.place.cell + gap) - gap));
+    const layout = layOut(part, roles, (this.width - APART * (pictures.length - 1)) / pictures.length);
+    this.layout = layout;
+    const size = measure(layout);
+    const density = Math.max(1, Math.round(window.devicePixelRatio));
+    const outlines = this.root.querySelectorAll("svg");
     this.root.querySelectorAll("canvas").forEach((canvas, k) => {
-      const density = Math.max(1, Math.round(window.devicePixelRatio));
-      const surface = canvas.getContext("2d");
       [canvas.width, canvas.height] = size.map((pixels) => pixels * density);
       [canvas.style.width, canvas.style.height] = size.map((pixels) => `${pixels}px`);
-      canvas.nextElementSibling.setAttribute("viewBox", `0 0 ${size.join(" ")}`);
-      canvas.nextElementSibling.style.height = `${size[1]}px`;
-      surface.imageSmoothingEnabled = false;
-      for (const [down, i] of maps[0].entries())
-        for (const [along, j] of maps[1].entries()) {
-          const [width, height] = [w, h].map((axis) => count(axis) * this.place.cell);
-          surface.drawImage(
-            this.map(pictures[k], part, i, j),
-            along * (width + gap) * density,
-            down * (height + gap) * density,
-            width * density,
-            height * density,
-          );
-        }
+      outlines[k].setAttribute("viewBox", `0 0 ${size.join(" ")}`);
+      outlines[k].style.height = `${size[1]}px`;
+      this.paint(canvas, layout, density, pictures[k]);
     });
-    const cut = [0, 1, 2, 3]
-      .filter((axis) => count(axis) < shape[axis])
-      .map((axis) =>
-        ranges[axis][count(axis) > 1 ? 2 : 1].replace("{lo}", part[axis][0]).replace("{last}", part[axis][1] - 1),
-      );
-    const only = cut.length ? ` ${words.cut.replace("{}", cut.join(", "))}` : "";
-    this.root.querySelector("figcaption").textContent = caption + only;
+    find(this.root, "figcaption", HTMLElement).textContent = caption + writePart(part, shape, ranges, words.cut);
+    return layout;
   }
 
-  // One map of a picture, a pixel a cell.
-  map({ name, largest }, part, i, j) {
-    const { shape, roles, numbers, colours } = this.data;
+  /**
+   * Paint all maps of a picture.
+   *
+   * @param {HTMLCanvasElement} canvas
+   * @param {Layout} layout
+   * @param {number} density pixels of the canvas in one of the page
+   * @param {ElementData["pictures"][number]} picture
+   */
+  paint(canvas, { part, roles, cell, gap }, density, picture) {
+    const surface = canvas.getContext("2d");
+    if (!surface) return;
+    surface.imageSmoothingEnabled = false;
+    const [n, h, w, c] = roles;
+    const [width, height] = [w, h].map((axis) => count(part[axis]) * cell);
+    for (let i = 0; i < count(part[n]); i++)
+      for (let j = 0; j < count(part[c]); j++) {
+        surface.drawImage(
+          this.paintMap(picture, part, part[n][0] + i, part[c][0] + j),
+          j * (width + gap) * density,
+          i * (height + gap) * density,
+          width * density,
+          height * density,
+        );
+      }
+  }
+
+  /**
+   * Paint one map of a picture, a pixel a cell.
+   *
+   * @param {ElementData["pictures"][number]} picture
+   * @param {Range[]} part
+   * @param {number} i index along N
+   * @param {number} j index along C
+   */
+  paintMap({ name, largest }, part, i, j) {
+    const { shape, roles, numbers } = this.data;
     const [n, h, w, c] = roles;
     const { values } = numbers[name];
-    const [low, middle, high, gaps] = ["low", "middle", "high", "gaps"].map((role) => rgb(colours[role]));
+    const colours = Object.fromEntries(
+      ["low", "middle", "high", "gaps"].map((role) => [role, parseColour(this.data.colours[role])]),
+    );
+    /** @type {Index} */
     const index = [];
-    const step = (axis) => shape.slice(axis + 1).reduce((product, length) => product * length, 1);
     [index[n], index[c], index[h], index[w]] = [i, j, part[h][0], part[w][0]];
-    const first = index.reduce((sum, at, axis) => sum + at * step(axis), 0);
-    const canvas = new OffscreenCanvas(part[w][1] - part[w][0], part[h][1] - part[h][0]);
+    const steps = shape.map((_, axis) => shape.slice(axis + 1).reduce((product, length) => product * length, 1));
+    const first = index.reduce((sum, at, axis) => sum + at * steps[axis], 0);
+    const canvas = new OffscreenCanvas(count(part[w]), count(part[h]));
     const image = new ImageData(canvas.width, canvas.height);
     for (let row = 0; row < canvas.height; row++)
       for (let column = 0; column < canvas.width; column++) {
-        const value = values[first + row * step(h) + column * step(w)];
-        const share = Math.max(-1, Math.min(value / largest, 1));
-        const colour = Number.isFinite(value) ? mix(middle, share < 0 ? low : high, Math.abs(share)) : gaps;
+        const colour = colourValue(values[first + row * steps[h] + column * steps[w]], largest, colours);
         image.data.set([...colour, 255], 4 * (row * canvas.width + column));
       }
-    canvas.getContext("2d").putImageData(image, 0, 0);
+    canvas.getContext("2d")?.putImageData(image, 0, 0);
     return canvas;
   }
 }
