@@ -1,25 +1,60 @@
 // Runs before a page's own scripts and tells when what was asked for is on the screen. All times are in ms
 // since the navigation began, on the clock of performance.now() and of event.timeStamp.
 (() => {
-  const probe = { messages: [], reacts: [], result: null };
-  window.probe = probe;
+  /**
+   * A graph with a scene of Plotly.
+   *
+   * @typedef {Element & {_fullLayout?: {scene?: {_scene?: {
+   *   glplot: {gl: WebGLRenderingContext},
+   *   traces: Record<string, {data?: {name?: string, intensity: ArrayLike<number>}}>,
+   * }}}}} Graph
+   */
+
+  /** @typedef {{graph: Graph, gl: WebGLRenderingContext, piece: string}} Scene */
+
+  /**
+   * What is waited for.
+   *
+   * @typedef {object} Job
+   * @property {() => number | null} start when it was asked for
+   * @property {(found: object) => void} resolve
+   * @property {() => boolean} ready whether a drawing may be looked at
+   * @property {(found: Scene) => boolean} [drawn] whether a scene shows it
+   * @property {Graph} [graph] that should show it
+   * @property {boolean} [queued]
+   */
+
+  /** @typedef {{react: (...given: unknown[]) => Promise<unknown>, timed?: boolean}} Library Plotly */
+
   const now = () => performance.now();
+  /** @type {Job | null} */
   let waiting = null;
+  let frame = 0; // when the current frame began
+  /** @type {[time: number, bytes: number][]} */
+  const messages = [];
+  /** @type {[begin: number, end: number][]} */
+  const reacts = [];
 
   // The scene that shows the cube, and a piece of what its mesh was last given: another seed, another piece.
   function scene() {
-    for (const graph of document.querySelectorAll(".js-plotly-plot")) {
+    /** @type {NodeListOf<Graph>} */
+    const graphs = document.querySelectorAll(".js-plotly-plot");
+    for (const graph of graphs) {
       const { _scene } = graph._fullLayout?.scene ?? {};
-      const mesh = _scene && Object.values(_scene.traces).find((trace) => trace.data?.name === "cells");
+      const mesh = _scene && Object.values(_scene.traces).find((trace) => trace.data?.name === "cells")?.data;
       if (mesh)
-        return { graph, gl: _scene.glplot.gl, piece: Array.prototype.slice.call(mesh.data.intensity, 0, 512).join() };
+        return { graph, gl: _scene.glplot.gl, piece: Array.prototype.slice.call(mesh.intensity, 0, 512).join() };
     }
     return null;
   }
 
   // The frame after the one that drew, once the graphics card (or its stand-in) has finished: readPixels waits for it.
-  function finish(gl, marks) {
-    const { start, resolve } = waiting;
+  /**
+   * @param {Job} job
+   * @param {WebGLRenderingContext | null} gl
+   * @param {{drawn: number, same?: boolean}} marks
+   */
+  function finish({ start, resolve }, gl, marks) {
     waiting = null;
     requestAnimationFrame(() => {
       if (gl) {
@@ -33,60 +68,79 @@
   }
 
   function looked() {
-    const found = waiting?.drawn && scene();
-    if (found && waiting.drawn(found)) finish(found.gl, { drawn: now(), same: found.graph === waiting.graph });
+    const job = waiting;
+    const found = job?.drawn && scene();
+    if (found && job.drawn?.(found)) finish(job, found.gl, { drawn: now(), same: found.graph === job.graph });
+  }
+
+  // Look at the scene after all draw calls of this frame.
+  function queueLook() {
+    const job = waiting;
+    if (!job?.drawn || job.queued || !job.ready()) return;
+    job.queued = true;
+    queueMicrotask(() => {
+      job.queued = false;
+      if (job === waiting) looked();
+    });
   }
 
   for (const { prototype } of [WebGLRenderingContext, WebGL2RenderingContext]) {
-    for (const name of ["drawArrays", "drawElements"]) {
-      const plain = prototype[name];
-      prototype[name] = function (...args) {
-        plain.apply(this, args);
-        if (!waiting?.drawn || waiting.queued || !waiting.ready()) return;
-        const job = waiting;
-        job.queued = true; // after all draw calls of this frame
-        queueMicrotask(() => {
-          job.queued = false;
-          if (job === waiting) looked();
-        });
-      };
-    }
+    const { drawArrays, drawElements } = prototype;
+    prototype.drawArrays = function (...given) {
+      drawArrays.apply(this, given);
+      queueLook();
+    };
+    prototype.drawElements = function (...given) {
+      drawElements.apply(this, given);
+      queueLook();
+    };
   }
 
   const Socket = window.WebSocket;
   window.WebSocket = class extends Socket {
-    constructor(...args) {
-      super(...args);
+    /** @param {ConstructorParameters<typeof WebSocket>} given */
+    constructor(...given) {
+      super(...given);
       this.addEventListener("message", ({ data }) =>
-        probe.messages.push([now(), data.byteLength ?? data.size ?? data.length]),
+        messages.push([now(), data.byteLength ?? data.size ?? data.length]),
       );
     }
   };
 
   function wrapReact() {
-    const { Plotly } = window;
+    const { Plotly } = /** @type {Window & {Plotly?: Library}} */ (window);
     if (!Plotly || Plotly.timed) return;
     const { react } = Plotly;
     Plotly.timed = true;
-    Plotly.react = async (...args) => {
+    Plotly.react = async (...given) => {
       const begin = now();
-      const value = await react(...args);
-      probe.reacts.push([begin, now()]);
+      const value = await react(...given);
+      reacts.push([begin, now()]);
       return value;
     };
   }
 
+  /**
+   * @param {Job["start"]} start
+   * @param {Partial<Job>} more
+   */
   function wait(start, more) {
-    for (const list of [probe.messages, probe.reacts]) list.length = 0;
-    probe.result = new Promise((resolve) => {
+    for (const list of [messages, reacts]) list.length = 0;
+    return new Promise((resolve) => {
       waiting = { start, resolve, ready: () => true, ...more };
     });
   }
 
-  function keydown() {
+  /**
+   * Return a function that says when the next event of this type came; null before it.
+   *
+   * @param {"keydown" | "pointermove"} type
+   */
+  function watch(type) {
+    /** @type {number | null} */
     let at = null;
     addEventListener(
-      "keydown",
+      type,
       (event) => {
         at = event.timeStamp;
       },
@@ -95,68 +149,76 @@
     return () => at;
   }
 
-  probe.stop = () => {
-    waiting = null;
-  };
+  const probe = {
+    messages,
+    reacts,
 
-  // From a key press to the cube with other values.
-  probe.key = () => {
-    wrapReact();
-    const { graph, piece } = scene();
-    wait(keydown(), { graph, drawn: (found) => found.piece !== piece });
-  };
+    // From the navigation to the first cube.
+    result: wait(() => 0, { drawn: () => true }),
 
-  // From a key press to another text.
-  probe.echo = () => {
-    const text = () => document.querySelector(".st-key-echo")?.textContent;
-    const before = text();
-    wait(keydown(), {});
-    const observer = new MutationObserver(() => {
-      if (text() === before) return;
-      observer.disconnect();
-      requestAnimationFrame(() => finish(null, { drawn: now() }));
-    });
-    observer.observe(document.body, { childList: true, subtree: true, characterData: true });
-  };
+    stop() {
+      waiting = null;
+    },
 
-  // From a move of the pointer to the highlight of another cell, which is drawn after its values are told.
-  probe.hover = () => {
-    let at = null;
-    addEventListener(
-      "pointermove",
-      (event) => {
-        at = event.timeStamp;
-      },
-      { capture: true, once: true },
-    );
-    const readout = document.querySelector(".st-key-cube .nv-readout");
-    const before = readout.textContent;
-    wait(() => at, { ready: () => at !== null && readout.textContent !== before, drawn: () => true });
-  };
+    // From a key press to the cube with other values.
+    key() {
+      wrapReact();
+      const before = scene();
+      if (!before) throw new Error("there is no cube");
+      const { graph, piece } = before;
+      probe.result = wait(watch("keydown"), { graph, drawn: (found) => found.piece !== piece });
+    },
 
-  // Frames a second in which the scene was drawn, over some time.
-  probe.play = (seconds) =>
-    new Promise((resolve) => {
-      const start = now();
-      const times = [];
-      wait(() => start, {
-        drawn: () => {
-          if (times.at(-1) !== probe.frame) times.push(probe.frame);
-          return false;
-        },
+    // From a key press to another text.
+    echo() {
+      const text = () => document.querySelector(".st-key-echo")?.textContent;
+      const before = text();
+      probe.result = wait(watch("keydown"), {});
+      const observer = new MutationObserver(() => {
+        if (text() === before) return;
+        observer.disconnect();
+        requestAnimationFrame(() => {
+          if (waiting) finish(waiting, null, { drawn: now() });
+        });
       });
-      const tick = (at) => {
-        probe.frame = at;
-        if (at - start < 1000 * seconds) return requestAnimationFrame(tick);
-        waiting = null;
-        const steps = times
-          .slice(1)
-          .map((time, n) => time - times[n])
-          .filter((step) => step < 1000); // no rests
-        resolve({ frames: steps.length, ms: steps.reduce((sum, step) => sum + step, 0) });
-      };
-      requestAnimationFrame(tick);
-    });
+      observer.observe(document.body, { childList: true, subtree: true, characterData: true });
+    },
 
-  wait(() => 0, { drawn: () => true }); // from the navigation to the first cube
+    // From a move of the pointer to the highlight of another cell, which is drawn after its values are told.
+    hover() {
+      const at = watch("pointermove");
+      const readout = document.querySelector(".st-key-cube .nv-readout");
+      const before = readout?.textContent;
+      const ready = () => at() !== null && readout?.textContent !== before;
+      probe.result = wait(at, { ready, drawn: () => true });
+    },
+
+    // Frames a second in which the scene was drawn, over some time.
+    /** @param {number} seconds */
+    play: (seconds) =>
+      new Promise((resolve) => {
+        const start = now();
+        /** @type {number[]} */
+        const times = [];
+        probe.result = wait(() => start, {
+          drawn: () => {
+            if (times.at(-1) !== frame) times.push(frame);
+            return false;
+          },
+        });
+        /** @param {number} at */
+        const tick = (at) => {
+          frame = at;
+          if (at - start < 1000 * seconds) return requestAnimationFrame(tick);
+          waiting = null;
+          const steps = times
+            .slice(1)
+            .map((time, n) => time - times[n])
+            .filter((step) => step < 1000); // no rests
+          resolve({ frames: steps.length, ms: steps.reduce((sum, step) => sum + step, 0) });
+        };
+        requestAnimationFrame(tick);
+      }),
+  };
+  Object.assign(window, { probe });
 })();
