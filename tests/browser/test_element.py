@@ -1,30 +1,21 @@
 """What stands beside the cube: that it says of every element what Python says, and follows what the cube shows."""
 
 import base64
-import random
 import struct
 
-import numpy as np
 import pytest
-import written
+from elements import make_cases
 from mounted import CALLED, MARKUP, open_modules
 from playwright.sync_api import expect
 from test_cube import element_of, lit_cells
 
 from normviz.core.fields import Field
-from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.schemes import SCHEMES
 from normviz.cube.figure import cells_in
 from normviz.cube.layout import layout_of
-from normviz.data.samples import SAMPLES
-from normviz.describe import live, wording
-from normviz.describe.mathml import mathml
-from normviz.lab.beside import beside_data, short
-from normviz.lab.picture import PLAIN, ROLES
+from normviz.describe import wording
 from normviz.ui.packed import packed
 
-SHAPES = [(4, 4, 4, 6), (1, 1, 1, 1), (2, 3, 2, 1), (3, 8, 1, 4), (5, 1, 1, 12)]
-SPOILT = (np.nan, np.inf, -np.inf, 1e300, -1e-300, 0.0)
 FRAMED = (".shapelayer path", ".heatmaplayer image")
 """The frame in a heat map, and the picture that is all its cells."""
 
@@ -37,48 +28,16 @@ SAID = """(() => { const words = [];
   return words; })()"""
 
 
-def cases(count):
-    """Schemes on tensors, some with fields made up, some with what is not finite, and elements of them."""
-    rng = random.Random(5)
-    for number in range(count):
-        shape = SHAPES[(number + number // len(SCHEMES)) % len(SHAPES)]
-        scheme = get_scheme(list(SCHEMES)[number % len(SCHEMES)], groups=1 if shape[3] % 2 else 2)
-        if number % 3 == 0:
-            rules = ["own", "full", "window(1)", "window(2)", "groups(1)"]
-            a, b = (Field.parse(",".join(rng.choices(rules, k=4))) for _ in "ab")
-            scheme = SCHEMES["custom"].with_fields(a, rng.choice([a, b, None]))
-        x = SAMPLES["uneven"].make(shape, number) * rng.choice([1.0, 1e-7, 1e6])
-        if number % 4 == 1:
-            x.flat[rng.randrange(x.size)] = rng.choice(SPOILT)
-        scheme.check(shape)
-        yield scheme, x, [tuple(map(rng.randrange, shape)) for _ in range(6)]
-
-
-def python_says(scheme, x, result, index, eps, gain, bias):
-    numbers = live.numbers(scheme, x, result, eps, gain, bias)
-    form = int(numbers["form"].of(index, x.shape)) if "form" in numbers else 0
-    own = {name: each._replace(values=short(each.values)).of(index, x.shape) for name, each in numbers.items()}
-    own |= dict(zip("nhwc", index, strict=True))
-    lines = [*live.statistics(scheme), *live.lines(scheme, x.shape)]
-    words = [box.where for box in wording.boxes(scheme, index, x.shape)] or ["Nothing is shared:"]
-    said = words + [written.said(mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
-    return ["".join(each.split()) for each in said]
-
-
-def test_of_every_element_it_says_what_python_says(page):
-    sent, indices, expected = [], [], []
-    for turn, (scheme, x, looked_at) in enumerate(cases(40)):
-        eps = 1e-3 if scheme.eps is not None and scheme.suppression is not None else 0.0
-        gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
-        result = normalize(x, scheme, eps, gain, bias)
-        roles = ROLES.get(scheme.acts_on, PLAIN)
-        data = beside_data({"focus": (0, 0, 0, 0)}, scheme, x, result, (eps, gain, bias), roles, "light")
-        sent.append(base64.b64encode(struct.pack("<d", turn) + packed(data)).decode())
-        indices.append(looked_at)
-        expected.append([python_says(scheme, x, result, index, eps, gain, bias) for index in looked_at])
+def test_the_words_and_numbers_of_an_element_stand_in_the_page(page):
+    cases = list(make_cases(6))
+    sent = [struct.pack("<d", turn) + packed(case.data) for turn, case in enumerate(cases)]
     open_modules(page)
-    page.evaluate("indices => { window.indices = indices; }", indices)
-    assert page.evaluate(CALLED, ["element", MARKUP["element"], sent, SAID]) == expected
+    page.evaluate("indices => { window.indices = indices; }", [case.indices for case in cases])
+    messages = [base64.b64encode(each).decode() for each in sent]
+    found = page.evaluate(CALLED, ["element", MARKUP["element"], messages, SAID])
+    for case, texts in zip(cases, found, strict=True):
+        where = [["".join(each.split()) for each in fields or ["Nothing is shared:"]] for fields in case.fields]
+        assert texts == [words + formulas for words, formulas in zip(where, case.formulas, strict=True)]
 
 
 def test_it_follows_the_pointer_and_returns(lab):
