@@ -8,6 +8,7 @@ test("a click picks the pixel below it, and the nearest one outside", () => {
   assert.deepEqual(findPixel(2.5 / 8, 5.5 / 8, [8, 8]), [2, 5]);
   assert.deepEqual(findPixel(0.99, 0.5, [2, 5]), [1, 2]);
   assert.deepEqual(findPixel(-0.1, 1, [3, 4]), [0, 3]);
+  assert.deepEqual(findPixel(1, -0.1, [3, 4]), [2, 0]);
 });
 
 test("the arrow keys move to the next pixel and stop at the edges", () => {
