@@ -1,4 +1,4 @@
-"""What a formula with places for numbers says of an element: in the way of web/element.js."""
+"""What a formula with places for numbers says of an element: in the way of web/wording.js."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -57,7 +57,7 @@ def ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[Range | None
 
 
 def field_words(field: Field, index: Index, shape: Shape, axes: Sequence[str]) -> str:
-    """The box of an element: "96 elements: all h, w, c of example 2"; components/element.js does the same."""
+    """The box of an element: "96 elements: all h, w, c of example 2"; web/wording.js does the same."""
     whole, rest = [], []
     for said, (lo, hi), n in zip(ranges(field, axes, shape), field.box(index, shape), shape, strict=True):
         if said is None:
