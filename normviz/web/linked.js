@@ -53,33 +53,3 @@ export function findStatistic(index, shape, of) {
   const [n, h, w, c] = index.map((i, axis) => Math.floor((i * shape[axis]) / of[axis]));
   return [w * shape[3] + c, n * shape[1] + h];
 }
-
-/** @typedef {{l2p: (value: number) => number}} Axis an axis of Plotly: from its values to pixels */
-
-/**
- * What is used of a heat map of Plotly; `frame` is set by normviz/lab/panels.py.
- *
- * @typedef {HTMLElement & {
- *   layout: {meta: {frame: {shape: number[], of: number[]}}},
- *   _fullLayout: {xaxis: Axis, yaxis: Axis, shapes: {x0: number, y0: number}[]},
- * }} HeatMap
- */
-
-/**
- * Move the frame of a heat map of statistics to the statistic of an element.
- *
- * @param {HeatMap} graph
- * @param {Index} index
- */
-export function moveFrame(graph, index) {
-  const { shape, of } = graph.layout.meta.frame;
-  const {
-    xaxis,
-    yaxis,
-    shapes: [frame],
-  } = graph._fullLayout;
-  const [column, row] = findStatistic(index, shape, of);
-  const across = xaxis.l2p(column - 0.5) - xaxis.l2p(frame.x0);
-  const down = yaxis.l2p(row - 0.5) - yaxis.l2p(frame.y0);
-  graph.querySelector(".shapelayer path")?.setAttribute("transform", `translate(${across} ${down})`);
-}

@@ -36,18 +36,18 @@ function facing(scene, found, swell) {
 
 /**
  * Draw the outline of boxes into the layer that Plotly keeps over a scene, in the frame that draws the scene.
- * @param {ProjectedScene & {svgContainer: Element}} scene
+ * @param {ProjectedScene & {overlay: Element}} scene
  * @param {Box[]} found
  * @param {number} swell
  * @param {string} colour
  */
 export function drawOutline(scene, found, swell, colour) {
-  let group = scene.svgContainer.querySelector(".nv-outline");
+  let group = scene.overlay.querySelector(".nv-outline");
   if (!group) {
     group = document.createElementNS("http://www.w3.org/2000/svg", "g");
     group.setAttribute("class", "nv-outline");
     group.innerHTML = "<path/><path/>"; // around the line, the page's colour: it is seen on cells of its own
-    scene.svgContainer.append(group);
+    scene.overlay.append(group);
   }
   const path = facing(scene, found, swell);
   for (const each of group.children) each.setAttribute("d", path);

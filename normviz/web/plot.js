@@ -6,11 +6,20 @@ import { bearing, lookFrom, nearer } from "./camera.js";
 import { along, gathered, left, placed, pulled } from "./cells.js";
 import { latest, typeset, unpacked } from "./data.js";
 import { BAR, framed, heightOf, shifts } from "./framing.js";
+import { moveFrame } from "./heatmap.js";
 import { same, unravel } from "./indices.js";
 import { Inside } from "./inside.js";
 import { Labels, written } from "./labels.js";
-import { hear, moveFrame, tell } from "./linked.js";
+import { hear, tell } from "./linked.js";
 import { drawOutline } from "./outline.js";
+import {
+  callAfterFrames,
+  disablePicking,
+  getCamera,
+  getSides,
+  readProjection,
+  updateTraces,
+} from "./plotly_internals.js";
 import { faceAt, KEYS, listenToPointers, projection, walked } from "./pointing.js";
 import { figureFile, saver } from "./saving.js";
 import { Shared } from "./shared.js";
@@ -209,7 +218,7 @@ class Plot {
     this.hover.copies.forEach((copy, k) => {
       copy.shift = copies[k].shift;
     });
-    return this.place(this.graph._fullLayout.scene._scene.getCamera().eye);
+    return this.place(getCamera(this.graph).eye);
   }
 
   // Titles and numbers around every copy, as it is seen now; copies stay beside each other however they are turned.
@@ -231,25 +240,24 @@ class Plot {
       texts.push(...written({ ...one, extent, ticks, swell: this.hover.swell }, project, this.frame.style, texts));
     });
     this.labels.show(texts);
-    if (this.hover.copies.length < 2 || !this.place(scene.getCamera().eye)) return;
+    if (this.hover.copies.length < 2 || !this.place(getCamera(this.graph).eye)) return;
     requestAnimationFrame(() => this.put({ ...this.body(), ...this.highlight(this.shown ?? this.lock) }));
   }
 
   // Camera and zoom as they are now, or at first as the link has them. Plotly's uirevision would lose both when the
   // proportions change.
   keepView(scene) {
-    const now = this.drawn && this.graph._fullLayout.scene;
     const zoom = this.zoom;
     this.first = { camera: scene.camera, sides: { ...scene.aspectratio } };
     this.begin = bearing(scene.camera.eye, 1);
     const camera = this.view.camera.value ?? [];
-    scene.camera = now ? now._scene.getCamera() : lookFrom(scene.camera, camera);
-    scene.aspectratio = nearer(scene.aspectratio, now ? [0, 0, zoom] : camera);
+    scene.camera = this.drawn ? getCamera(this.graph) : lookFrom(scene.camera, camera);
+    scene.aspectratio = nearer(scene.aspectratio, this.drawn ? [0, 0, zoom] : camera);
   }
 
   // How near the camera is: scrolling an orthographic scene scales its sides.
   get zoom() {
-    return this.drawn ? this.graph._fullLayout.scene._scene.glplot.getAspectratio().x / this.first.sides.x : 1;
+    return this.drawn ? getSides(this.graph).x / this.first.sides.x : 1;
   }
 
   // Panels beside each other keep a width at which they can be read: on a narrow screen the figure scrolls sideways.
@@ -267,38 +275,24 @@ class Plot {
 
   // Whatever the scene draws, the outline is drawn with it.
   follow() {
-    this.dropPicking();
-    const scene = this.graph._fullLayout.scene._scene;
-    if (Object.hasOwn(scene, "render")) return;
-    scene.render = () => {
-      Object.getPrototypeOf(scene).render.call(scene);
-      const { color } = this.graph._fullData.find(({ name }) => name === "element");
+    disablePicking(this.graph);
+    callAfterFrames(this.graph, () => {
+      const scene = readProjection(this.graph);
+      const { color } = this.graph.data.find(({ name }) => name === "element");
       this.write(scene);
       drawOutline(scene, this.boxesOf(this.shown ?? this.lock), this.hover.swell, color);
-      this.watchCamera(scene);
-    };
+      this.watchCamera();
+    });
   }
 
   // Once the camera has come to rest, the link is to have it.
-  watchCamera(scene) {
-    const now = bearing(scene.getCamera().eye, this.zoom);
+  watchCamera() {
+    const now = bearing(getCamera(this.graph).eye, this.zoom);
     if (same(now, this.bearing) || !this.data.view.camera) return;
     const first = !this.bearing;
     this.bearing = now;
     clearTimeout(this.resting);
     if (!first) this.resting = setTimeout(() => this.look("camera", same(now, this.begin) ? [] : now), 500);
-  }
-
-  // Plotly would draw another picture, of numbers, to look up what is under the pointer, and the scene once more where
-  // that changes: `faceAt` says it without.
-  dropPicking() {
-    const { glplot } = this.graph._fullLayout.scene._scene;
-    const last = glplot.objects.at(-1);
-    if (glplot.objects.every((object) => object.pickSlots === 0)) return;
-    for (const object of glplot.objects) object.pickSlots = 0;
-    glplot.remove(last);
-    glplot.add(last); // it only counts them then
-    glplot.mouseListener.enabled = false;
   }
 
   // What the server says of what is set here, too; whether it has turned the camera.
@@ -366,13 +360,13 @@ class Plot {
     const now = staged(this.stages, position);
     const turn = (this.turn ?? 0) + 1;
     this.turn = turn;
-    const index = this.graph._fullData.findIndex(({ name }) => name === "cells");
+    const index = this.graph.data.findIndex(({ name }) => name === "cells");
     if (this.staged?.look !== now.look) {
       this.staged = now;
       this.graph.data[index].intensity = this.surface.mesh.intensity; // a picture in colour has none
       const look = Object.fromEntries(Object.entries(now.look).map(([name, value]) => [name, [value]]));
       await window.Plotly.restyle(this.graph, look, [index]);
-      this.dropPicking();
+      disablePicking(this.graph);
       if (turn !== this.turn || this.stages.position === null) return; // moved on meanwhile
     }
     this.staged = now;
@@ -386,16 +380,7 @@ class Plot {
 
   // Give traces, by name, other numbers.
   put(found) {
-    const scene = this.graph._fullLayout.scene._scene;
-    this.graph._fullData
-      .filter((full) => found[full.name])
-      .forEach((full) => {
-        Object.assign(full, found[full.name]);
-        Object.assign(this.graph.data[full.index], found[full.name]);
-        scene.traces[full.uid].update(full);
-      });
-    this.dropPicking(); // a trace may have got its first lines
-    scene.glplot.redraw();
+    updateTraces(this.graph, found);
   }
 
   // The lines of a stage: between all cells while these stand as ever, else around the room, and what has come together.
@@ -505,7 +490,7 @@ class Plot {
     const graph = this.graph;
     graph.tabIndex = 0;
     const under = (x, y) => {
-      const face = faceAt(graph._fullLayout.scene._scene, this.surface.mesh, x, y);
+      const face = faceAt(readProjection(graph), this.surface.mesh, x, y);
       return face < 0 ? null : this.cellOf(face);
     };
     listenToPointers(graph, {

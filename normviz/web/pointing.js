@@ -6,12 +6,12 @@ import { same } from "./indices.js";
 /** @import {Hover} from "./messages.d.ts" */
 
 /**
- * The part of Plotly's scene that says what is drawn where: matrices by columns, as WebGL has them, and a factor for each
+ * Where a scene draws the data: the element that it fills, matrices by columns, as WebGL has them, and a factor for each
  * axis of the data.
  * @typedef {object} ProjectedScene
  * @property {{getBoundingClientRect: () => {left: number, top: number, width: number, height: number}}} container
- * @property {number[]} dataScale
- * @property {{cameraParams: Record<"projection" | "view" | "model", ArrayLike<number>>}} glplot
+ * @property {Record<"projection" | "view" | "model", ArrayLike<number>>} matrices
+ * @property {number[]} scale
  *
  * What pointers do to a cube: `over` has the place of a mouse in the window, `pressed` of a click or a tap; `left`: the
  * mouse has gone; `reset` shows the cube as at first.
@@ -38,10 +38,9 @@ const times = (a, b) =>
 /**
  * Return the function that projects a place of the data as it is drawn now: from -1 to 1 across and up the container, and
  * its depth.
- * @param {Pick<ProjectedScene, "glplot" | "dataScale">} scene
+ * @param {Pick<ProjectedScene, "matrices" | "scale">} scene
  */
-export function projection({ glplot, dataScale: [sx, sy, sz] }) {
-  const { projection, view, model } = glplot.cameraParams;
+export function projection({ matrices: { projection, view, model }, scale: [sx, sy, sz] }) {
   const m = times(projection, times(view, model));
   return (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ z) => {
     const [a, b, depth, w] = [0, 1, 2, 3].map(

@@ -1,5 +1,7 @@
 // Saves a picture as it is shown: as PNG, or as SVG with its words.
 
+import { getCamera, getSides } from "./plotly_internals.js";
+
 const SAVE =
   '<summary title="Save this picture" aria-label="Save this picture"><svg viewBox="0 0 16 16" ' +
   'aria-hidden="true"><path d="M8 2v8m-3.5-3.5L8 10l3.5-3.5M2.5 11.5V14h11v-2.5"/></svg></summary>' +
@@ -30,21 +32,15 @@ export function saver(picture, described, made) {
 
 // A figure of Plotly's, theme, camera and zoom included; as PNG at twice its size.
 export async function figureFile(graph, format, alt, texts) {
-  const {
-    clientWidth: width,
-    clientHeight: height,
-    data,
-    _fullLayout: { scene },
-  } = graph;
+  const { clientWidth: width, clientHeight: height, data } = graph;
   const layout = {
     ...graph.layout,
     paper_bgcolor: getComputedStyle(graph.closest(".stApp") ?? document.body).backgroundColor,
   };
   const keyed = layout.meta?.legend === "saved"; // on its page it stands under the key of several charts
   if (keyed) Object.assign(layout, { showlegend: true, legend: {} });
-  if (scene) {
-    layout.scene = { ...layout.scene, camera: scene._scene.getCamera(), aspectratio: { ...scene.aspectratio } };
-  }
+  const { scene } = layout;
+  if (scene) layout.scene = { ...scene, camera: getCamera(graph), aspectratio: getSides(graph) };
   const font = { family: getComputedStyle(graph).fontFamily, color: getComputedStyle(graph).color };
   if (scene) {
     // what is written around a cube is the page's, not Plotly's
