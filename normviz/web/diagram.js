@@ -3,7 +3,7 @@
 
 import { latest } from "./data.js";
 import { closest, countDrawing, find, focusOn, make, readFocused } from "./dom.js";
-import { drawing, saver } from "./saving.js";
+import { addSaveMenu, createSvgFile } from "./saving.js";
 
 /** @import { Given, SetValue } from "./component.js" */
 
@@ -217,7 +217,7 @@ class Diagram {
     this.setStateValue = setStateValue;
     this.scroll = find(root, ".nv-scroll", HTMLElement);
     this.drawing = drawDiagram(data);
-    saver(
+    addSaveMenu(
       this.scroll,
       () => this.data,
       (/** @type {string} */ format, /** @type {string} */ alt) => this.file(format, alt),
@@ -328,7 +328,7 @@ class Diagram {
     copy.setAttribute("width", String(box.width));
     copy.setAttribute("height", String(box.height));
     const markup = new XMLSerializer().serializeToString(copy);
-    return format === "svg" ? drawing(markup, alt) : paint(drawing(markup, alt), box);
+    return format === "svg" ? createSvgFile(markup, alt) : paint(createSvgFile(markup, alt), box);
   }
 }
 

@@ -2,65 +2,123 @@
 // the first indices of an axis.
 
 import { breaksOf, NAMES } from "./cells.js";
+import { find } from "./dom.js";
+
+/** @import {Hover} from "./messages.d.ts" */
+
+/**
+ * What there is to be pulled apart and cut, and how far it is.
+ * @typedef {{hover: Hover, axes: string[], names: string[], gaps: string[], cut: number[]}} InsideState
+ *
+ * What a visitor has changed.
+ * @typedef {((name: "gaps", value: string[]) => void) & ((name: "cut", value: number[]) => void)} Change
+ */
+
+const PARTS = ["fields", ...NAMES];
 
 export class Inside {
-  // `change` is called with what is changed, "gaps" or "cut", and its new value.
+  /** @type {InsideState | null} */
+  now = null;
+  made = "";
+
+  /**
+   * @param {HTMLElement} root
+   * @param {Change} change
+   */
   constructor(root, change) {
     this.root = root;
     this.change = change;
   }
 
-  // What there is to be pulled apart and cut, and how far it is; null for none.
+  /**
+   * Show the controls for a cube; null: none.
+   * @param {InsideState | null} now
+   */
   take(now) {
     this.now = now;
-    const { hover } = now ?? {};
-    const words = now ? ["fields", ...NAMES] : [];
-    const parts = words.filter((word) =>
-      breaksOf(hover, [word]).some((all, axis) => all.length && !hover.dimensions[3].includes(axis)),
-    ); // blocks stand apart as they are
-    const cuts = [0, 1, 2, 3].filter((axis) => hover?.shape[axis] > 1);
+    const parts = now ? PARTS.filter((part) => hasGaps(now.hover, part)) : [];
+    const cuts = now ? [0, 1, 2, 3].filter((axis) => now.hover.shape[axis] > 1) : [];
     this.root.hidden = !parts.length && !cuts.length;
-    const made = JSON.stringify([parts, cuts, now?.axes, hover?.shape]);
+    const made = JSON.stringify([parts, cuts, now?.axes, now?.hover.shape]);
     if (made !== this.made) this.build(parts, cuts);
     this.made = made;
+    if (!now) return;
     for (const button of this.root.querySelectorAll("button")) {
-      button.setAttribute("aria-pressed", now.gaps.includes(button.dataset.part));
+      button.setAttribute("aria-pressed", String(now.gaps.includes(button.dataset.part ?? "")));
     }
-    for (const label of this.root.querySelectorAll("label")) this.tell(label, now.cut[label.dataset.axis]);
+    for (const label of this.root.querySelectorAll("label")) tell(label, now);
   }
 
+  /**
+   * Make the buttons of some parts, and the sliders of some axes.
+   * @param {string[]} parts
+   * @param {number[]} cuts
+   */
   build(parts, cuts) {
-    const { axes, hover } = this.now ?? {};
+    const { axes = [], hover } = this.now ?? {};
+    /** @type {(part: string) => string} */
     const name = (part) => (part === "fields" ? "Fields" : axes[NAMES.indexOf(part)]);
+    /** @type {(title: string, inner: string) => string} */
     const row = (title, inner) =>
       inner ? `<div role="group" aria-label="${title}"><span>${title}</span>${inner}</div>` : "";
+    /** @type {(part: string) => string} */
     const button = (part) => `<button type="button" data-part="${part}">${name(part)}</button>`;
-    const slider = (
-      axis,
-    ) => `<label data-axis="${axis}"><span></span><input type="range" min="0" max="${hover.shape[axis] - 1}"
+    /** @type {(axis: number) => string} */
+    const slider = (axis) =>
+      `<label data-axis="${axis}"><span></span><input type="range" min="0" max="${(hover?.shape[axis] ?? 1) - 1}"
       aria-label="Cut away along ${axes[axis]}"></label>`;
     this.root.innerHTML = row("Pull apart", parts.map(button).join("")) + row("Cut away", cuts.map(slider).join(""));
-    for (const each of this.root.querySelectorAll("button")) each.onclick = () => this.press(each.dataset.part);
+    for (const each of this.root.querySelectorAll("button")) each.onclick = () => this.press(each.dataset.part ?? "");
     for (const label of this.root.querySelectorAll("label")) {
-      label.lastChild.oninput = ({ target }) => {
-        const cut = this.now.cut.map((v, axis) => (axis === Number(label.dataset.axis) ? Number(target.value) : v));
-        this.change("cut", cut);
-      };
+      const input = find(label, "input", HTMLInputElement);
+      input.oninput = () => this.cut(Number(label.dataset.axis), Number(input.value));
     }
   }
 
+  /**
+   * Pull a part apart, or together where it is apart.
+   * @param {string} part
+   */
   press(part) {
-    const { gaps } = this.now;
-    const pressed = ["fields", ...NAMES].filter((each) => gaps.includes(each) !== (each === part));
-    this.change("gaps", pressed);
+    const gaps = this.now?.gaps ?? [];
+    this.change(
+      "gaps",
+      PARTS.filter((each) => gaps.includes(each) !== (each === part)),
+    );
   }
 
-  tell(label, cut) {
-    const { axes, names } = this.now;
-    const { axis } = label.dataset;
-    const [text, input] = label.children;
-    input.value = cut;
-    text.textContent = cut ? `${names[axis]} < ${cut}` : axes[axis];
-    input.setAttribute("aria-valuetext", cut ? `${names[axis]} below ${cut} cut away` : "nothing cut away");
+  /**
+   * Cut away the first indices of an axis.
+   * @param {number} axis
+   * @param {number} count
+   */
+  cut(axis, count) {
+    const cut = this.now?.cut ?? [];
+    this.change(
+      "cut",
+      cut.map((v, each) => (each === axis ? count : v)),
+    );
   }
+}
+
+/**
+ * Return true if pulling a part apart makes gaps. Blocks stand apart as they are.
+ * @param {Hover} hover
+ * @param {string} part
+ */
+const hasGaps = (hover, part) =>
+  breaksOf(hover, [part]).some((all, axis) => all.length && !hover.dimensions[3].includes(axis));
+
+/**
+ * Bring the slider of an axis up to date.
+ * @param {HTMLLabelElement} label
+ * @param {InsideState} now
+ */
+function tell(label, { axes, names, cut }) {
+  const axis = Number(label.dataset.axis);
+  const count = cut[axis];
+  const input = find(label, "input", HTMLInputElement);
+  input.value = String(count);
+  find(label, "span", HTMLElement).textContent = count ? `${names[axis]} < ${count}` : axes[axis];
+  input.setAttribute("aria-valuetext", count ? `${names[axis]} below ${count} cut away` : "nothing cut away");
 }

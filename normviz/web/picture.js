@@ -3,7 +3,7 @@
 
 import { latest } from "./data.js";
 import { countDrawing, find } from "./dom.js";
-import { drawing, saver } from "./saving.js";
+import { addSaveMenu, createSvgFile } from "./saving.js";
 
 /** @import { Given, Numbers, SetValue } from "./component.js" */
 
@@ -131,7 +131,7 @@ class Picture {
     this.live = part(".live");
     this.canvases = [...root.querySelectorAll("canvas")];
     this.grip.innerHTML = GRIP;
-    saver(
+    addSaveMenu(
       this.frame,
       () => this.data,
       (/** @type {string} */ format, /** @type {string} */ alt) => this.file(format, alt),
@@ -237,7 +237,7 @@ class Picture {
       reader.onload = () => resolve(reader.result);
       reader.readAsDataURL(file);
     });
-    return drawing(
+    return createSvgFile(
       `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><image href="${url}" ` +
         `width="${width}" height="${height}"/></svg>`,
       alt,

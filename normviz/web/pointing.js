@@ -206,3 +206,18 @@ export function listenToPointers(graph, { over, left, pressed, reset }) {
     );
   }
 }
+
+/**
+ * Call these actions for the keys of `KEYS` and for Enter on a graph, which keep what they do on a page from happening.
+ * @param {HTMLElement} graph
+ * @param {{moved: (key: number[]) => void, entered: () => void}} actions
+ */
+export function listenToKeys(graph, { moved, entered }) {
+  graph.addEventListener("keydown", (event) => {
+    const key = KEYS[event.key];
+    if (!key && event.key !== "Enter") return;
+    event.preventDefault();
+    if (key) moved(key);
+    else entered();
+  });
+}

@@ -1,5 +1,6 @@
 // Saves a picture as it is shown: as PNG, or as SVG with its words.
 
+import { find, make } from "./dom.js";
 import { getCamera, getSides } from "./plotly_internals.js";
 
 const SAVE =
@@ -7,32 +8,47 @@ const SAVE =
   'aria-hidden="true"><path d="M8 2v8m-3.5-3.5L8 10l3.5-3.5M2.5 11.5V14h11v-2.5"/></svg></summary>' +
   '<button type="button">PNG</button><button type="button">SVG</button>';
 
-// Behind a picture: a button that opens to the two kinds of files. `described`: its name and its words now; `made`: a
-// format -> the file.
-export function saver(picture, described, made) {
-  const menu = Object.assign(document.createElement("details"), { className: "nv-save", innerHTML: SAVE });
+/** @import {PlacedText} from "./labels.js" */
+/** @import {Graph, Layout} from "./plotly.d.ts" */
+
+/** @typedef {"png" | "svg"} Format */
+
+/**
+ * Add a button behind a picture that opens to the two kinds of files.
+ * @param {Element} picture
+ * @param {() => {name: string, alt: string}} describe returns the picture's name and its words now
+ * @param {(format: Format, alt: string) => Promise<Blob | null> | Blob} create returns the file, or null
+ *   where it cannot be made
+ */
+export function addSaveMenu(picture, describe, create) {
+  const menu = make("details", { className: "nv-save", innerHTML: SAVE });
   menu.onclick = async ({ target }) => {
-    if (target.tagName !== "BUTTON") return;
+    if (!(target instanceof HTMLButtonElement)) return;
     menu.open = false;
-    const { name, alt } = described();
-    const format = target.textContent.toLowerCase();
-    offer(await made(format, alt), `normviz-${name.replaceAll(" ", "-")}.${format}`);
+    const { name, alt } = describe();
+    const format = /** @type {Format} */ (target.textContent?.toLowerCase());
+    const file = await create(format, alt);
+    if (file) offer(file, `normviz-${name.replaceAll(" ", "-")}.${format}`);
   };
   menu.onkeydown = (event) => {
     if (event.key !== "Escape" || !menu.open) return;
     event.preventDefault();
     menu.open = false;
-    menu.firstChild.focus();
-  };
-  menu.onfocusout = ({ relatedTarget }) => {
-    if (!menu.contains(relatedTarget)) menu.open = false;
+    find(menu, "summary", HTMLElement).focus();
   };
   picture.after(menu);
 }
 
-// A figure of Plotly's, theme, camera and zoom included; as PNG at twice its size.
-export async function figureFile(graph, format, alt, texts) {
+/**
+ * Return the file of a figure of Plotly, with its theme, camera and zoom; as PNG at twice its size.
+ * @param {Graph} graph
+ * @param {Format} format
+ * @param {string} alt
+ * @param {PlacedText[]} texts that the page writes over a cube
+ */
+export async function createFigureFile(graph, format, alt, texts) {
   const { clientWidth: width, clientHeight: height, data } = graph;
+  /** @type {Layout} */
   const layout = {
     ...graph.layout,
     paper_bgcolor: getComputedStyle(graph.closest(".stApp") ?? document.body).backgroundColor,
@@ -40,11 +56,10 @@ export async function figureFile(graph, format, alt, texts) {
   const keyed = layout.meta?.legend === "saved"; // on its page it stands under the key of several charts
   if (keyed) Object.assign(layout, { showlegend: true, legend: {} });
   const { scene } = layout;
-  if (scene) layout.scene = { ...scene, camera: getCamera(graph), aspectratio: getSides(graph) };
-  const font = { family: getComputedStyle(graph).fontFamily, color: getComputedStyle(graph).color };
   if (scene) {
-    // what is written around a cube is the page's, not Plotly's
-    layout.annotations = (texts ?? []).map(({ lines, x, y, size }) => ({
+    layout.scene = { ...scene, camera: getCamera(graph), aspectratio: getSides(graph) };
+    const { fontFamily: family, color } = getComputedStyle(graph);
+    layout.annotations = texts.map(({ lines, x, y, size }) => ({
       text: lines.join("<br>"),
       showarrow: false,
       xref: "paper",
@@ -53,7 +68,7 @@ export async function figureFile(graph, format, alt, texts) {
       y: 1 - y / height,
       xanchor: "center",
       yanchor: "middle",
-      font: { ...font, size },
+      font: { family, color, size },
     }));
   }
   const scale = format === "png" ? 2 : 1;
@@ -64,11 +79,15 @@ export async function figureFile(graph, format, alt, texts) {
   const content = url.slice(url.indexOf(",") + 1); // of a data URL, which the app's policy does not let a page fetch
   if (format === "png")
     return new Blob([Uint8Array.from(atob(content), (c) => c.charCodeAt(0))], { type: "image/png" });
-  return drawing(decodeURIComponent(content), alt);
+  return createSvgFile(decodeURIComponent(content), alt);
 }
 
-// Markup of a drawing as a file, with what it shows in words.
-export function drawing(markup, alt) {
+/**
+ * Return the file of a drawing, with what it shows in words.
+ * @param {string} markup
+ * @param {string} alt
+ */
+export function createSvgFile(markup, alt) {
   const drawn = new DOMParser().parseFromString(markup, "image/svg+xml");
   const title = drawn.createElementNS("http://www.w3.org/2000/svg", "title");
   title.textContent = alt;
@@ -76,8 +95,13 @@ export function drawing(markup, alt) {
   return new Blob([new XMLSerializer().serializeToString(drawn)], { type: "image/svg+xml" });
 }
 
+/**
+ * Hand a file to the visitor.
+ * @param {Blob} blob
+ * @param {string} name
+ */
 function offer(blob, name) {
-  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
+  const link = make("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

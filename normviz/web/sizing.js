@@ -1,28 +1,51 @@
 // The size of a figure: that of its container and that of its text. A figure is drawn again when either changes.
 
-const PAUSE = 60; // ms without another change before the figure is drawn: a sidebar slides, a window is dragged
+/** @import {FigureLayout} from "./messages.d.ts" */
 
-// Return the factor by which presentation mode enlarges all text.
+/**
+ * The width and the height of a container in pixels, and the factor of its text.
+ * @typedef {[width: number, height: number, scale: number]} Size
+ */
+
+const PAUSE = 60; // ms without another change before the figure is drawn: a sidebar slides, a window is dragged
+const PANEL = 14; // rem: the width at which a panel beside others can be read
+
+/**
+ * Return the factor by which presentation mode enlarges all text.
+ * @param {Element} root
+ */
 const textScale = (root) => Number(getComputedStyle(root).getPropertyValue("--nv-enlarged")) || 1;
 
-// Return [width, height, factor of the text], the first two in pixels; null while the container has no area, as in a
-// closed expander. A cube drawn without an area would report a camera that nobody turned.
+/**
+ * Return the size of a container; null while it has no area, as in a closed expander. A cube drawn without an area would
+ * report a camera that nobody turned.
+ * @param {Element} graph
+ * @returns {Size | null}
+ */
 export function sizeOf(graph) {
   const { clientWidth: width, clientHeight: height } = graph;
   return graph.isConnected && width && height ? [width, height, textScale(graph)] : null;
 }
 
-// Call `changed` after each change of the container's size, once per burst of changes. The pause also keeps the height
-// that `changed` may set out of the observer's own frame.
+/**
+ * Call `changed` after each change of the container's size, once per burst of changes. The pause also keeps the height
+ * that `changed` may set out of the observer's own frame.
+ * @param {Element} graph
+ * @param {() => void} changed
+ */
 export function watchSize(graph, changed) {
-  let timer;
+  let timer = 0;
   new ResizeObserver(() => {
     clearTimeout(timer);
     timer = setTimeout(changed, PAUSE);
   }).observe(graph);
 }
 
-// Multiply the size of all text and all margins of a figure.
+/**
+ * Multiply the size of all text and all margins of a figure, or of a part of it.
+ * @param {unknown} part
+ * @param {number} by
+ */
 export function enlarge(part, by) {
   if (by === 1 || !part || typeof part !== "object" || ArrayBuffer.isView(part)) return;
   for (const [name, value] of Object.entries(part)) {
@@ -30,4 +53,24 @@ export function enlarge(part, by) {
     else if (name === "margin") for (const side of ["l", "r", "t", "b"]) value[side] *= by;
     else enlarge(value, by);
   }
+}
+
+/**
+ * Keep panels beside each other at a width at which they can be read: on a narrow screen the figure scrolls sideways.
+ * @param {HTMLElement} root
+ * @param {HTMLElement} graph
+ * @param {FigureLayout} layout
+ */
+export function fitPanels(root, graph, layout) {
+  const axes = /** @type {{domain?: number[]}[]} */ (
+    Object.keys(layout)
+      .filter((key) => key.startsWith("xaxis"))
+      .map((key) => layout[key])
+  );
+  const columns = new Set(axes.map(({ domain }) => domain?.[0])).size;
+  graph.style.minWidth = columns > 1 ? `${PANEL * columns}rem` : "";
+  root.classList.toggle("nv-wide", columns > 1);
+  const scrolls = columns > 1 && root.scrollWidth > root.clientWidth;
+  root.tabIndex = scrolls ? 0 : -1; // arrow keys scroll it
+  if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // and so does a finger
 }

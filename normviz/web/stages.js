@@ -5,11 +5,34 @@ import { label, Player, still } from "./player.js";
 
 const MOVE = 1100;
 const REST = 1500; // ms from stage to stage, and at each
+/** @type {Record<string, string>} */
 const ROLES = { centred: "mean", normalized: "divides" }; // what a formula is about
+
+/** @import {PlayedStage, PlayedStages, StageLook} from "./messages.d.ts" */
+/** @import {Standing} from "./cells.js" */
+
+/**
+ * Where the cells are at a position, their levels, and the look of their trace. `sliding`: the flat index of the element
+ * whose value comes next, where values come one by one; `still`: the cells stand as at the start; `collapsed`: the number
+ * of the place where they have come together, else 0; `role`: the statistic that the stage is about.
+ * @typedef {Standing & {levels: Float32Array, look: StageLook["trace"], sliding: number | null, still: boolean,
+ *   collapsed: number, role: string | undefined}} Staged
+ *
+ * The tensor of the stages: its shape, the names of its axes, and the colours of its statistics.
+ * @typedef {{shape: number[], axes: string[], hues: () => Record<string, string>}} Tensor
+ */
+
+/** @type {(a: number, b: number, share: number) => number} */
 const between = (a, b, share) => a + (b - a) * share;
 
-// Where cells are, and their levels, at a position; `places`: offsets and sizes by the number of the place.
-export function staged({ stages: { list, looks, band }, places }, position) {
+/**
+ * Return how the cells look at a position of the stages.
+ * @param {PlayedStages} stages
+ * @param {Standing[]} places where the cells stand, by the number of the place
+ * @param {number} position
+ * @returns {Staged}
+ */
+export function stageAt({ list, looks, band }, places, position) {
   const from = list[Math.floor(position)];
   const to = list[Math.min(Math.floor(position) + 1, list.length - 1)];
   const part = position - Math.floor(position);
@@ -23,29 +46,40 @@ export function staged({ stages: { list, looks, band }, places }, position) {
         );
   const levels = new Float32Array(from.values.length);
   const done = to.slides && part > 0 ? part * levels.length : null;
+  /** @type {(value: number, look: StageLook) => number} */
   const level = (value, { largest }) =>
     Number.isFinite(value) ? ((value / largest + 1) / 2) * (255 - band) + band : 0;
   for (let cell = 0; cell < levels.length; cell++) {
     const [before, after] = [level(from.values[cell], looks[from.look]), level(to.values[cell], looks[to.look])];
     levels[cell] = done === null ? between(before, after, share) : cell < done ? after : before;
   }
-  const size = [0, 1, 2].map((d) => between(a.size[d], b.size[d], share));
-  const still = a === b && a === places[0];
-  const collapsed = part === 0 && from.place; // the number of the place, or 0
   return {
     offsets,
-    size,
+    size: [0, 1, 2].map((d) => between(a.size[d], b.size[d], share)),
     levels,
     look: looks[(part > 0 ? to : from).look].trace,
-    sliding: done && Math.floor(done),
-    still,
-    collapsed,
+    sliding: done === null ? null : Math.floor(done),
+    still: a === b && a === places[0],
+    collapsed: part === 0 ? from.place : 0,
     role: ROLES[list[Math.ceil(position)].line],
   };
 }
 
 export class Stages extends Player {
-  // In `board` stands in large letters what is done along each axis. `show` is called with a position, or null for the picture as it is otherwise.
+  /** @type {PlayedStages | null} */
+  stages = null;
+  tensor = /** @type {Tensor} */ ({});
+  sentence = document.createElement("p");
+  close = document.createElement("button");
+  isBuilt = false;
+  written = "";
+  rest = 0;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {HTMLElement} board for large letters that say what is done along each axis
+   * @param {(position: number | null) => void} show shows the picture at a position; at null, as it is otherwise
+   */
   constructor(root, board, show) {
     super();
     this.root = root;
@@ -54,38 +88,44 @@ export class Stages extends Player {
   }
 
   fill() {
-    this.root.innerHTML = '<p aria-live="polite"></p><div></div>';
-    const [p, bar] = this.root.children;
-    const close = document.createElement("button");
+    const { root, sentence, close } = this;
+    const bar = document.createElement("div");
     this.build(bar, "Watch it happen", "Stage", 0.05);
     bar.append(close);
-    Object.assign(this.parts, { p, close });
+    root.replaceChildren(sentence, bar);
+    sentence.ariaLive = "polite";
     close.type = "button";
     close.onclick = () => this.go(null);
     label(close, "close", "Close", "Close");
+    this.isBuilt = true;
   }
 
-  // Other stages than before: the position stays as far as there is one. `why` there are none; `cube`: shape, axes, hues.
-  take(stages, why, cube) {
-    Object.assign(this, { stages, cube });
-    this.root.hidden = !stages && !why;
-    if (this.root.hidden && !this.parts) return;
-    if (!this.parts) this.fill();
+  /**
+   * Take other stages than before; the position stays as far as there is one.
+   * @param {PlayedStages | null} stages
+   * @param {string} reason why there are none
+   * @param {Tensor} tensor
+   */
+  take(stages, reason, tensor) {
+    Object.assign(this, { stages, tensor });
+    this.root.hidden = !stages && !reason;
+    if (this.root.hidden && !this.isBuilt) return;
+    if (!this.isBuilt) this.fill();
     this.parts.bar.hidden = !stages;
     if (!stages) {
       this.pause();
-      this.position = null;
-      this.parts.p.textContent = why ?? "";
-      this.light();
+      this.place(null);
+      this.sentence.textContent = reason ?? "";
+      this.light("");
       this.write(null);
       return;
     }
-    if (this.position !== null) this.position = Math.min(this.position, this.last);
+    if (this.position !== null) this.place(Math.min(this.position, this.last));
     this.tell();
   }
 
   get last() {
-    return this.stages.list.length - 1;
+    return (this.stages?.list.length ?? 1) - 1;
   }
 
   play() {
@@ -93,6 +133,11 @@ export class Stages extends Player {
     super.play();
   }
 
+  /**
+   * Return the position after some milliseconds: it rests at each stage.
+   * @param {number} position
+   * @param {number} passed
+   */
   next(position, passed) {
     if (this.rest > 0) {
       this.rest -= passed;
@@ -104,47 +149,62 @@ export class Stages extends Player {
     return next;
   }
 
-  // The sentence of what is reached or on its way, the buttons, and the formula that says the same.
+  /** Bring the sentence, the buttons and the lit formula up to date with the stage that is reached or on its way. */
   tell() {
-    const { p, close } = this.parts;
-    const on = this.position !== null;
-    const stage = on ? this.stages.list[Math.ceil(this.position)] : null;
-    const gathers = this.stages.list.some(({ place, slides }) => place || slides);
+    const { position, stages, sentence, close, root } = this;
+    if (!stages) return;
+    const number = position === null ? null : Math.ceil(position);
+    const stage = number === null ? null : stages.list[number];
+    const gathers = stages.list.some(({ place, slides }) => place || slides);
     const start = gathers
       ? "the tensor collapses to its statistics, and comes back normalized"
       : "every element stays in its place";
-    const text = on
-      ? `${Math.ceil(this.position) + 1} / ${this.last + 1}  ${stage.says}`
+    const text = stage
+      ? `${Number(number) + 1} / ${this.last + 1}  ${stage.says}`
       : `See how it is computed: ${start}.`;
-    if (p.textContent !== text) p.textContent = text;
+    if (sentence.textContent !== text) sentence.textContent = text;
     super.tell("Watch it happen", stage?.says ?? "");
-    close.hidden = !on;
-    this.root.classList.toggle("nv-on", on);
-    this.light(stage?.line);
+    close.hidden = !stage;
+    root.classList.toggle("nv-on", Boolean(stage));
+    this.light(stage?.line ?? "");
     this.write(stage);
   }
 
-  // The lengths of the axes, and what becomes of them: "N 4 → 1 averaged".
+  /**
+   * Write the lengths of the axes on the board, and what becomes of them: "N 4 → 1 averaged"; null: nothing.
+   * @param {PlayedStage | null} stage
+   */
   write(stage) {
-    const { shape, axes, hues } = this.cube;
-    const back = stage && !stage.place && !stage.slides;
-    const chips =
-      stage &&
-      shape.map((n, axis) => {
-        const [count, done] = stage.axes[axis] ?? [n, ""];
-        const changes = count !== n && !stage.slides;
-        const lengths = changes ? (back ? [count, n] : [n, count]) : [n];
-        return `<span class="${["", "kept"].includes(done) ? "" : "nv-less"}"><b>${axes[axis]} ${lengths.join(" → ")}</b>${done}</span>`;
-      });
-    const html = chips ? chips.join("") : "";
+    const { shape, axes, hues } = this.tensor;
+    const html = stage ? shape.map((n, axis) => writeAxis(stage, axes[axis], axis, n)).join("") : "";
     if (html === this.written) return;
-    this.written = this.board.innerHTML = html;
+    this.written = html;
+    this.board.innerHTML = html;
     if (stage?.axes.length) this.board.style.setProperty("--nv-role", hues()[ROLES[stage.line]]);
   }
 
+  /**
+   * Light the formula of a line; "": none.
+   * @param {string} line
+   */
   light(line) {
     for (const formula of document.querySelectorAll('[class*="st-key-line-"]')) {
       formula.classList.toggle("nv-lit", Boolean(line) && formula.classList.contains(`st-key-line-${line}`));
     }
   }
+}
+
+/**
+ * Return what becomes of an axis at a stage, in HTML.
+ * @param {PlayedStage} stage
+ * @param {string} name of the axis
+ * @param {number} axis
+ * @param {number} n its length in the tensor
+ */
+function writeAxis(stage, name, axis, n) {
+  const [count, done] = stage.axes[axis] ?? [n, ""];
+  const isBack = !stage.place && !stage.slides;
+  const lengths = count === n || stage.slides ? [n] : isBack ? [count, n] : [n, count];
+  const less = ["", "kept"].includes(done) ? "" : "nv-less";
+  return `<span class="${less}"><b>${name} ${lengths.join(" → ")}</b>${done}</span>`;
 }

@@ -1,0 +1,312 @@
+// A cube in a figure: its cells, the element that is lit, the stages that are played, and how it is looked at.
+
+import { arrange, buildBody, stageLines, takeCells } from "./body.js";
+import { placed } from "./cells.js";
+import { find } from "./dom.js";
+import { BAR } from "./framing.js";
+import { boxesOf, highlight, isLeft } from "./highlight.js";
+import { same, unravel } from "./indices.js";
+import { Inside } from "./inside.js";
+import { hear, tell } from "./linked.js";
+import { drawOutline } from "./outline.js";
+import { callAfterFrames, disablePicking, readProjection, updateTraces } from "./plotly_internals.js";
+import { faceAt, listenToKeys, listenToPointers, walked } from "./pointing.js";
+import { writeStages, writeValues } from "./readout.js";
+import { CubeScene } from "./scene.js";
+import { Selection } from "./selection.js";
+import { Stages, stageAt } from "./stages.js";
+import { paint, stand } from "./surface.js";
+import { SharedView } from "./view.js";
+
+/** @import {CubeState} from "./body.js" */
+/** @import {Index} from "./component.d.ts" */
+/** @import {Figure, Hover, PlotMessage, View} from "./messages.d.ts" */
+/** @import {Graph} from "./plotly.d.ts" */
+/** @import {Size} from "./sizing.js" */
+/** @import {Staged} from "./stages.js" */
+
+/**
+ * The message of a figure that shows a cube.
+ * @typedef {PlotMessage & {hover: Hover}} CubeMessage
+ *
+ * What has changed without another figure: whether the server has turned the camera, and whether cells have moved.
+ * @typedef {{isTurned: boolean, isMoved: boolean}} Changes
+ */
+
+const HEIGHT = 420; // pixels at which texts around a cube have their own size
+
+export class Cube {
+  data = /** @type {CubeMessage} */ ({});
+  state = /** @type {CubeState} */ ({ staged: null, part: null, surface: null });
+  /** The element whose highlight is drawn; null: it is to be drawn again. */
+  shown = /** @type {Index | null} */ (null);
+  arranged = "";
+  ruled = "";
+  turn = 0;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {Graph} graph
+   * @param {{send: (name: string, value: unknown) => void, redraw: () => Promise<void>}} actions
+   */
+  constructor(root, graph, { send, redraw }) {
+    this.root = root;
+    this.graph = graph;
+    this.redraw = redraw;
+    this.readout = find(root, ".nv-readout", HTMLElement);
+    this.live = find(root, ".nv-live", HTMLElement);
+    this.home = find(root, ".nv-home", HTMLElement);
+    this.hidden = find(root, ".nv-hidden", HTMLElement);
+    this.scene = new CubeScene(graph, find(root, ".nv-labels", Element));
+    this.inside = new Inside(find(root, ".nv-inside", HTMLElement), (name, value) => this.look(name, value));
+    this.stages = new Stages(find(root, ".nv-stages", HTMLElement), find(root, ".nv-board", HTMLElement), (position) =>
+      this.stage(position),
+    );
+    this.view = new SharedView((view) => send("view", view));
+    this.selection = new Selection({
+      show: () => this.light(this.selection.current),
+      announce: () => {
+        this.live.textContent = this.readout.textContent;
+      },
+      send: (index) => send("focus", [...index, Date.now()]), // the time makes an equal index news
+    });
+    hear(root, "nv-lock", ({ index }) => this.scene.isDrawn && this.selection.fix(index, false));
+    hear(root, "nv-part", ({ part }) => this.scene.isDrawn && this.lightPart(part));
+  }
+
+  /**
+   * Take a message, whose figure is or is not drawn anew.
+   * @param {CubeMessage} data
+   * @param {boolean} isNew
+   * @returns {Changes}
+   */
+  take(data, isNew) {
+    const { hover, view, focus, axes, still } = data;
+    const before = this.state.hover;
+    this.data = data;
+    if (!same(hover.shape, before?.shape)) this.selection.preview = null;
+    this.state.hover = hover;
+    const isAway = this.scene.isDrawn && !isNew && this.scene.placeAsBefore(hover.copies, before.copies);
+    this.selection.take(focus);
+    const isTurned = this.view.take(view);
+    const isMoved = this.arrange() || isAway;
+    this.stages.take(hover.stages, still, { shape: hover.shape, axes, hues: () => this.state.hues });
+    return { isTurned, isMoved };
+  }
+
+  /** Whether the cells are still drawn where a stage had them, though no stages are played any more. */
+  get isBehindStages() {
+    return this.state.staged !== null && this.stages.position === null;
+  }
+
+  /**
+   * Fit a figure that is to be drawn; return the factor of its texts, and what its traces show besides, by their names.
+   * @param {Figure} figure
+   * @param {Size} size
+   */
+  prepare({ data: traces, layout }, [width, height, scale]) {
+    Object.assign(this.state, { staged: null, ...takeCells(traces) });
+    this.ruled = "";
+    this.shown = this.selection.lock;
+    const larger = Math.max(1, Math.min(scale, height / HEIGHT)); // texts around a cube may only grow as it does
+    const { fontFamily: family } = getComputedStyle(this.graph);
+    const { hover } = this.state;
+    // One cube stays where it is without a bar.
+    const bar = hover.copies.length === 1 || traces.some(({ showscale }) => showscale) ? BAR : 0;
+    this.scene.fit(layout.scene, hover, { width, height, family, bar, larger }, this.view.camera);
+    return { larger, lit: { ...highlight(this.state, this.selection.lock), ...this.build() } };
+  }
+
+  /** Follow the frames, the pointers and the keys of a figure that has been drawn. */
+  follow() {
+    disablePicking(this.graph);
+    callAfterFrames(this.graph, () => this.drawOver());
+    if (!this.scene.isDrawn) this.listen();
+    this.scene.isDrawn = true;
+  }
+
+  /** Draw what lies over the scene, in the frame that draws the scene. */
+  drawOver() {
+    const scene = readProjection(this.graph);
+    const { hover, at } = this.state;
+    const index = this.shown ?? this.selection.lock;
+    if (this.scene.write(scene, hover, at)) {
+      requestAnimationFrame(() => {
+        updateTraces(this.graph, { ...this.build(), ...highlight(this.state, this.shown ?? this.selection.lock) });
+      });
+    }
+    const colour = this.graph.data.find(({ name }) => name === "element")?.color;
+    drawOutline(scene, boxesOf(this.state, index), hover.swell, String(colour));
+    if (this.data.view.camera) this.scene.watchCamera((camera) => this.look("camera", camera));
+  }
+
+  /**
+   * Bring a figure up to date that is not drawn anew.
+   * @param {Changes} changes
+   */
+  apply({ isTurned, isMoved }) {
+    if (isTurned) this.scene.turnTo(this.view.camera);
+    if (isMoved) updateTraces(this.graph, this.build());
+    this.shown = null;
+  }
+
+  /** Show the stage that is played, or the selected element. */
+  async show() {
+    if (this.stages.position !== null) await this.stage(this.stages.position);
+    else this.light(this.selection.current);
+  }
+
+  /**
+   * Change how the cube is looked at: for the link.
+   * @template {keyof View} Name
+   * @param {Name} name
+   * @param {Required<View>[Name]} value
+   */
+  look(name, value) {
+    if (!this.view.set(name, value) || name === "camera" || !this.arrange()) return;
+    const body = this.build();
+    if (this.stages.position === null) this.light(this.selection.current, body);
+    else this.stage(this.stages.position);
+  }
+
+  /** Set where the cells stand, pulled apart and cut; return true if they move. */
+  arrange() {
+    const { state, data, selection } = this;
+    const { hover } = state;
+    const { gaps, cut } = this.view;
+    Object.assign(state, arrange(hover, gaps, cut));
+    this.inside.take(data.view.gaps ? { hover, axes: data.axes, names: data.names, gaps, cut: state.cut } : null);
+    if (selection.preview && !isLeft(selection.preview, state.cut)) selection.preview = null;
+    const now = JSON.stringify([state.at.breaks, state.cut]);
+    const isMoved = now !== this.arranged;
+    this.arranged = now;
+    return isMoved;
+  }
+
+  /** Build the surface of the cells anew; return the traces that show it. */
+  build() {
+    const { surface, traces } = buildBody(this.state);
+    this.state.surface = surface;
+    return traces;
+  }
+
+  /**
+   * Show the cube at a position of the stages; null: as it is otherwise. Only what moves goes to the graphics card.
+   * @param {number | null} position
+   */
+  async stage(position) {
+    const { state, graph, stages } = this;
+    if (position === null) {
+      if (state.staged) await this.redraw();
+      return;
+    }
+    if (!state.surface || !state.hover.stages) return;
+    const now = stageAt(state.hover.stages, state.places, position);
+    const turn = ++this.turn;
+    if (state.staged?.look !== now.look) {
+      state.staged = now;
+      const index = graph.data.findIndex(({ name }) => name === "cells");
+      graph.data[index].intensity = state.surface.mesh.intensity; // a picture in colour has none
+      const look = Object.fromEntries(Object.entries(now.look).map(([name, value]) => [name, [value]]));
+      await window.Plotly.restyle(graph, look, [index]);
+      disablePicking(graph);
+      if (turn !== this.turn || stages.position === null) return; // moved on meanwhile
+    }
+    state.staged = now;
+    stand(state.surface, placed(now.offsets), now.size, state.surface.mesh);
+    paint(state.surface.cells, now.levels, state.surface.mesh.intensity, 0);
+    const index = now.sliding === null ? this.selection.current : unravel(now.sliding, state.hover.shape);
+    this.light(index, { cells: state.surface.mesh, ...this.rule(now) });
+  }
+
+  /**
+   * Return the lines of a stage as a trace, where they are not drawn already.
+   * @param {Staged} stage
+   * @returns {Record<string, object>}
+   */
+  rule({ still, collapsed }) {
+    const now = JSON.stringify([still, collapsed, this.arranged]);
+    if (now === this.ruled) return {};
+    this.ruled = now;
+    return { grid: stageLines(this.state, { still, collapsed }) };
+  }
+
+  /**
+   * Light an element and its field. Only these and `more` traces go to the graphics card.
+   * @param {Index} index
+   * @param {Record<string, object>} [more]
+   */
+  light(index, more) {
+    const { root, state, selection } = this;
+    this.write(index);
+    this.hidden.hidden = isLeft(selection.lock, state.cut);
+    const by = same(index, selection.lock) ? "lock" : selection.preview ? "pointer" : "window";
+    root.dataset.by = by; // for the legend
+    tell("nv-element", { index, by });
+    if (same(index, this.shown) && !more) return;
+    this.shown = index;
+    updateTraces(this.graph, { ...more, ...highlight(state, index) });
+  }
+
+  /**
+   * Light the elements of a statistic in its colour; null: the field.
+   * @param {string | null} part
+   */
+  lightPart(part) {
+    if (part === this.state.part) return;
+    const index = this.shown ?? this.selection.lock;
+    this.state.part = part;
+    this.shown = null;
+    this.light(index);
+  }
+
+  /**
+   * Write the line over the cube for an element.
+   * @param {Index} index
+   */
+  write(index) {
+    const { hover, staged } = this.state;
+    const list = hover.stages?.list.slice(0, Math.ceil(this.stages.position ?? 0) + 1) ?? [];
+    this.readout.textContent = staged ? writeStages(list, hover.shape, index) : writeValues(this.data, hover, index);
+  }
+
+  listen() {
+    const { graph, selection } = this;
+    graph.tabIndex = 0;
+    listenToPointers(graph, {
+      over: (x, y) => selection.point(this.findUnder(x, y)),
+      left: () => selection.point(null),
+      pressed: (x, y) => {
+        const index = this.findUnder(x, y);
+        if (index) selection.fix(index);
+      },
+      reset: () => this.resetView(),
+    });
+    listenToKeys(graph, {
+      moved: (key) => {
+        const index = walked(selection.current, key, this.state.hover, this.state.cut);
+        if (index) selection.walkTo(index);
+      },
+      entered: () => selection.fix(selection.current),
+    });
+    this.home.onclick = () => this.resetView();
+    this.home.hidden = false;
+  }
+
+  /**
+   * Return the index of the element at a place of the window, in whichever copy; null for none.
+   * @param {number} x
+   * @param {number} y
+   */
+  findUnder(x, y) {
+    const { surface, hover } = this.state;
+    const face = surface ? faceAt(readProjection(this.graph), surface.mesh, x, y) : -1;
+    return surface && face >= 0 ? unravel(surface.cells[face % surface.cells.length], hover.shape) : null;
+  }
+
+  /** Turn the camera to where it was at first, as near as then. */
+  resetView() {
+    this.look("camera", []);
+    this.scene.turnTo([]);
+  }
+}

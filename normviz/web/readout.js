@@ -1,0 +1,43 @@
+// The line over a cube that says which element is lit, and its values.
+
+import { typeset } from "./data.js";
+
+/** @import {Index} from "./component.d.ts" */
+/** @import {Hover, PlayedStage, PlotMessage} from "./messages.d.ts" */
+
+const DIGITS = 4;
+const MOST = 4; // stages in one line
+
+/**
+ * Return the line for an element: its index, its value, and its result in every copy.
+ * @param {Pick<PlotMessage, "names" | "symbol" | "labels">} message
+ * @param {Hover} hover
+ * @param {Index} index
+ */
+export function writeValues({ names, symbol, labels }, hover, index) {
+  const flat = flatten(index, hover.shape);
+  const place = names.map((name, axis) => `${name} = ${index[axis]}`).join("  ");
+  const results = hover.copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${typeset(xhat[flat], DIGITS)}`);
+  return `${place}    ${symbol} = ${typeset(hover.x[flat], DIGITS)}  →  ${results.join("   ")}`;
+}
+
+/**
+ * Return the line for an element while stages are played: its value after each of them, the last ones where they are
+ * many.
+ * @param {PlayedStage[]} stages that have been reached or are on their way
+ * @param {number[]} shape
+ * @param {Index} index
+ */
+export function writeStages(stages, shape, index) {
+  const flat = flatten(index, shape);
+  const last = new Map(stages.map(({ symbol, values }) => [symbol, values[flat]]));
+  const values = [...last].map(([symbol, value]) => `${symbol} = ${typeset(value, DIGITS)}`);
+  return (values.length > MOST ? ["…", ...values.slice(-MOST)] : values).join(" → ");
+}
+
+/**
+ * Return the flat index, in row-major order, of the element with this index.
+ * @param {Index} index
+ * @param {number[]} shape
+ */
+const flatten = (index, shape) => index.reduce((sum, v, axis) => sum * shape[axis] + v, 0);

@@ -1,0 +1,68 @@
+// How a cube is looked at: its camera, the gaps between its cells, and where it is cut. The link keeps all three.
+
+import { same } from "./indices.js";
+import { Shared } from "./shared.js";
+
+/** @import {View} from "./messages.d.ts" */
+
+/** @typedef {keyof View} Part */
+
+const PAUSE = 400; // ms without another change of gaps or cut before they are sent
+
+export class SharedView {
+  /** @type {{camera: Shared<number[]>, gaps: Shared<string[]>, cut: Shared<number[]>}} */
+  parts = { camera: new Shared(), gaps: new Shared(), cut: new Shared() };
+  /** @type {Part[]} */
+  linked = [];
+  timer = 0;
+
+  /** @param {(view: Record<string, unknown>) => void} send */
+  constructor(send) {
+    this.send = send;
+  }
+
+  get camera() {
+    return this.parts.camera.value ?? [];
+  }
+
+  get gaps() {
+    return this.parts.gaps.value ?? [];
+  }
+
+  get cut() {
+    return this.parts.cut.value ?? [];
+  }
+
+  /**
+   * Take the parts that the server sends; return true if it turns the camera.
+   * @param {View} view
+   */
+  take({ camera, gaps, cut }) {
+    const sent = { camera, gaps, cut };
+    this.linked = /** @type {Part[]} */ (Object.keys(sent)).filter((name) => sent[name]);
+    if (gaps) this.parts.gaps.take(gaps);
+    if (cut) this.parts.cut.take(cut);
+    return camera !== undefined && this.parts.camera.take(camera);
+  }
+
+  /**
+   * Set a part that was changed here, and send all parts later; return true if its value is new.
+   * @template {Part} Name
+   * @param {Name} name
+   * @param {Required<View>[Name]} value
+   */
+  set(name, value) {
+    const part = /** @type {Shared<Required<View>[Name]>} */ (/** @type {unknown} */ (this.parts[name]));
+    if (same(value, part.value)) return false;
+    part.set(value);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(
+      () => {
+        const values = this.linked.map((each) => [each, this.parts[each].value]);
+        this.send({ ...Object.fromEntries(values), at: Date.now() }); // the time makes equal values news
+      },
+      name === "camera" ? 0 : PAUSE,
+    );
+    return true;
+  }
+}
