@@ -111,12 +111,12 @@ def test_the_cell_under_a_pointer_is_the_first_that_a_ray_meets(view, roles, cut
     model[:3, 3] = -0.75  # the middle of the cube at the origin
     across, down = np.linspace(LEFT, LEFT + WIDTH, 23), np.linspace(TOP, TOP + HEIGHT, 17)
     places = np.array(list(product(across, down)))
-    function = """({faceAt, placed, pulled, surface}, hover, gaps, cut, matrices, dataScale, box, places) => {
+    function = """({faceAt, placed, pulled, surface}, hover, gaps, cut, matrices, scale, box, places) => {
       const now = pulled(hover, gaps);
       const { cells, mesh } = surface(hover, now, cut, new Float32Array(48));
       const [projection, view, model] = matrices;
       const container = { getBoundingClientRect: () => box };
-      const scene = { container, dataScale, glplot: { cameraParams: { projection, view, model } } };
+      const scene = { container, scale, matrices: { projection, view, model } };
       return [places.map(([x, y]) => cells[faceAt(scene, mesh, x, y)] ?? -1), placed(now.offsets), now.size];
     }"""
     matrices = np.stack([each.T.ravel() for each in (projection, seen, model)])  # by columns
