@@ -77,11 +77,11 @@ class Played_page:  # noqa: N801
 
     def __init__(self, page, url, played):
         self.page, self.played = page, played
-        page.add_init_script(
-            f"window.place = () => {{ const gd = document.querySelector('.st-key-{played.figures[-1]} "
-            f".js-plotly-plot'); return gd && Number({played.place}); }}"  # null while another one takes its place
-        )
         visit(page, f"{url}/{played.link}")
+        page.evaluate(
+            f"() => {{ window.place = () => {{ const gd = document.querySelector('.st-key-{played.figures[-1]} "
+            f".js-plotly-plot'); return gd && Number({played.place}); }}; }}"  # null while another one takes its place
+        )
         self.drawn()
 
     def drawn(self):

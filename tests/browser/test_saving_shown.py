@@ -27,7 +27,8 @@ def share(image, colour, tolerance=40):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_a_cube_is_saved_as_it_is_shown(page, server, theme):
+def test_a_cube_is_saved_as_it_is_shown(new_page, server, theme):
+    page = new_page
     page.emulate_media(color_scheme=theme)
     visit(page, f"{server}/?n=2&h=2&w=2&c=3")
     page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")

@@ -52,9 +52,9 @@ def table(server: str, page: Page) -> Table:
     return Table(page, server)
 
 
-def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(page):
+def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(new_page):
     with served("app.py") as url:
-        table = Table(page, url).open(trained=False)
+        table = Table(new_page, url).open(trained=False)
         expect(table.page.get_by_role("link", name="Tensor lab")).to_have_count(1)
         expect(table.page.get_by_role("link", name="app", exact=True)).to_have_count(0)
         expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(18)
