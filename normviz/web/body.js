@@ -6,7 +6,8 @@ import { pictured, surface } from "./surface.js";
 
 /** @import {Lines} from "./boxes.js" */
 /** @import {Pulled, Standing} from "./cells.js" */
-/** @import {Hover, Row, Trace} from "./messages.d.ts" */
+/** @import {Numbers} from "./component.d.ts" */
+/** @import {Hover, Trace} from "./messages.d.ts" */
 /** @import {Staged} from "./stages.js" */
 /** @import {Surface} from "./surface.js" */
 
@@ -21,7 +22,7 @@ import { pictured, surface } from "./surface.js";
  * @property {string | null} part the statistic whose elements are lit instead of the field
  * @property {Record<string, string>} hues the colours of the field, by the statistic that is shown
  * @property {ArrayLike<number>} levels of the cells of all copies
- * @property {Row[] | null} pixels the colours of all cells, where they show a picture in colour
+ * @property {Numbers[] | null} pixels the colours of all cells, where they show a picture in colour
  * @property {Surface | null} surface the faces that can be seen, once it was drawn
  */
 

@@ -3,7 +3,8 @@
 import { add, DIMENSIONS, left, ORIGIN } from "./cells.js";
 
 /** @import {Standing} from "./cells.js" */
-/** @import {Bounds, Copy, Hover, Row} from "./messages.d.ts" */
+/** @import {Numbers} from "./component.d.ts" */
+/** @import {Bounds, Copy, Hover} from "./messages.d.ts" */
 
 /**
  * A box of cells: its lowest corner and its size along x, y and z.
@@ -45,7 +46,7 @@ export const beside = ({ shift = ORIGIN }, found) =>
  * Return the boxes that make up a field, the cells that touch merged.
  * @param {Standing} standing
  * @param {number[]} order the axes, finest steps first
- * @param {Row[]} range of the indices along each axis
+ * @param {Numbers[]} range of the indices along each axis
  */
 export function boxes({ offsets, size }, order, range) {
   /** @type {Box[]} */
@@ -88,7 +89,7 @@ export function united(at, bounds, order, cut) {
   return ranges
     .reduce(
       (found, all) => found.flatMap((some) => all.map((range) => [...some, range])),
-      /** @type {Row[][]} */ ([[]]),
+      /** @type {Numbers[][]} */ ([[]]),
     )
     .flatMap((some) =>
       boxes(

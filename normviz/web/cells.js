@@ -1,11 +1,12 @@
 // Where the cells of a cube stand. The place of a cell is the sum of one offset for each axis. All cells have one size:
 // [1, 1, 1], unless they are pulled apart or their fields collapse.
 
-/** @import {Bounds, Copy, Hover, Row} from "./messages.d.ts" */
+/** @import {Numbers} from "./component.d.ts" */
+/** @import {Bounds, Copy, Hover} from "./messages.d.ts" */
 
 /**
  * Where all cells stand: offsets[axis][index] along x, y and z, and the size of a cell.
- * @typedef {{offsets: Row[][], size: number[]}} Standing
+ * @typedef {{offsets: Numbers[][], size: number[]}} Standing
  *
  * The cells pulled apart; breaks[axis]: the indices before which there is a gap.
  * @typedef {{offsets: number[][][], size: number[], breaks: number[][]}} Pulled
@@ -121,7 +122,7 @@ export function gathered({ offsets, size }, { dimensions }, bounds) {
 
 /**
  * Return the places of all elements along x, y and z, in the order of the tensor.
- * @param {Row[][]} offsets
+ * @param {Numbers[][]} offsets
  */
 export function placed(offsets) {
   return DIMENSIONS.map((d) =>
@@ -139,7 +140,7 @@ export function placed(offsets) {
 
 /**
  * Return the part of a range of indices that is not cut away.
- * @param {Row} range
+ * @param {Numbers} range
  * @param {number} cut
  */
 export const left = ([lo, hi], cut) => [Math.max(lo, cut), hi];

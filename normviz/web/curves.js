@@ -2,7 +2,7 @@
 
 import { typeset } from "./data.js";
 
-/** @import { Numbers } from "./component.js" */
+/** @import {Numbers} from "./component.d.ts" */
 
 /**
  * @typedef {object} Steps

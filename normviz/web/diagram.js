@@ -5,7 +5,7 @@ import { latest } from "./data.js";
 import { closest, countDrawing, find, focusOn, make, readFocused } from "./dom.js";
 import { addSaveMenu, createSvgFile } from "./saving.js";
 
-/** @import { Given, SetValue } from "./component.js" */
+/** @import {Given, SetValue} from "./component.d.ts" */
 
 /**
  * What `diagram` of normviz/ui/components/diagram.py sends; lengths are in pixels.

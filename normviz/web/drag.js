@@ -3,7 +3,7 @@
 import { latest } from "./data.js";
 import { find } from "./dom.js";
 
-/** @import { Given } from "./component.js" */
+/** @import {Given} from "./component.d.ts" */
 
 /**
  * What `drag` of normviz/ui/components/drag.py sends. `run`, which no browser reads, makes every run an answer.

@@ -6,7 +6,7 @@ import { hear, tell } from "./linked.js";
 import { Strip } from "./strip.js";
 import { readForm, writeField, writeNumber } from "./wording.js";
 
-/** @import { Given, Index, SetValue } from "./component.js" */
+/** @import {Given, Index, SetValue} from "./component.d.ts" */
 /** @import { Field, RangeWords, Statistic } from "./wording.js" */
 
 /**

@@ -7,7 +7,7 @@ import { latest } from "./data.js";
 import { closest, countDrawing, find, focusOn, make, readFocused } from "./dom.js";
 import { Player, still } from "./player.js";
 
-/** @import { Given, Numbers } from "./component.js" */
+/** @import {Given, Numbers} from "./component.d.ts" */
 
 /** @typedef {"yes" | "no" | "fades" | "none" | "wait"} Answer */
 

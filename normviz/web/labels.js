@@ -3,7 +3,8 @@
 
 import { CORNERS } from "./boxes.js";
 
-/** @import {Blocks, CopyLabels, Row} from "./messages.d.ts" */
+/** @import {Numbers} from "./component.d.ts" */
+/** @import {Blocks, CopyLabels} from "./messages.d.ts" */
 
 /**
  * A place in the picture, in pixels to the right and downwards; `Project` brings a place along x, y and z there.
@@ -26,7 +27,7 @@ import { CORNERS } from "./boxes.js";
  * @typedef {{lines: string[], size: number, kind: string, w: number, h: number}} Text
  * @typedef {Text & {x: number, y: number}} PlacedText its middle
  *
- * @typedef {Omit<CopyLabels, "ticks"> & {extent: Row, swell: number, ticks: number[][]}} Written
+ * @typedef {Omit<CopyLabels, "ticks"> & {extent: Numbers, swell: number, ticks: number[][]}} Written
  */
 
 const ROOM = 6;

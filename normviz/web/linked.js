@@ -3,7 +3,7 @@
 // "nv-lock" {index}: it is to be locked. "nv-part" {part}: the elements of a statistic are to be lit, "mean" or
 // "divides"; null: no more.
 
-/** @import { Index } from "./component.js" */
+/** @import {Index} from "./component.d.ts" */
 
 /**
  * The details of the events by their names.

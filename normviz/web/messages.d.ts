@@ -1,6 +1,8 @@
 // The data that Python sends to a cube, as normviz/web/data.js unpacks it.
 // normviz/ui/components/plot.py builds PlotMessage, normviz/cube/figure.py builds Hover, Labels and PlayedStages.
 
+import type { Numbers } from "./component.d.ts";
+
 /** The arrays that normviz/ui/packed.py sends. */
 export type TypedNumbers =
   | Int8Array
@@ -12,20 +14,8 @@ export type TypedNumbers =
   | Float32Array
   | Float64Array;
 
-/** Numbers of one axis: a list or a typed array. */
-export type Row = ArrayLike<number> & Iterable<number>;
-
 /** The range [lo, hi) of a field at each index of each axis: bounds[axis][index]. */
-export type Bounds = Row[][];
-
-/** The arguments that Streamlit calls the script of a component with. */
-export interface ComponentArguments {
-  data: Uint8Array;
-  parentElement: HTMLElement | ShadowRoot;
-  setStateValue: SetStateValue;
-}
-
-export type SetStateValue = (name: string, value: unknown) => void;
+export type Bounds = Numbers[][];
 
 /** The message to plot.js. */
 export interface PlotMessage {
@@ -76,7 +66,7 @@ export interface Trace {
   intensity?: ArrayLike<number>;
   showscale?: boolean;
   /** Of the cells, the colours of their pixels; of the field, its colours by the statistic that is shown. */
-  meta?: Row[] | Record<string, string> | null;
+  meta?: Numbers[] | Record<string, string> | null;
   /** All that Plotly knows besides. */
   [property: string]: unknown;
 }
@@ -118,7 +108,7 @@ export interface Hover {
   /** How far an element stands out of its cell, in cells. */
   swell: number;
   /** offsets[axis][index] is a vector along x, y, z; the place of a cell is the sum over its indices. */
-  offsets: Row[][];
+  offsets: Numbers[][];
   /** The axes, finest steps first. */
   order: number[];
   /** The axes along x, along y, along z, and from block to block. */
@@ -151,9 +141,9 @@ export interface Copy {
 /** What is written around the copies. */
 export interface LabelsMessage {
   /** How many cells there are along x, y and z. */
-  extent: Row;
+  extent: Numbers;
   /** How long the sides are to look, the longest 1. */
-  sides: Row;
+  sides: Numbers;
   each: CopyLabels[];
 }
 
@@ -173,7 +163,7 @@ export interface Blocks {
   name: string;
   /** The letter of a block's index. */
   letter: string;
-  origins: Row[];
+  origins: Numbers[];
   size: number[];
 }
 

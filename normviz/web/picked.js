@@ -3,7 +3,7 @@
 import { latest } from "./data.js";
 import { closest, find } from "./dom.js";
 
-/** @import { Given } from "./component.js" */
+/** @import {Given} from "./component.d.ts" */
 
 /** @typedef {{text: string}} PickedData what `picked` of normviz/ui/components/picked.py sends */
 

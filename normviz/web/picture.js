@@ -5,7 +5,7 @@ import { latest } from "./data.js";
 import { countDrawing, find } from "./dom.js";
 import { addSaveMenu, createSvgFile } from "./saving.js";
 
-/** @import { Given, Numbers, SetValue } from "./component.js" */
+/** @import {Given, Numbers, SetValue} from "./component.d.ts" */
 
 /**
  * What `picture` of normviz/ui/components/picture.py sends.

@@ -3,7 +3,7 @@
 import { find } from "./dom.js";
 import { writeRange } from "./wording.js";
 
-/** @import { Index, Range } from "./component.js" */
+/** @import {Index, Range} from "./component.d.ts" */
 /** @import { ElementData } from "./element.js" */
 /** @import { Field, RangeWords } from "./wording.js" */
 

@@ -4,7 +4,8 @@ import { CORNERS, SIDES } from "./boxes.js";
 import { ORIGIN, placed } from "./cells.js";
 
 /** @import {Standing} from "./cells.js" */
-/** @import {Copy, Hover, Row} from "./messages.d.ts" */
+/** @import {Numbers} from "./component.d.ts" */
+/** @import {Copy, Hover} from "./messages.d.ts" */
 
 /**
  * @typedef {{x: Float32Array, y: Float32Array, z: Float32Array}} Corners
@@ -101,7 +102,7 @@ export function stand({ cells, sides }, places, size, { x, y, z }, from = 0, shi
 /**
  * Return the mesh of a surface in the colours of a picture: red, green and blue of every cell.
  * @param {Surface} surface
- * @param {Row[]} pixels
+ * @param {Numbers[]} pixels
  */
 export function pictured({ cells, mesh: { intensity, ...corners } }, pixels) {
   const hues = cells.map((cell) => `rgb(${Array.from(pixels[cell]).join()})`);

@@ -4,7 +4,7 @@
 import { latest } from "./data.js";
 import { find, make } from "./dom.js";
 
-/** @import { Given } from "./component.js" */
+/** @import {Given} from "./component.d.ts" */
 
 /** @typedef {{label: string, presenting: boolean}} ToolbarData what `toolbar` of normviz/ui/components/toolbar.py sends */
 

@@ -2,7 +2,7 @@
 
 import { typeset } from "./data.js";
 
-/** @import { Index, Numbers } from "./component.js" */
+/** @import {Index, Numbers} from "./component.d.ts" */
 
 /**
  * The elements that share a statistic with an element.
