@@ -145,9 +145,14 @@ export class Cube {
    * @param {Changes} changes
    */
   apply({ isTurned, isMoved }) {
-    if (isTurned) this.scene.turnTo(this.view.camera);
+    if (isTurned) this.turnCamera();
     if (isMoved) updateTraces(this.graph, this.build());
     this.shown = null;
+  }
+
+  /** Turn the camera to where the server has it. */
+  turnCamera() {
+    this.scene.turnTo(this.view.camera);
   }
 
   /** Show the stage that is played, or the selected element. */

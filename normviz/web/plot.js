@@ -128,8 +128,10 @@ class Plot {
     this.words = words;
     const cube = data.hover && this.openCube();
     const changes = cube?.take(/** @type {CubeMessage} */ (data), isNew);
+    const { isDrawn } = this;
     if (isNew || cube?.isBehindStages) await this.drawFigure(data.figure, cube);
     if (!isNew && changes) cube?.apply(changes);
+    if (isNew && isDrawn && changes?.isTurned) cube?.turnCamera(); // a new figure keeps the camera of the one before
     await cube?.show();
     countDrawing(this.root);
     delete this.root.dataset.drawing;

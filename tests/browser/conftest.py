@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 from browsing import browser, served
+from looks import change_theme
 from patience import TWO_FRAMES, run_by, settle, soon, visit
 from pills import named
 from playwright.sync_api import BrowserContext, Page
 from runs import Runs
 from watching import Watched, open_watched, watched
 
+IS_DARK = "() => matchMedia('(prefers-color-scheme: dark)').matches && !!document.querySelector('.stApp')"
 FAILED = pytest.StashKey[bool]()
 
 
@@ -43,7 +45,9 @@ class Tab:
             self.watched = open_watched(self.context)
         page = self.watched.page
         page.set_viewport_size(self.size)
-        page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+        page.emulate_media(reduced_motion="no-preference")
+        if page.evaluate(IS_DARK):
+            change_theme(page, "light")  # a run for the new theme would meet the one of the next link
         page.mouse.move(0, 0)
         return page
 

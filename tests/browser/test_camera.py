@@ -56,6 +56,15 @@ def test_a_turned_camera_is_in_the_link_and_comes_back(lab):
     assert eye(lab) == pytest.approx(home, abs=1e-6)
 
 
+def test_a_link_without_a_camera_shows_another_figure_as_at_first(lab):
+    lab.open("?n=2&h=3&w=2&c=5&scheme=layer")
+    home = eye(lab)
+    lab.open("?scheme=layer&camera=20,10,1.5")
+    lab.soon(lambda: eye(lab) != pytest.approx(home, abs=0.1))
+    lab.open("?n=2&h=3&w=2&c=5&scheme=instance")
+    lab.soon(lambda: eye(lab) == pytest.approx(home, abs=1e-3))
+
+
 def test_it_does_in_compare_as_well(server, page):
     visit(page, f"{server}/compare?camera=20,10,1.5")
     page.wait_for_selector(CONNECTED)

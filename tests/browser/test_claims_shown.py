@@ -60,7 +60,8 @@ def test_a_row_opens_and_closes_and_the_link_says_so(page, server):
     expect(evidence(page, "L05")).to_have_count(0)
 
 
-def test_a_link_brings_its_claim_into_sight_and_goes_on_to_what_shows_it(page, server):
+def test_a_link_brings_its_claim_into_sight_and_goes_on_to_what_shows_it(new_page, server):
+    page = new_page
     measured(page, server, "?claim=L04")
     expect(row(page, "L04")).to_be_in_viewport()
     for _ in range(2):  # the second time, the other page has a view of its own already

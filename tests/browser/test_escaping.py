@@ -4,6 +4,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from browsing import served
+from pairs import mark_heavy_except
 from patience import settle, visit
 from wandering import STATES, TYPED
 from watching import watched
@@ -21,6 +22,9 @@ HOSTILE = (
     ":help[x]", ":color[x]{foreground=red}",
 )  # fmt: skip
 """What Markdown, or what Streamlit adds to it, would make something of."""
+
+LIGHT = ("tensor_lab", "invariance", "experiments")
+"""The pages of `make test`; tests/ui/test_hostile_links.py has all, without a browser."""
 
 SCRIPT = """
 import streamlit as st
@@ -74,10 +78,12 @@ FOREIGN = """host => [document, ...[...document.querySelectorAll('*')].map(each 
     .filter(url => URL.canParse(url) && new URL(url).host === host)"""
 
 
-def test_no_page_takes_a_link_for_markup(server, context):
+@pytest.mark.parametrize("names", mark_heavy_except([LIGHT], [LIGHT, tuple(STATES)]), ids=len)
+def test_no_page_takes_a_link_for_markup(server, context, names):
     """Nor does any ask the host that is in the link: `watched` fails where one does."""
     with watched(context) as page:
-        for name, state in STATES.items():
+        for name in names:
+            state = STATES[name]
             own = [param.name for param in state.PARAMS] + ["schme", PICTURE]
             link = dict.fromkeys(own, PICTURE) | TYPED.get(name, {})
             visit(page, f"{server}/{name if name != 'tensor_lab' else ''}?{urlencode(link)}")

@@ -3,6 +3,7 @@
 import pytest
 from looks import barriers, change_theme, cut_off
 from patience import settle, soon, visit
+from watching import open_watched
 
 from normviz.ui.palette import THEMES
 
@@ -40,8 +41,8 @@ def test_a_run_is_watched_and_its_link_shows_the_result(page, server):
     graphs = page.locator(".nv-graph").count()
     link = page.url
     with page.context.browser.new_context() as elsewhere:
-        other = elsewhere.new_page()
-        other.goto(link)
+        other = open_watched(elsewhere).page
+        visit(other, link)
         other.get_by_text("Kept for this link").wait_for()
         settle(other)
         assert other.locator(".st-key-work h3").first.inner_text() == headline

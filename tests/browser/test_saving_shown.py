@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from pairs import mark_heavy_except
 from patience import settle, visit
 from PIL import Image, ImageColor
 
@@ -26,7 +27,7 @@ def share(image, colour, tolerance=40):
     return (np.abs(pixels - ImageColor.getrgb(colour)).max(axis=-1) <= tolerance).mean()
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("theme", mark_heavy_except(["dark"], THEMES))
 def test_a_cube_is_saved_as_it_is_shown(new_page, server, theme):
     page = new_page
     page.emulate_media(color_scheme=theme)
