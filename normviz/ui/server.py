@@ -21,6 +21,7 @@ import normviz
 from normviz.core.errors import InvalidInput
 from normviz.ui.environment import check_environment
 from normviz.ui.security import WithHeaders, WithoutMetrics, create_headers, read_frame_ancestors, read_metrics
+from normviz.ui.vendor import preload_links
 from normviz.web.modules import INLINE
 
 ICON = Path(__file__).with_name("icon.png")
@@ -28,7 +29,7 @@ ICON = Path(__file__).with_name("icon.png")
 
 
 class WithOurs:
-    """Every page of an ASGI application with style.css, history.js and opening.js at its end.
+    """Every page of an ASGI application with style.css, history.js, opening.js and links to modules at its end.
 
     The scripts are run before the page's own; a style that came with the first run would move all that is there.
 
@@ -44,6 +45,7 @@ class WithOurs:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self.added = self.OURS + preload_links("plot.js").encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -62,10 +64,10 @@ class WithOurs:
                 headers = MutableHeaders(scope=message)
                 is_page = headers.get("content-type", "").startswith("text/html")
                 if is_page and "content-length" in headers:
-                    headers["content-length"] = str(int(headers["content-length"]) + len(self.OURS))
+                    headers["content-length"] = str(int(headers["content-length"]) + len(self.added))
                     del headers["etag"], headers["last-modified"]  # of the page without ours
             elif is_page and not message.get("more_body"):
-                message = {**message, "body": message.get("body", b"") + self.OURS}
+                message = {**message, "body": message.get("body", b"") + self.added}
             await send(message)
 
         return send_on

@@ -4,6 +4,7 @@ Modules import each other by relative addresses. All of them are served below on
 them, so that a browser may keep them for good and never mixes two versions.
 """
 
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +21,23 @@ DIGEST = blake2b(
     b"".join(name.encode() + b"\0" + text + b"\0" for name, text in MODULES.items()), digest_size=8
 ).hexdigest()
 """A digest of the names and contents of all modules."""
+
+
+def find_imports(name: str) -> list[str]:
+    """Return the file names of a module and of all modules that it imports, directly or through others.
+
+    Args:
+        name: of the module, with ".js".
+
+    Example:
+        >>> find_imports("view.js")
+        ['view.js', 'indices.js', 'shared.js']
+    """
+    found = [name]
+    for each in found:
+        imported = re.findall(rb'^(?:import .*|\}) from "\./(\w+\.js)";$', MODULES[each], re.MULTILINE)
+        found += [other.decode() for other in imported if other.decode() not in found]
+    return found
 
 
 def read_styles(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from normviz.ui.server import WithOurs
 from normviz.ui.vendor import module_js, module_url
-from normviz.web.modules import INLINE, MODULES
+from normviz.web.modules import INLINE, MODULES, find_imports
 
 PAGE = b"<html>a page</html>"
 OURS = b"".join((INLINE / name).read_bytes() for name in ("style.css", "history.js", "opening.js"))
@@ -39,7 +39,10 @@ def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str
 def test_a_page_comes_whole_and_with_ours_at_its_end():
     headers, body, reached = answer("text/html,*/*;q=0.8", "text/html; charset=utf-8")
     assert body.startswith(PAGE)
-    assert re.sub(rb"</?(style|script)>", b"", body.removeprefix(PAGE)) == OURS
+    links = rb'<link rel="modulepreload" href="([^"]*)">'
+    assert re.sub(links, b"", re.sub(rb"</?(style|script)>", b"", body.removeprefix(PAGE))) == OURS
+    preloaded = [url.decode() for url in re.findall(links, body)]
+    assert preloaded == [module_url(name) for name in find_imports("plot.js")]
     assert headers == {"content-type": "text/html; charset=utf-8", "content-length": str(len(body))}
     assert reached == {"accept": "text/html,*/*;q=0.8", "cookie": "a=1"}
 
