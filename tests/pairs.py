@@ -43,6 +43,20 @@ def cover_pairs(cases: Sequence[Case]) -> list[Case]:
     return found
 
 
+def each_value(*factors: Iterable[Any]) -> list[Any]:
+    """Return all combinations of the factors' values for `pytest.mark.parametrize`, heavy but for a few.
+
+    As many are light as the longest factor has values, and each value of each factor is in one of them.
+
+    Example:
+        >>> [len(case.marks) for case in each_value("ab", "cd")]
+        [0, 1, 1, 0]
+    """
+    lists = [list(each) for each in factors]
+    light = [tuple(each[k % len(each)] for each in lists) for k in range(max(map(len, lists)))]
+    return [pytest.param(*case, marks=[] if case in light else [pytest.mark.heavy]) for case in product(*lists)]
+
+
 def pairwise(*factors: Iterable[Any]) -> list[Any]:
     """Return all combinations of the factors' values for `pytest.mark.parametrize`, heavy but for a cover of the pairs.
 

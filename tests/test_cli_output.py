@@ -11,6 +11,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from pairs import pairwise
 from strategies import uneven_array
 
 from normviz import commands
@@ -200,9 +201,10 @@ WHOLE = 128 + 8 * 4 * 4 * 4 * 3
 """The bytes of the output."""
 
 
-@pytest.mark.parametrize("existing", [False, True], ids=["new", "existing"])
-@pytest.mark.parametrize("most", [0, 128, WHOLE - 1])
-@pytest.mark.parametrize("inputs", [("normalize", "x.npy"), ("backward", "x.npy", "dy.npy")], ids=lambda each: each[0])
+@pytest.mark.parametrize(
+    ("inputs", "most", "existing"),
+    pairwise([("normalize", "x.npy"), ("backward", "x.npy", "dy.npy")], [0, 128, WHOLE - 1], [False, True]),
+)
 def test_a_disk_that_runs_full_leaves_nothing_behind(inputs, most, existing, folder):
     name, *paths = inputs
     output = folder / "out.npy"

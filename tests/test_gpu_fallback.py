@@ -234,6 +234,7 @@ def test_the_page_of_table_1_says_so(failure, gpu, monkeypatch):
     assert len(said) == 1
 
 
+@pytest.mark.heavy
 def test_the_page_of_an_experiment_says_so(gpu, monkeypatch, tmp_path):
     archive = Archive(Kept(tmp_path / "results.sqlite"))
     monkeypatch.setattr(work, "archive", lambda: archive)

@@ -3,7 +3,7 @@
 from itertools import combinations, product
 
 import pytest
-from pairs import cover_pairs, pairwise
+from pairs import cover_pairs, each_value, pairwise
 
 FACTORS = [[3, 2], [2, 2, 2], [4, 2, 3, 3], [5, 1, 4]]
 
@@ -28,3 +28,11 @@ def test_no_case_is_lost(sizes):
 def test_two_factors_need_all_cases_and_four_need_few():
     assert len(cover_pairs(list(product(range(3), range(2))))) == 6
     assert len(cover_pairs(list(product(range(4), range(2), range(3), range(3))))) < 16
+
+
+def test_each_value_occurs_in_a_light_case():
+    cases = each_value("abc", "de", range(4))
+    light = [case.values for case in cases if not case.marks]
+    assert len(cases) == 24
+    assert len(light) == 4
+    assert [set(values) for values in zip(*light, strict=True)] == [set("abc"), set("de"), set(range(4))]

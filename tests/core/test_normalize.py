@@ -4,6 +4,7 @@ import torch
 from direct import general_form, members, relative_difference
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from pairs import pairwise
 from strategies import eps as epsilons
 from strategies import fields, fitting, seeds, shapes, uneven_array
 from torch_nn import by_torch_nn, gain_and_bias, loses_digits, torch_refuses, with_gap
@@ -281,10 +282,10 @@ def assert_spoilt(xhat, value):
     assert (~np.isfinite(xhat) | (np.isinf(value) & (xhat == 0))).all()
 
 
-@EVERY
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("magnitude", [1.0, 1e20, 1e-20])
-@pytest.mark.parametrize("to_array", [np.asarray, torch.tensor], ids=["numpy", "torch"])
+@pytest.mark.parametrize(
+    ("key", "value", "magnitude", "to_array"),
+    pairwise(SCHEMES, [np.nan, np.inf, -np.inf], [1.0, 1e20, 1e-20], [np.asarray, torch.tensor]),
+)
 def test_nan_and_inf_spoil_exactly_the_fields_that_contain_them(key, value, magnitude, to_array):
     scheme, index = SCHEMES[key], (1, 5, 2, 3)
     clean = (uneven_array((4, 6, 5, 6), 18) * magnitude).astype(np.float32)

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, asdict, dataclass, replace
 
 import pytest
 from declared import EVERY_DECLARATION, EVERY_KIND
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from normviz.core.errors import InvalidInput
@@ -176,6 +176,7 @@ def test_what_is_wrong_in_the_app_is_told_by_name(kind, declared):
 
 
 @EVERY_DECLARATION
+@settings(max_examples=20)
 @given(text=st.text(max_size=9) | st.floats().map(str) | st.integers().map(str))
 @example("nan")
 @example("1e999")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import each_value
 from strategies import examples, noise
 
 from normviz.core.normalize import normalize
@@ -28,8 +29,7 @@ def kept(scheme, setting):
     return {key: [c for c, cell in row.items() if cell.predicted] for key, row in table(scheme, setting).items()}
 
 
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("key", SCHEMES)
+@pytest.mark.parametrize(("key", "delta"), each_value(SCHEMES, DELTAS))
 def test_every_cell_is_measured_to_be_what_the_rule_says(key, delta):
     setting = setting_of(delta, seed=DELTAS.index(delta))
     if hollow(SCHEMES[key], setting) is None:

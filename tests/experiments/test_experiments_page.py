@@ -150,6 +150,7 @@ def test_it_is_cancelled_and_the_rest_run_later(held):
     assert len(held.parts) <= begun + PARTS
 
 
+@pytest.mark.heavy
 def test_a_pause_ends_no_part_and_starts_none(held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
@@ -181,6 +182,7 @@ def test_a_pause_that_lapses_is_still_one(held, server):
     assert len(held.parts) == 1
 
 
+@pytest.mark.heavy
 def test_what_lapsed_while_it_was_wanted_goes_on(held, server):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
@@ -219,6 +221,7 @@ def test_a_disk_that_takes_no_results_is_said(server):
     assert any("its disk takes no results" in text for text in texts(at.caption))
 
 
+@pytest.mark.heavy
 def test_a_page_opened_in_the_middle_joins_what_is_at_work(held):
     first = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)

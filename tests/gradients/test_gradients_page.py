@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from lab_page import latex, open_lab, plots, replaced, said, sound, texts
+from pairs import each_value
 
 from normviz.core.backward import gradients
 from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
@@ -270,9 +271,7 @@ def test_the_mistake_is_named_with_what_to_do():
     assert row.remedy in at.warning[0].value
 
 
-@pytest.mark.parametrize("eps", ["0", "1000"])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("key", HOMEWORK)
+@pytest.mark.parametrize(("key", "layout", "eps"), each_value(HOMEWORK, LAYOUTS, ["0", "1000"]))
 def test_every_task_can_be_set(key, layout, eps):
     at = open_page(show="answer", norm=key, layout=layout.lower(), eps=eps)
     assert (len(at.error), set(plots(at))) == (0, {"given"})

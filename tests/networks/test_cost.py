@@ -98,6 +98,7 @@ def test_a_gpus_budget_follows_what_is_free_and_how_fast_it_is():
     assert cost.rows(Setting(), 10, cost.device_budget(0, 1e12)) == 1  # nothing is free: one scheme, which may fail
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
 @pytest.mark.parametrize(
     ("scheme", "setting"),

@@ -6,6 +6,7 @@ import torch
 from emulation import emulate_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairs import pairwise
 from repeated import assert_repeated
 from torch import nn
 from torch.overrides import TorchFunctionMode
@@ -114,10 +115,13 @@ class Net(nn.Module):
         return self.last(torch.relu(xhat * self.gain + self.bias).flatten(1))
 
 
-@pytest.mark.parametrize("layer", ["dense", "conv"])
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum"])
 @pytest.mark.parametrize(
-    "key", ["none", "batch", "whitening", "group", "divisive", "weight", "spectral", "layer-weight"]
+    ("key", "optimizer", "layer"),
+    pairwise(
+        ["none", "batch", "whitening", "group", "divisive", "weight", "spectral", "layer-weight"],
+        ["sgd", "momentum"],
+        ["dense", "conv"],
+    ),
 )
 def test_the_stack_equals_modules_trained_one_by_one(key, optimizer, layer):
     setting = Setting(layer=layer, steps=6, batch=8, width=6, optimizer=optimizer, eps=1e-3)

@@ -4,11 +4,11 @@ A value that the host works out at every step would be fixed in a graph. The fak
 """
 
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
 import torch
+from pairs import pairwise
 from recording import Recording
 
 from normviz.core.schemes import SCHEMES, get_scheme
@@ -62,7 +62,7 @@ def difference(setting):
     return max(float((a - b).abs().max() / b.abs().max().clamp(min=1e-30)) for a, b in pairs)
 
 
-@pytest.mark.parametrize(("layer", "optimizer", "depth"), [*product(LAYERS, OPTIMIZERS, (1, 2, 3, 4))])
+@pytest.mark.parametrize(("layer", "optimizer", "depth"), pairwise(LAYERS, OPTIMIZERS, (1, 2, 3, 4)))
 def test_a_recorded_step_trains_as_the_step_does(layer, optimizer, depth):
     setting = Setting(layer, eps=1e-2, optimizer=optimizer, rate=0.01, steps=STEPS, batch=4, width=4, depth=depth)
     assert difference(setting) <= SAME

@@ -149,6 +149,7 @@ def test_other_panels_train_nothing():
     assert accuracy.KEY not in at.session_state
 
 
+@pytest.mark.heavy
 def test_it_is_as_high_before_there_are_numbers(held):
     at = open_now(seed="24")
     before, lines = plots(at), len(at.markdown)
@@ -162,6 +163,7 @@ def test_it_is_as_high_before_there_are_numbers(held):
     assert "Training" in before["effect"]["alt"]
 
 
+@pytest.mark.heavy
 def test_pytorch_refuses_a_batch_of_one_and_keras_does_not():
     at = open_now(batch="1", layer="conv")
     assert any("PyTorch refuses to train this network" in text for text in texts(at.info))
@@ -209,6 +211,7 @@ def test_only_batches_with_others_have_the_cases_that_need_others(batch):
     assert any("drifted away" in why for *_, why in words.values()) == (batch > 1)
 
 
+@pytest.mark.heavy
 def test_the_headline_of_batches_of_one_is_of_a_case_that_they_have():
     at = settled(open_now(batch="1", framework="keras", seed="41"))
     assert "mixed batches of 1" not in " ".join(texts(at.markdown)) + plots(at)["effect"]["alt"]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import sklearn.datasets
 import torch
-from pairs import pairwise
+from pairs import each_value, pairwise
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
@@ -99,21 +99,18 @@ def compare(scheme, setting, changes=TRANSFORMATIONS, follow=True, rel=1e-9):
             assert names["forward"] == pytest.approx(cell.forward_gap, rel=1e-6, abs=1e-9), key
 
 
-@pytest.mark.parametrize("layer", SMALL)
-@pytest.mark.parametrize("key", SCHEMES)
+@pytest.mark.parametrize(("key", "layer"), each_value(SCHEMES, SMALL))
 def test_every_cell_of_every_scheme(key, layer):
     compare(get_scheme(key), SMALL[layer])
 
 
-@pytest.mark.parametrize("layer", SMALL)
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize(("name", "layer"), each_value(FIELDS, SMALL))
 def test_fields_of_ones_own(name, layer):
     fields = (None if text is None else Field.parse(text) for text in FIELDS[name])
     compare(SCHEMES["custom"].with_fields(*fields), SMALL[layer])
 
 
-@pytest.mark.parametrize("layer", SMALL)
-@pytest.mark.parametrize("front", ["weight", "weight-standardization", "spectral"])
+@pytest.mark.parametrize(("front", "layer"), each_value(["weight", "weight-standardization", "spectral"], SMALL))
 def test_fields_of_ones_own_behind_a_scheme_of_the_weights(front, layer):
     for a, b in ((Field.parse("full, own, full, groups(2)"),) * 2, (None, None)):
         compare(SCHEMES["custom"].with_fields(a, b).behind(front), SMALL[layer])
@@ -207,6 +204,7 @@ def test_a_run_that_diverges_has_no_answer(key, rate, steps):
     assert verdict(printed) == cell.invariant
 
 
+@pytest.mark.heavy
 def test_a_fresh_interpreter_runs_it(tmp_path):
     """Two scripts, one after the other, since importing torch and scikit-learn is what takes long."""
     cells = {

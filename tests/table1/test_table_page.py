@@ -6,6 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab_page import plots, replaced, sound, texts, traces
+from pairs import each_value
 from table_page import SMALL, cells_of, open_now, open_table, settled
 
 from normviz.core.schemes import SCHEMES, get_scheme
@@ -81,8 +82,7 @@ def test_every_scheme_has_a_row_without_a_disagreement(layer):
     assert degenerate == ({"instance", "layer-spatial", "filter-response"} if layer == "dense" else set())
 
 
-@pytest.mark.parametrize("change", TRANSFORMATIONS)
-@pytest.mark.parametrize("key", SCHEMES)
+@pytest.mark.parametrize(("key", "change"), each_value(SCHEMES, TRANSFORMATIONS))
 def test_every_cell_opens(key, change):
     at = open_table(schemes=key, cell=f"{key}.{change}", **SMALL)
     assert f"{SCHEMES[key].name}: {TRANSFORMATIONS[change].name}".lower() in " ".join(texts(at.markdown)).lower()
@@ -316,8 +316,7 @@ def test_a_device_that_is_not_there_is_told_and_the_other_answers_stay():
     assert not set_value(at, "device", "cpu").error
 
 
-@pytest.mark.parametrize("panel", PANELS)
-@pytest.mark.parametrize("cover", ["0", "1"])
+@pytest.mark.parametrize(("panel", "cover"), each_value(PANELS, ["0", "1"]))
 def test_every_panel(panel, cover):
     at = open_table(panel=panel, schemes="batch", cover=cover, **SMALL)
     if cover == "1":

@@ -2,7 +2,6 @@
 
 import re
 from concurrent.futures import Executor, Future
-from dataclasses import replace
 from threading import Event
 
 import numpy as np
@@ -25,8 +24,6 @@ from normviz.ui.presence import KEY as PRESENCE
 from normviz.ui.presence import Presence
 from normviz.ui.work import POLL
 
-HEAVY = {"layer": "conv", "width": "32", "batch": "64", "steps": "100"}
-HEAVY_SETTING = Setting(layer="conv", width=32, batch=64, steps=100, seed=98)
 LONG = {"layer": "conv", "width": "128", "depth": "4", "batch": "256", "steps": "1000"}
 """Hours of training, before which the page asks."""
 SOON = 60  # seconds that a test waits at most for what should come at once
@@ -87,6 +84,12 @@ def asked(at):
     return at.session_state[training_panels.KEY]
 
 
+def count_steps(scheme, seed):
+    """Return the number of steps whose losses are there, of a training of SMALL."""
+    setting = Setting(**{name: int(value) for name, value in SMALL.items()}, seed=seed)
+    return len(training_panels.results().losses(SCHEMES[scheme], setting))
+
+
 def answers(at):
     """The answers of training in all cells."""
     return {cell["marks"][2]["answer"] for cell in cells_of(at).values()}
@@ -99,7 +102,7 @@ def says_stopped(at):
 
 def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
     assert training_panels.desk().lease + POLL < 15
-    at = open_now(**HEAVY, seed="99")
+    at = open_now(schemes="batch", seed="99", **SMALL)
     assert trains(at)
     assert held.waits.wait(SOON)
     ticket = asked(at).ticket
@@ -109,7 +112,7 @@ def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
     clock.lapse()  # the tab was closed: nothing has renewed the ticket
     held.go_on.set()
     assert ticket.wait(SOON)
-    assert len(training_panels.results().losses(SCHEMES["batch"], replace(HEAVY_SETTING, seed=99))) < 100
+    assert count_steps("batch", 99) < int(SMALL["steps"])
 
 
 def test_a_page_that_looks_again_renews_its_ticket(held, clock):
@@ -211,22 +214,26 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     assert run.stopped()
 
 
-def test_cancel_stops_the_run_and_it_can_be_taken_up_again():
-    at = open_now(**HEAVY, seed="98")
+def test_cancel_stops_the_run_and_it_can_be_taken_up_again(held):
+    at = open_now(schemes="batch", seed="98", **SMALL)
+    assert held.waits.wait(SOON)
     ticket = asked(at).ticket
     at = sound(at.button(key="cancel").click().run())
+    held.go_on.set()
     assert ticket.wait(SOON)
-    assert len(training_panels.results().losses(SCHEMES["batch"], HEAVY_SETTING)) < 100
+    assert count_steps("batch", 98) < int(SMALL["steps"])
     for _ in range(2):
         at = sound(at.run())
         assert says_stopped(at)
         assert not trains(at)
     assert asked(at).ticket is None
+    held.go_on.clear()
     at = sound(at.button(key="again").click().run())
     assert trains(at)
     again = asked(at).ticket
     assert not again.over
     again.cancel()
+    held.go_on.set()
     assert again.wait(SOON)
 
 
