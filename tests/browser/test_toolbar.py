@@ -2,6 +2,7 @@
 
 import pytest
 import visitors
+from pairs import mark_heavy_except
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
@@ -49,19 +50,23 @@ def test_reset_sets_the_page_back_and_a_step_back_undoes_it(page, server, link):
     soon(page, lambda: page.url == f"{server}/{link}")
 
 
-def test_a_presentation_walks_through_all_pages_by_a_clickers_keys(page, server):
+@pytest.mark.parametrize("count", mark_heavy_except([2], [2, len(STORIES)]))
+def test_a_presentation_walks_through_the_pages_by_a_clickers_keys(page, server, count):
     page.set_viewport_size({"width": 1280, "height": 720})
     visit(page, f"{server}/?present=1&n=2")
     at(page, STORIES[0])
     chrome = page.locator("[data-testid=stHeader], section[data-testid=stSidebar]")
     soon(page, lambda: all(not each.is_visible() for each in chrome.all()))
-    for story in [*STORIES[1:], STORIES[0]]:
+    for story in [*STORIES[1:], STORIES[0]][:count]:
         page.keyboard.press("PageDown")
         at(page, story)
         soon(page, lambda: "present=1" in page.url)
         assert not page.locator("section[data-testid=stSidebar]").is_visible()
         size = page.get_by_role("heading", level=1).evaluate("h1 => parseFloat(getComputedStyle(h1).fontSize)")
         assert size >= 36  # a twentieth of the height
+    for story in reversed(STORIES[: count % len(STORIES)]):
+        page.keyboard.press("PageUp")
+        at(page, story)
     page.keyboard.press("PageUp")
     at(page, STORIES[-1])
     page.keyboard.press("PageDown")
