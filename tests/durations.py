@@ -9,17 +9,27 @@ LIMIT = 15.0
 """Seconds that a test may take in `make test`. What takes longer is marked `heavy`, or becomes faster."""
 
 LONG_FILES = (
-    "tests/browser/test_table.py",
+    "tests/browser/test_claims_shown.py",
     "tests/browser/test_playing.py",
+    "tests/browser/test_table.py",
     "tests/browser/test_cube.py",
-    "tests/browser/test_turning.py",
-    "tests/browser/test_history.py",
-    "tests/test_first_visitors.py",
-    "tests/test_package.py",
-    "tests/jobs/test_processes.py",
+    "tests/browser/test_stages_shown.py",
+    "tests/browser/test_experiments.py",
+    "tests/browser/test_design_shown.py",
     "tests/readings/test_detector.py",
-    "tests/running/test_accuracy_page.py",
+    "tests/table1/test_script.py",
+    "tests/lab/test_pages.py",
     "tests/experiments/test_experiments_page.py",
+    "tests/running/test_accuracy_page.py",
+    "tests/experiments/test_experiment.py",
+    "tests/table1/test_table_page.py",
+    "tests/core/test_normalize.py",
+    "tests/data/test_upload_cost.py",
+    "tests/test_wandering.py",
+    "tests/running/test_running_page.py",
+    "tests/test_first_visitors.py",
+    "tests/design/test_design_training.py",
+    "tests/test_cli_output.py",
 )
 """Files that begin first: one that began last would keep one process at work while the others have ended."""
 
