@@ -9,10 +9,10 @@ LIMIT = 15.0
 """Seconds that a test may take in `make test`. What takes longer is marked `heavy`, or becomes faster."""
 
 LONG_FILES = (
-    "tests/browser/test_claims_shown.py",
     "tests/browser/test_playing.py",
     "tests/browser/test_table.py",
     "tests/browser/test_cube.py",
+    "tests/browser/test_claims_shown.py",
     "tests/browser/test_stages_shown.py",
     "tests/browser/test_experiments.py",
     "tests/browser/test_design_shown.py",

@@ -68,9 +68,14 @@ def visit(page: Page, url: str) -> None:
     if page.url.startswith("http") and _host(page.url) == _host(url) and page.locator(CONNECTED).count():
         run_by(page, lambda page: page.evaluate(GO, url))
     else:
-        page.goto(url)
-        page.wait_for_selector(CONNECTED)
-        settle(page)
+        load(page, url)
+
+
+def load(page: Page, url: str) -> None:
+    """Load an address, and wait until it is shown: where a training of the page before may still ask for runs."""
+    page.goto(url)
+    page.wait_for_selector(CONNECTED)
+    settle(page)
 
 
 def _host(url: str) -> str:

@@ -7,6 +7,7 @@ from looks import barriers, change_theme, cut_off
 from menus import go
 from patience import settle, visit
 from playwright.sync_api import expect
+from watching import watched
 
 from normviz.claims.ledger import CLAIMS
 from normviz.ui.palette import THEMES
@@ -34,6 +35,14 @@ def evidence(page, claim):
     return row(page, claim).get_by_role("columnheader", name="What was measured")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _measured_once(server, context):
+    """Measure all claims before the first test, which would wait for them."""
+    with watched(context) as page:
+        measured(page, server)
+
+
+@pytest.mark.heavy
 def test_verdicts_come_in_place_and_what_is_open_stays_so(page, server):
     open_page(page, server, "?claim=L04&seed=4321")
     expect(row(page, "L04")).to_have_attribute("open", "")

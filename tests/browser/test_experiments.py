@@ -2,7 +2,7 @@
 
 import pytest
 from looks import barriers, change_theme, cut_off
-from patience import settle, soon, visit
+from patience import load, settle, soon, visit
 from watching import open_watched
 
 from normviz.ui.palette import THEMES
@@ -13,7 +13,7 @@ STARTED = 60_000  # milliseconds that a worker may take on a busy machine to imp
 
 
 def open_page(page, url, link=""):
-    visit(page, f"{url}/experiments{link}")
+    load(page, f"{url}/experiments{link}")
     page.get_by_role("heading", level=1).wait_for()
     settle(page)
 

@@ -4,7 +4,7 @@ import pytest
 from browsing import served
 from looks import barriers, change_theme
 from menus import go
-from patience import settle, soon, visit
+from patience import load, settle, soon
 from playwright.sync_api import Page, expect
 
 from normviz.ui.palette import THEMES
@@ -17,7 +17,7 @@ class Table:
         self.page, self.url = page, url
 
     def open(self, link: str = "", trained: bool = True) -> "Table":
-        visit(self.page, f"{self.url}/invariance{link}")
+        load(self.page, f"{self.url}/invariance{link}")
         self.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
         if trained:
             self.settle()

@@ -1,7 +1,7 @@
 """Training is seen to happen: what only a browser shows of Table 1's player, of the open cell, and of a phone."""
 
 import pytest
-from patience import settle, soon, visit
+from patience import load, settle, soon
 from playwright.sync_api import Page, expect
 
 from normviz.core.schemes import SCHEMES
@@ -26,7 +26,7 @@ class Played:
         self.opened = page.locator(".st-key-opened h2")
 
     def open(self, link: str = SMALL) -> "Played":
-        visit(self.page, f"{self.url}/invariance?{link}")
+        load(self.page, f"{self.url}/invariance?{link}")
         self.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
         self.page.locator(".st-key-cancel").wait_for(state="detached")
         self.page.locator(".nv-grid .wait").first.wait_for(state="detached")
