@@ -27,7 +27,7 @@ def suite(pytester, monkeypatch):
     def run(files, *options):
         pytester.makepyfile(**files)
         with monkeypatch.context() as patched:
-            patched.setattr(durations, "find_limit", lambda: 0.02)
+            patched.setattr(durations, "find_limit", lambda path: 0.02)
             return pytester.runpytest_inprocess("-p", "no:cacheprovider", *options)
 
     return run
