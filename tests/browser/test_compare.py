@@ -2,7 +2,7 @@
 
 import pytest
 from looks import barriers, change_theme
-from patience import settle, soon, visit
+from patience import load, settle, soon
 from pills import named
 from playwright.sync_api import expect
 
@@ -15,7 +15,7 @@ SHAPE = (4, 4, 4, 6)
 
 
 def open_page(page, url, link=""):
-    visit(page, f"{url}/compare{link}")
+    load(page, f"{url}/compare{link}")
     page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
     settle(page)
 
