@@ -53,7 +53,7 @@ format: .venv/dev.stamp node_modules/.package-lock.json
 	$(NPM) run --silent format
 
 bench: .venv/dev.stamp chromium
-	$(BIN)/python benchmarks/cube.py
+	$(BIN)/python benchmarks/cube.py --rounds 3
 	$(BIN)/python benchmarks/table1.py
 	$(BIN)/python benchmarks/table1_page.py
 	$(BIN)/python benchmarks/shift.py
