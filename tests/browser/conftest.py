@@ -44,6 +44,8 @@ class Tab:
         if self.watched is None:
             self.watched = open_watched(self.context)
         page = self.watched.page
+        if page.url.startswith("http"):
+            page.evaluate("() => localStorage.clear()")  # a sidebar that was opened by hand would open over a phone
         page.set_viewport_size(self.size)
         page.emulate_media(reduced_motion="no-preference")
         if page.evaluate(IS_DARK):

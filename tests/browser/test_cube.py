@@ -134,6 +134,7 @@ def test_click_locks_and_a_drag_does_not(lab):
     lab.page.mouse.down()
     lab.page.mouse.move(lab.box["x"] + 0.6 * lab.box["width"], lab.box["y"] + 0.5 * lab.box["height"], steps=5)
     lab.page.mouse.up()
+    lab.page.wait_for_url("**camera=**")  # it is sent late, and would meet what the next test asks for
     lab.settle()
     assert focus_of(lab.page.url) == hovered
 
