@@ -41,9 +41,10 @@ def values(view: View) -> View:
 
 
 def lengths(view: View) -> dict[str, int]:
-    """The length of every axis of the first normalized layer."""
-    given = values(view)
-    shape = build(shown(view).setting, given | {"own": ""}).shape if "own" in given else (1, 1, 1, 1)
+    """Return the length of every axis of the first normalized layer."""
+    given = {name: each for name, each in values(view).items() if name != "own"}
+    given |= {"schemes": ("batch",)} if "schemes" in given else {}  # which fits, and the shape depends on none
+    shape = build(shown(view).setting, given).shape if "own" in values(view) else (1, 1, 1, 1)
     return dict(zip(SIZES, shape, strict=True))
 
 

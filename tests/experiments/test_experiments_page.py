@@ -117,6 +117,12 @@ def test_every_control_that_means_something_is_offered(key):
     assert offered == wanted
 
 
+@pytest.mark.parametrize("key", [key for key, each in EXPERIMENTS.items() if "schemes" in declarations(each.setting)])
+def test_a_link_without_schemes_asks_for_one_and_the_page_stays(key):
+    at = open_page(show=key, **{under(key) + "schemes": ""})
+    assert [each.value for each in at.error] == ["no scheme is chosen; one would do."]
+
+
 def test_a_run_shows_what_came_out_and_keeps_it(server):
     at = settled(press(open_page(**SMALL), "start run"))
     assert "start run" not in keys(at)
