@@ -4,6 +4,8 @@ import time
 
 from lab_page import open_lab, plots, sound
 
+from normviz.table1.training_panels import FORWARD
+
 SMALL = {"steps": "5", "batch": "8", "width": "8"}
 
 
@@ -13,7 +15,7 @@ def open_now(**link):
 
 
 def open_table(**link):
-    """The page of a link, once its training is over."""
+    """Return the page of a link, once all that it shows is measured and trained."""
     return settled(open_now(**link))
 
 
@@ -22,10 +24,16 @@ def trains(at):
     return any(button.key == "cancel" for button in at.button)
 
 
+def measures(at):
+    """Return True if forward passes that the page shows were still at work when it ran."""
+    ticket = at.session_state[FORWARD] if FORWARD in at.session_state else None  # noqa: SIM401 - it has no get
+    return ticket is not None and ticket.error is None
+
+
 def settled(at):
-    """The page once its training is over."""
+    """Run the page until all that it shows is measured and trained, and return it."""
     deadline = time.monotonic() + 60
-    while trains(at):
+    while trains(at) or measures(at):
         assert time.monotonic() < deadline
         at = sound(at.run())
     return at
