@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors, and a browser beside them: threads would only wait
 
 import pytest
-from durations import pytest_collection_modifyitems, pytest_runtest_makereport  # noqa: F401 - hooks
+from durations import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401 - hooks
 from hypothesis import settings
 from streamlit.components.v2 import manifest_scanner
 
