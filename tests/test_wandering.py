@@ -33,6 +33,9 @@ WORST = {
     "compare": ("compare", {"n": "4096", "h": "1", "w": "1", "c": "2", "radius": "16",
                             "schemes": "batch,divisive,group,layer-weight,instance,rms", "colour": "statistic"}),
     "identities": ("identities", {"n": "65536", "h": "1", "w": "1", "c": "1", "row": "windows-batch"}),
+    "identities, equal schemes without a map": (
+        "identities", {"n": "1", "h": "64", "w": "128", "c": "1", "data": "digits", "panel": "own"}
+    ),
 }  # fmt: skip
 """The worst links that a search has found."""
 

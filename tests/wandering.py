@@ -229,7 +229,7 @@ def _fault(at: AppTest, page: str) -> str:
     if at.exception:
         return f"{at.exception[0].proto.type}: {at.exception[0].message}"
     shown = plots(at)
-    said = " ".join(text.value for text in at.markdown)
+    said = " ".join(text.value for text in (*at.markdown, *at.success))
     there = FIGURES[page] & shown.keys() if page in FIGURES else page in WORDS and WORDS[page] in said
     asks = any(text.value.startswith("Choose rows") for text in at.info)
     asks = asks or any(button.key in ("start run", "cancel run") for button in at.button)

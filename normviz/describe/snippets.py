@@ -147,7 +147,7 @@ def _find_layer(
     does not matter: x is what the layer in front gives.
     """
     scheme = replace(scheme, weight=None)
-    if not recipe or (scheme.summation is not None and scheme.summation.sizes(shape).min() == 1):
+    if not recipe or (scheme.summation is not None and scheme.summation.least(shape) == 1):
         return None
     parameters = {"groups": scheme.parameters.get("groups"), "radius": scheme.parameters.get("window")}
     sizes = dict(zip(scheme.axes, shape, strict=True))

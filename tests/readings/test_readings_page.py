@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from lab_page import latex, open_lab, plots, said, sound, texts
 
+from normviz.core.fields import MAX_ELEMENTS
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.core.text import measured
@@ -103,3 +104,14 @@ def test_a_tensor_too_large_to_be_drawn_is_told_and_the_rest_of_the_page_stays()
     at = open_page(n="64", h="32", w="32", c="1")
     assert "are drawn" in at.error[0].value
     assert at.success
+
+
+def test_sizes_typed_far_above_the_limit_cost_no_memory():
+    at = open_page()
+    snippets = len(at.code)
+    for size in "nhwc":
+        at.number_input(key=size).set_value(MAX_ELEMENTS)
+    at.run()
+    assert not at.exception
+    assert "are drawn" in at.error[0].value
+    assert len(at.code) == snippets > 0
