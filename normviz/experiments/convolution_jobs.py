@@ -24,7 +24,7 @@ class Part:
     """The networks of one scheme, of all seeds."""
 
     kind: ClassVar[str] = "experiments/convolution"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     row: Row
     networks: tuple[int, ...]

@@ -1,5 +1,6 @@
-"""The course of a training: losses and test errors of many networks at some of its steps."""
+"""The course of a training: losses of every step, and errors that are measured at some of the steps."""
 
+from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
@@ -8,48 +9,58 @@ from normviz.experiments.experiment import Arrays
 
 
 def marks(length: int, points: int) -> np.ndarray:
-    """So many of the steps from 1 to length, evenly spread, the first and the last among them."""
+    """Return at most `points` of the steps 1 to `length`, evenly spread, with the first and the last."""
     return np.unique(np.linspace(1, length, points).round().astype(int))
 
 
 class Course:
-    """Mean losses since the last of the marked steps, and errors there.
+    """Losses and measured errors of many networks.
 
     Args:
-        length: steps of the training.
-        points: so many steps are marked, the first and the last among them.
+        length: number of steps of the training.
+        points: number of steps at which errors are measured.
     """
 
     def __init__(self, length: int, points: int) -> None:
         self.length = length
         self.marks = marks(length, points)
         self.losses: list[np.ndarray] = []
-        self.errors: list[np.ndarray] = []
+        self.errors: defaultdict[str, list[np.ndarray]] = defaultdict(list)
 
     @property
     def marked(self) -> bool:
-        """Whether the last step is one of those."""
+        """Whether errors are measured at the last step."""
         return len(self.losses) in self.marks
 
     @property
     def share(self) -> float:
-        """What is done of the training."""
+        """The share of the training that is done."""
         return len(self.losses) / self.length
 
+    def add(self, name: str, errors: np.ndarray) -> None:
+        """Add the errors of one kind at the last step."""
+        self.errors[name].append(errors)
+
     def so_far(self, device: str) -> Arrays:
-        """Losses and errors, (marks so far, …), and which steps these are."""
-        measured = self.marks[: len(self.errors)]
-        shape = (len(measured), *self.losses[0].shape)
+        """Return the result so far.
+
+        "measured" holds the marked steps, "losses" the mean losses since the step marked before, and every kind of
+        errors an array (marked steps, …).
+        """
+        count = min(map(len, self.errors.values()), default=0)
+        measured = self.marks[:count]
+        shape = (count, *self.losses[0].shape)
         losses = [np.mean(self.losses[start:stop], axis=0) for start, stop in pairwise([0, *measured])]
+        errors = {name: np.array(found[:count], dtype=float) for name, found in self.errors.items()}
         return {
             "losses": np.array(losses, dtype=float).reshape(shape),
-            "errors": np.array(self.errors, dtype=float).reshape(shape),
+            **errors,
             "measured": measured,
             "share": np.array(self.share),
             "device": np.array(device),
         }
 
 
-def percent(errors: np.ndarray) -> np.ndarray:
-    """Shares in per cent; none is drawn as 0.1, as an axis of powers has no 0 (one of 450 test digits is 0.22)."""
+def to_percent(errors: np.ndarray) -> np.ndarray:
+    """Return shares in per cent, at least 0.1: an axis of powers has no 0 (one of 450 test digits is 0.22)."""
     return np.maximum(100 * errors, 0.1)

@@ -63,7 +63,7 @@ class Part:
     """The networks of all schemes and seeds, with one share of dropout."""
 
     kind: ClassVar[str] = "experiments/dropout"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     rows: tuple[Row, ...]
     networks: tuple[int, ...]

@@ -154,6 +154,7 @@ class Experiment:
         claims: ids of the claims that it tests, as the list of claims has them.
         claim: what is claimed, in a sentence, with its source.
         about: what is trained on what, in a sentence or two.
+        rules: how networks are compared, for whoever doubts the verdict.
         setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
         parts: (setting) -> what is to be computed.
         report: (setting, results) -> what is to be seen. Of any part of the results, also none.
@@ -168,6 +169,7 @@ class Experiment:
     setting: type[Any]
     parts: Callable[[Any], Sequence[Part]]
     report: Callable[[Any, Results], Report]
+    rules: str = ""
 
     def seconds(self, setting: Any) -> float:
         """About how long all of it takes on one core of the machine on which that was measured."""
@@ -189,6 +191,11 @@ class Setting:
     def networks(self) -> tuple[int, ...]:
         """The seeds of the networks."""
         return tuple(range(self.seed, self.seed + self.seeds))
+
+
+def eight_seeds() -> Any:
+    """Return the declaration of the number of networks where means with intervals are shown."""
+    return whole(8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% intervals.")
 
 
 def read_own(given: Any, _: Given) -> str:

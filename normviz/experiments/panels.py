@@ -25,6 +25,9 @@ def show(view: View, theme: str) -> None:
     asked = work.start(parts)
     with st.container(key="work"):
         follow(asked, experiment, setting, theme)
+    if experiment.rules:
+        with st.expander("How networks are compared"):
+            st.markdown(experiment.rules)
     with st.expander("Without a browser"):
         st.code(command(experiment, setting), language="bash", wrap_lines=True)
 

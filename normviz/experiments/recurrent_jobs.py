@@ -43,7 +43,7 @@ class Reading:
     """The networks of all schemes and seeds, trained on sequences of unequal length, and tested on longer ones."""
 
     kind: ClassVar[str] = "experiments/recurrent/reading"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     rows: tuple[Row, ...]
     networks: tuple[int, ...]
@@ -115,7 +115,7 @@ class Back:
     """‖∂l/∂h_t‖ at the start, of the loss behind the last of `BACK` steps, for first weights times each of `SCALES`."""
 
     kind: ClassVar[str] = "experiments/recurrent/back"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     rows: tuple[Row, ...]
     networks: tuple[int, ...]
@@ -156,7 +156,7 @@ class Layouts:
     """Networks whose inputs' part is normalized over all steps at once, in each of `LAYOUTS`."""
 
     kind: ClassVar[str] = "experiments/recurrent/layouts"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     networks: tuple[int, ...]
     inputs: int

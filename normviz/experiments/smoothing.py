@@ -89,7 +89,7 @@ class Part:
     """The networks of all schemes and seeds, whose ε starts from one value."""
 
     kind: ClassVar[str] = "experiments/smoothing"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     rows: tuple[Row, ...]
     networks: tuple[int, ...]

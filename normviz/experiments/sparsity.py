@@ -74,7 +74,7 @@ class Part:
     """The networks of all schemes and seeds, with one kind of ε and one L1 term."""
 
     kind: ClassVar[str] = "experiments/sparsity"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     rows: tuple[Row, ...]
     networks: tuple[int, ...]

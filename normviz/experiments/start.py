@@ -82,7 +82,7 @@ class Part:
     """The networks of one scheme that start from one γ, with every β."""
 
     kind: ClassVar[str] = "experiments/start"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     row: Row
     gain: float

@@ -81,7 +81,7 @@ class Part:
     """The twins of one scheme."""
 
     kind: ClassVar[str] = "experiments/weight-decay"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     row: Row
     networks: tuple[int, ...]

@@ -12,7 +12,7 @@ from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES, digits
 from normviz.networks.learning import started
-from normviz.networks.norm import Norm, weights
+from normviz.networks.norm import Norm, mask_gain, weights
 
 KERNEL = 3
 """Height and width of the filters."""
@@ -64,6 +64,7 @@ class Conv:
         self.biases = [torch.zeros(*lead, *shape, device=device) for shape in units]
         self.classifier = first(prod(shapes[-1][1:]), CLASSES, part=len(shapes))
         self.offset = torch.zeros(*lead, 1, CLASSES, device=device)
+        self.schemes = schemes
         activations = [scheme.on_activations for scheme in schemes]
         self.norms = [Norm(activations, shape, eps, self.offset) for shape in shapes]
         self.on_weights = [weights(schemes, size, self.offset) for size in sizes]
@@ -79,7 +80,7 @@ class Conv:
         layers = zip(self.norms, self.on_weights, self.weights, self.gains, self.biases, strict=True)
         for norm, on_weights, w, gain, bias in layers:
             summed = convolved(x, on_weights(w), norm.shape)
-            x = torch.relu(gain * how(norm, summed) + bias)
+            x = torch.relu(mask_gain(gain, self.schemes) * how(norm, summed) + bias)
             yield summed, x
 
     def classified(self, units: torch.Tensor) -> torch.Tensor:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES, SIDE, digits
-from normviz.networks.learning import started
-from normviz.networks.norm import Norm, weights
+from normviz.networks.learning import error, started
+from normviz.networks.norm import Norm, mask_gain, weights
 
 EXACT = torch.float64
 """The type of networks that are compared with each other to rounding."""
@@ -27,6 +28,8 @@ def unchanged(outputs: torch.Tensor) -> torch.Tensor:
 
 class Dense:
     """Networks of all schemes × seeds: every layer a = Wx, ReLU(γ â + β); then a linear classifier.
+
+    Schemes without a gain, such as no normalization, have γ = 1.
 
     Args:
         schemes: by which a, or W, is normalized.
@@ -50,6 +53,8 @@ class Dense:
             self.biases.append(torch.zeros(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
         self.gains.pop()  # of the classifier
         like = self.weights[0]
+        self.schemes = schemes
+        self.from_data = [k for k, scheme in enumerate(schemes) if scheme.key == "weight"]
         activations = [scheme.on_activations for scheme in schemes]
         self.norms = [Norm(activations, (batch, 1, 1, width), eps, like) for width in widths]
         self.on_weights = [weights(schemes, (1, 1, *shape), like) for shape in zip(sizes, widths, strict=False)]
@@ -61,12 +66,48 @@ class Dense:
 
     def logits(self, x: torch.Tensor, how: How = Norm.__call__, between: Between = unchanged) -> torch.Tensor:
         """(schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
-        for k, norm in enumerate(self.norms):
-            w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
-            summed = x @ w
-            xhat = how(norm, summed[:, :, :, None, None])[:, :, :, 0, 0]
-            x = between(torch.relu(self.gains[k] * xhat + self.biases[k]))
+        for k in range(len(self.norms)):
+            gain = mask_gain(self.gains[k], self.schemes)
+            x = between(torch.relu(gain * self._normalized(k, x, how) + self.biases[k]))
         return x @ self.weights[-1] + self.biases[-1]
+
+    @torch.no_grad()
+    def start_from_data(self, x: torch.Tensor) -> None:
+        """Start weight normalization from a mini-batch: γ and β give every unit mean 0 and variance 1 there.
+
+        Salimans & Kingma 2016, section 3. All other schemes stay as they are.
+
+        Args:
+            x: pictures (networks or 1, N, pixels).
+        """
+        if not self.from_data:
+            return
+        for k in range(len(self.norms)):
+            xhat = self._normalized(k, x, Norm.__call__)
+            mean, deviation = xhat.mean(2, keepdim=True), xhat.std(2, keepdim=True).clamp_min(1e-3)
+            for scheme in self.from_data:
+                self.gains[k][scheme] = 1 / deviation[scheme]
+                self.biases[k][scheme] = -mean[scheme] / deviation[scheme]
+            x = torch.relu(mask_gain(self.gains[k], self.schemes) * xhat + self.biases[k])
+
+    @torch.no_grad()
+    def measure_errors(
+        self, x: torch.Tensor, batch: int, unseen: Sequence[tuple[torch.Tensor, torch.Tensor]]
+    ) -> list[torch.Tensor]:
+        """Return the share of wrong answers on each set of digits, (schemes, networks), in inference.
+
+        Args:
+            x: the training digits (N, pixels), of which the running averages are taken.
+            batch: the size of a mini-batch.
+            unseen: sets of digits and their classes.
+        """
+        self.logits(whole(x, batch)[None], Norm.settle)
+        return [error(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
+
+    def _normalized(self, k: int, x: torch.Tensor, how: How) -> torch.Tensor:
+        """Return x̂ of a layer, (schemes, networks, N, units), of its inputs."""
+        w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
+        return how(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
 
 
 def rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
@@ -80,6 +121,28 @@ def both(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor
     """On a device, the rows and classes to train on, and those to test on."""
     x, labels, unseen, answers = (each.to(device) for each in (*rows(), *rows(test=True)))
     return x, labels, unseen, answers
+
+
+class Digits(NamedTuple):
+    """Digits as rows of pixels, with their classes.
+
+    Attributes:
+        train: rows (898, 64) and classes to learn from.
+        validation: those by which learning rates are chosen (449).
+        test: those that are used for nothing but the result (450).
+    """
+
+    train: tuple[torch.Tensor, torch.Tensor]
+    validation: tuple[torch.Tensor, torch.Tensor]
+    test: tuple[torch.Tensor, torch.Tensor]
+
+
+def split_digits(device: torch.device) -> Digits:
+    """Return the digits in three parts on a device: every third of those that are not for the test validates."""
+    (x, labels), test = rows(), rows(test=True)
+    held_out = torch.arange(len(x)) % 3 == 1
+    parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)
+    return Digits(*((pictures.to(device), classes.to(device)) for pictures, classes in parts))
 
 
 def whole(x: torch.Tensor, batch: int) -> torch.Tensor:

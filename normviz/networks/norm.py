@@ -87,6 +87,14 @@ class Norm:
         return scheme
 
 
+def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
+    """Return γ (schemes, networks, …), with a constant 1 for schemes that have none, such as no normalization."""
+    has_gain = [scheme.gain is not None for scheme in schemes]
+    if all(has_gain):
+        return gain
+    return torch.where(torch.tensor(has_gain, device=gain.device).view(-1, *[1] * (gain.ndim - 1)), gain, 1.0)
+
+
 def weights(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> Norm:
     """The same for weights (schemes, networks, kh, kw, Cin, Cout), by the parts of the schemes that act on weights."""
     return Norm([scheme.on_weights for scheme in schemes], shape, 0.0, like)

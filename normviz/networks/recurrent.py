@@ -22,7 +22,7 @@ from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES
 from normviz.networks.dense import How
 from normviz.networks.learning import cross_entropy, started
-from normviz.networks.norm import Kept, Norm, weights
+from normviz.networks.norm import Kept, Norm, mask_gain, weights
 
 
 class Recurrent:
@@ -56,6 +56,7 @@ class Recurrent:
         self.gain = torch.full((*lead, units), gain, device=device, dtype=dtype)
         self.bias = torch.zeros(*lead, units, device=device, dtype=dtype)
         self.offset = torch.zeros(*lead, CLASSES, device=device, dtype=dtype)
+        self.schemes = schemes
         activations = [scheme.on_activations for scheme in schemes]
         shapes = [(self.still[0], len(self.still), 1, units)] if sequence else [(n, 1, 1, units) for n in self.still]
         self.norms = [Norm(activations, shape, eps, self.incoming) for shape in shapes]
@@ -78,21 +79,22 @@ class Recurrent:
         """
         back, into = self._used()
         driven = self.driven(x, how) if self.sequence else None
-        state = None
+        gain, state = mask_gain(self.gain, self.schemes), None
         for step, n in enumerate(still):
             a = x[:, :, :n, step].flatten(1, 2) @ into if driven is None else driven[:, :, :, step]
             if state is not None:
                 a = a + state[:, :, :, :n].flatten(2, 3) @ back
             if driven is None:
                 norm = self.norms[min(step, len(self.norms) - 1)]
-                a = torch.addcmul(self.bias, self.gain, how(norm, a[:, :, :, None, None])[:, :, :, 0, 0])
+                a = torch.addcmul(self.bias, gain, how(norm, a[:, :, :, None, None])[:, :, :, 0, 0])
             state = torch.tanh(a).unflatten(2, (-1, n))
             yield state
 
     def driven(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
         """γ b̂ + β of all steps of whole sequences, (schemes, networks, examples, steps, units)."""
+        gain = mask_gain(self.gain, self.schemes)
         b = (x.flatten(1, 3) @ self._used()[1]).unflatten(2, (-1, x.shape[3], 1))
-        return torch.addcmul(self.bias.unsqueeze(2), self.gain.unsqueeze(2), how(self.norms[0], b).squeeze(-2))
+        return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), how(self.norms[0], b).squeeze(-2))
 
     def _used(self) -> tuple[torch.Tensor, ...]:
         """W and U, normalized."""

@@ -12,8 +12,8 @@ from normviz import cli
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import declarations
 from normviz.experiments import command
-from normviz.experiments.batch_size import Part
 from normviz.experiments.catalogue import EXPERIMENTS
+from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import command as command_of
 from normviz.jobs import usual
 from normviz.jobs.desk import Desk
@@ -57,23 +57,23 @@ def test_a_record_says_what_was_run_and_what_came_out(capsys):
 def test_what_is_kept_is_not_run_again(monkeypatch, capsys):
     assert run("experiment", *SMALL, "--json") == 0
     before = capsys.readouterr().out
-    monkeypatch.setattr(Part, "steps", lambda self: pytest.fail("was run again"))
+    monkeypatch.setattr(DenseGrid, "steps", lambda self: pytest.fail("was run again"))
     assert run("experiment", *SMALL, "--json") == 0
     assert capsys.readouterr().out == before
 
 
 def test_a_sweep_runs_every_combination(capsys):
-    assert run("sweep", *SMALL[:-2], "--schemes", "none,layer", "--rate", "0.001,0.01", "--seed", "0,1", "--json") == 0
+    assert run("sweep", *SMALL[:-2], "--schemes", "none,layer", "--seeds", "2,3", "--seed", "0,1", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    places = [(each["configuration"]["rate"], each["configuration"]["seed"]) for each in found]
-    assert sorted(places) == [(0.001, 0), (0.001, 1), (0.01, 0), (0.01, 1)]
+    places = [(each["configuration"]["seeds"], each["configuration"]["seed"]) for each in found]
+    assert sorted(places) == [(2, 0), (2, 1), (3, 0), (3, 1)]
     assert len({each["digest"] for each in found}) == 4
     assert {tuple(each["configuration"]["schemes"]) for each in found} == {("none", "layer")}
 
 
 def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
-    begun, real = [], Part.steps
-    parts = EXPERIMENTS["batch-size"].parts(EXPERIMENTS["batch-size"].setting())
+    begun, real = [], DenseGrid.steps
+    parts = EXPERIMENTS["batch-size"].parts(EXPERIMENTS["batch-size"].setting(schemes=("layer",)))
 
     def steps(self):
         begun.append(self)
@@ -82,12 +82,12 @@ def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
         yield from real(self)
 
     monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: Desk(pool))
-    monkeypatch.setattr(Part, "steps", steps)
+    monkeypatch.setattr(DenseGrid, "steps", steps)
     with threads(1) as pool:
         assert run("experiment", *SMALL) == 1
         assert "there is no room" in capsys.readouterr().err
         assert run("experiment", *SMALL) == 0
-    assert len(begun) == sum(isinstance(part, Part) for part in parts) + 1
+    assert len(begun) == sum(isinstance(part, DenseGrid) for part in parts) + 1
 
 
 def test_its_options_are_told(capsys):

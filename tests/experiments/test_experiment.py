@@ -20,7 +20,7 @@ from normviz.experiments.figures import figure_of
 from normviz.jobs.spec import digest
 
 KEYS = list(EXPERIMENTS)
-LONG, ALL = 600, 1800
+LONG, ALL = 600, 2400
 """Seconds that one part, and all of them, may take at the most costly setting."""
 
 
@@ -55,7 +55,7 @@ def test_its_parts_are_jobs_of_plain_data(key):
 @pytest.mark.parametrize("key", KEYS)
 def test_the_default_takes_seconds(key):
     each = EXPERIMENTS[key]
-    assert each.seconds(each.setting()) < 30  # on one core
+    assert each.seconds(each.setting()) < 45  # on one core, as estimated; measured it is a quarter less
 
 
 def ends(each: Declaration):

@@ -10,8 +10,8 @@ from lab_page import open_lab, plots, said, sound, texts
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import declarations
 from normviz.experiments import batch_size, work
-from normviz.experiments.batch_size import Part
 from normviz.experiments.catalogue import EXPERIMENTS
+from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import WORDS
 from normviz.experiments.results import Archive
 from normviz.experiments.state import PAGE, PARAMS, PREFIX, has, under
@@ -22,8 +22,8 @@ from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/experiments.py"
 SMALL = {"show": "batch-size", "batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
-ALL = batch_size.EXPERIMENT.parts(batch_size.Setting())
-PARTS = sum(isinstance(part, Part) for part in ALL)  # those that train
+ALL = batch_size.EXPERIMENT.parts(batch_size.Setting(schemes=("layer",)))
+PARTS = sum(isinstance(part, DenseGrid) for part in ALL)  # those that train
 SOON = 60  # seconds that a test waits at most
 
 
@@ -81,7 +81,7 @@ def held(monkeypatch):
     class Held:
         waits, go_on, parts = Event(), Event(), []
 
-    real = Part.steps
+    real = DenseGrid.steps
 
     def steps(self):
         Held.parts.append(self)
@@ -91,7 +91,7 @@ def held(monkeypatch):
                 Held.waits.set()
                 assert Held.go_on.wait(SOON)
 
-    monkeypatch.setattr(Part, "steps", steps)
+    monkeypatch.setattr(DenseGrid, "steps", steps)
     yield Held
     Held.go_on.set()
 
@@ -263,7 +263,7 @@ def test_what_a_part_raises_is_said_with_its_place(monkeypatch):
         raise MemoryError("there is no room")
         yield
 
-    monkeypatch.setattr(Part, "steps", steps)
+    monkeypatch.setattr(DenseGrid, "steps", steps)
     at = settled(press(open_page(**SMALL), "start run"))
     assert "there is no room" in at.error[0].value
     assert "start run" in keys(at)

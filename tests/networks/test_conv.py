@@ -23,7 +23,7 @@ LAYERS = {
     "group": lambda n, h, w, c: nn.GroupNorm(2, c, eps=EPS, affine=False),
     "weight": lambda n, h, w, c: nn.Identity(),
 }
-"""Of torch.nn, without γ and β, which are the same for all."""
+"""Of torch.nn, without γ and β; γ is 1 and not learned where the scheme has none."""
 
 
 class Plain(nn.Module):
@@ -44,6 +44,7 @@ class Plain(nn.Module):
         self.norms = nn.ModuleList(LAYERS[key](*shape) for shape in shapes)
         last = network.classifier[scheme, seed].detach()
         self.gains = nn.ParameterList(gain[scheme, seed].detach().permute(0, 3, 1, 2).clone() for gain in network.gains)
+        self.gains.requires_grad_(SCHEMES[key].gain is not None)
         self.biases = nn.ParameterList(torch.zeros_like(gain) for gain in self.gains)
         self.classifier = nn.Linear(*last.shape)
         self.classifier.weight.data = last.T.clone()

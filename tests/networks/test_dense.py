@@ -24,7 +24,7 @@ LAYERS = {
     "spectral": lambda width: nn.Identity(),
     "layer-weight": lambda width: nn.LayerNorm(width, eps=EPS, elementwise_affine=False),
 }
-"""Of torch.nn, without γ and β, which are the same for all."""
+"""Of torch.nn, without γ and β; γ is 1 and not learned where the scheme has none."""
 
 KEYS = tuple(LAYERS)
 
@@ -52,6 +52,7 @@ class Plain(nn.Module):
         self.linears = nn.ModuleList(ON_WEIGHTS.get(key, nn.Identity())(linear(weights)) for weights in hidden)
         self.norms = nn.ModuleList(LAYERS[key](width) for width in WIDTHS)
         self.gains = nn.ParameterList(torch.ones(width, dtype=torch.float64) for width in WIDTHS)
+        self.gains.requires_grad_(SCHEMES[key].gain is not None)
         self.biases = nn.ParameterList(torch.zeros(width, dtype=torch.float64) for width in WIDTHS)
         self.classifier = linear(last, bias=True)
 
@@ -132,7 +133,7 @@ def test_all_schemes_start_from_the_same_weights_of_a_seed():
 
 
 def test_everything_that_is_learned_has_a_slope():
-    stack = stacked(("none", "batch", "layer"))
+    stack = stacked(("rms", "batch", "layer"))
     x, labels = examples()
     before = [each.clone() for each in stack.parameters]
     Learner(stack.parameters, "sgd", 0.1).step(cross_entropy(stack.logits(x[None]), labels))

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from normviz.core.rows import Row
-from normviz.core.schemes import get_scheme
+from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.networks.learning import Learner, cross_entropy
 from normviz.networks.norm import Norm
 from normviz.networks.recurrent import Recurrent, last, pooled, read, unequal
@@ -23,7 +23,7 @@ LAYERS = {
     "group": lambda: nn.GroupNorm(2, UNITS, eps=EPS, affine=False),
     "weight": lambda: nn.Identity(),
 }
-"""Of torch.nn, without γ and β, which are the same for all."""
+"""Of torch.nn, without γ and β; γ is 1 and not learned where the scheme has none."""
 
 
 def stack(keys, still=STILL, seeds=(0, 7), rows=None, **more):
@@ -52,7 +52,9 @@ class Plain(nn.Module):
             self.incoming.parametrizations.weight.original0.data.fill_(1)
             self.incoming.parametrizations.weight.original0.requires_grad_(False)  # γ is behind it
         self.norms = nn.ModuleList(LAYERS[key]() for _ in STILL)
-        self.gain = nn.Parameter(network.gain[scheme, seed].detach().clone())
+        learned = SCHEMES[key].gain is not None
+        gain = network.gain[scheme, seed].detach().clone()
+        self.gain = nn.Parameter(gain if learned else torch.ones_like(gain), requires_grad=learned)
         self.bias = nn.Parameter(torch.zeros_like(self.gain))
         self.readout = nn.Linear(UNITS, 10, dtype=torch.float64)
         self.readout.weight.data = network.readout[scheme, seed].detach().T.clone()
@@ -84,7 +86,8 @@ def test_one_network_of_a_stack_trains_as_a_module_does(key):
         other.zero_grad()
         wanted.backward()
         other.step()
-    torch.testing.assert_close(network.gain[1, 1], plain.gain)
+    if plain.gain.requires_grad:
+        torch.testing.assert_close(network.gain[1, 1], plain.gain)
     torch.testing.assert_close(network.readout[1, 1].T, plain.readout.weight)
 
 

@@ -52,8 +52,8 @@ CLAIMS: tuple[Claim, ...] = (
         "004",
         "holds-if",
         "learning-rate",
-        condition="It depends on the scheme, the optimizer and the depth: with some normalizations the largest rate "
-        "that trains is not clearly larger than without.",
+        condition="It depends on the scheme. With batch norm the largest rate that trains is 7 to 10 times as large. "
+        "With layer norm it is about twice as large, and with weight norm it is no larger.",
     ),
     tried("B11", "004", "holds", "weight-decay"),
     tried(
@@ -62,8 +62,8 @@ CLAIMS: tuple[Claim, ...] = (
         "holds",
         "batch-size",
         says="Batch norm needs a large batch: the statistics of few examples are noisy.",
-        condition="At batches of 2 it is clear. How large is large enough, the claim does not say; it "
-        "depends on the task.",
+        condition="At batches of 2 it is clear, with the best learning rate for each scheme. At batches of 4 the test "
+        "errors of batch norm and layer norm do not clearly differ.",
     ),
     tried(
         "B15",

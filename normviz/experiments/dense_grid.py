@@ -1,0 +1,76 @@
+"""Dense networks of one scheme, trained on digits at every learning rate of a grid: a part of several experiments."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from normviz.core.rows import Row
+from normviz.experiments.course import Course
+from normviz.experiments.experiment import Arrays
+from normviz.jobs.spec import Step
+from normviz.networks.cost import dense_seconds
+
+POINTS = 12
+"""Steps of a training at which the errors are measured."""
+
+
+@dataclass(frozen=True)
+class DenseGrid:
+    """The networks of one scheme at all learning rates, from all seeds, as one stack.
+
+    Its result holds "losses", "validation" and "test", each (measured steps, rates, seeds).
+    """
+
+    kind: ClassVar[str] = "experiments/dense-grid"
+    version: ClassVar[int] = 1
+
+    row: Row
+    rates: tuple[float, ...]
+    networks: tuple[int, ...]
+    optimizer: str
+    widths: tuple[int, ...]
+    batch: int
+    length: int
+    eps: float
+    device: str
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of its steps on the machine on which that was measured."""
+        count = len(self.rates) * len(self.networks)
+        return dense_seconds([self.row.scheme], count, self.widths, self.batch, self.length, POINTS)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step."""
+        from normviz.networks.dense import Dense, split_digits
+        from normviz.networks.learning import (
+            Learner,
+            cross_entropy,
+            device_of,
+            device_words,
+            mini_batches,
+            numbers,
+        )
+
+        device = device_of(self.device)
+        digits = split_digits(device)
+        x, labels = digits.train
+        shape = (len(self.rates), len(self.networks))
+        network = Dense([self.row.scheme], self.networks * shape[0], self.widths, self.batch, self.eps, device)
+        learner = Learner(network.parameters, self.optimizer, np.repeat(self.rates, shape[1])[None])
+        course = Course(self.length, POINTS)
+        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch)):
+            same = chosen.repeat(shape[0], 1)
+            if step == 0:
+                network.start_from_data(x[same])
+            loss = cross_entropy(network.logits(x[same]), labels[same])
+            learner.step(loss)
+            course.losses.append(numbers(loss).reshape(shape))
+            if course.marked:
+                found = network.measure_errors(x, self.batch, (digits.validation, digits.test))
+                for name, wrong in zip(("validation", "test"), found, strict=True):
+                    course.add(name, numbers(wrong).reshape(shape))
+            yield Step(course.share, partial(course.so_far, device_words(device)))

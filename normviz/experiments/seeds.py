@@ -1,0 +1,153 @@
+"""What networks of several seeds say together: means with intervals, and which differences are clear.
+
+The same statistics stand in every headline, figure, verdict and table of an experiment:
+
+- a number is the mean over the seeds, with its 95% interval (Student's t);
+- two schemes are compared seed by seed, as both start from the same weights and see the same batches;
+- a difference is clear where Holm's correction for the number of comparisons rejects "no difference" at 5%.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.text import typeset
+
+LEVEL = 0.05
+"""The probability of calling any of several differences clear where there is none."""
+
+RULES = (
+    "Numbers are means over the seeds with 95% intervals (Student's t). Two schemes are "
+    "compared seed by seed: both start from the same weights and see the same batches. A difference is called clear "
+    "where Holm's correction for the number of comparisons rejects chance at 5%. Learning rates are chosen for each "
+    "scheme on validation digits; the test digits choose nothing. The network without normalization has no γ."
+)
+"""How an experiment that keeps to this module compares networks, as its page says."""
+
+
+class Difference(NamedTuple):
+    """The difference of two numbers over the same seeds; NaN with fewer than two seeds, or where one is not finite.
+
+    Attributes:
+        mean: the mean difference.
+        half_width: half the width of its 95% interval.
+        p_value: the two-sided probability of a mean as far from 0 by chance.
+    """
+
+    mean: float
+    half_width: float
+    p_value: float = np.nan
+
+    def text(self, scale: float = 1.0) -> str:
+        """Return the scaled mean and its interval: "−1.2 ± 0.4"."""
+        mean = 0.0 if abs(self.mean) < 1e-4 * self.half_width else self.mean
+        return f"{typeset(scale * mean, 2)} ± {typeset(scale * self.half_width, 2)}"
+
+
+def estimate(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and half the widths of their 95% intervals over the seeds.
+
+    Args:
+        values: one number a seed along `axis`.
+        axis: the axis of the seeds.
+
+    Returns:
+        Two arrays without that axis. The width of a single seed is NaN; a number that is not finite makes both NaN.
+
+    Example:
+        >>> mean, half_width = estimate(np.array([1.0, 2.0, 3.0]))
+        >>> float(mean), round(float(half_width), 2)
+        (2.0, 2.48)
+    """
+    from scipy.special import stdtrit  # takes half a second to import, and a page without results has no need of it
+
+    values = np.asarray(values, float)
+    count = values.shape[axis]
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = values.mean(axis)
+        if count < 2:
+            return mean, np.full_like(mean, np.nan)
+        quantile = stdtrit(count - 1, 1 - LEVEL / 2)
+        half_width = quantile * values.std(axis, ddof=1) / np.sqrt(count)
+    return np.where(np.isfinite(mean), mean, np.nan), np.where(np.isfinite(half_width), half_width, np.nan)
+
+
+def mean_percent(shares: np.ndarray) -> str:
+    """Return the mean of shares over the seeds with its 95% interval: "3.2 ± 0.7%".
+
+    Example:
+        >>> mean_percent(np.array([0.01, 0.02, 0.03]))
+        '2.0 ± 2.5%'
+    """
+    mean, half_width = estimate(shares)
+    return f"{100 * mean:.1f} ± {100 * half_width:.1f}%".replace("-", "−")
+
+
+def band(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the means over the seeds and the two ends of their 95% intervals, as a curve and its band are drawn."""
+    mean, half_width = estimate(values, axis)
+    return mean, mean - half_width, mean + half_width
+
+
+def compare(values: np.ndarray, others: np.ndarray, resolution: float = 0.0) -> Difference:
+    """Compare two numbers seed by seed: `values` − `others`.
+
+    Args:
+        values: one number a seed.
+        others: the numbers of the other scheme, of the same seeds.
+        resolution: the step in which the numbers come, such as that of a grid. Differences that are all alike may be
+            off by a uniform rounding of that step.
+
+    Returns:
+        The mean difference, its interval and its p-value.
+
+    Example:
+        >>> compare([3.0, 4.1, 5.0], [1.0, 2.0, 3.0]).text()
+        '2 ± 0.14'
+    """
+    from scipy.special import stdtr, stdtrit
+
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        differences = np.asarray(values, float) - np.asarray(others, float)
+    count = len(differences)
+    if count < 2 or not np.isfinite(differences).all():
+        return Difference(np.nan, np.nan, np.nan)
+    mean = float(differences.mean())
+    error = max(float(differences.std(ddof=1)), resolution / 12**0.5) / count**0.5
+    if error == 0:
+        return Difference(mean, 0.0, float(mean == 0))
+    p_value = 2 * float(stdtr(count - 1, -abs(mean) / error))
+    return Difference(mean, float(stdtrit(count - 1, 1 - LEVEL / 2)) * error, p_value)
+
+
+def find_clear(differences: Sequence[Difference]) -> list[bool]:
+    """Return for each difference whether it is clear, by Holm's correction for their number (Holm 1979).
+
+    The smallest p-value is held against 5% over their number, the next one against 5% over one less, and so on until
+    one is too large. A difference without a p-value is never clear, but counts.
+
+    Example:
+        >>> find_clear([Difference(1, 0.5, 0.01), Difference(1, 0.9, 0.04), Difference(0, 1, 0.9)])
+        [True, False, False]
+    """
+    p_values = [1.0 if np.isnan(each.p_value) else each.p_value for each in differences]
+    clear = [False] * len(p_values)
+    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
+        if p_values[place] > LEVEL / (len(p_values) - rank):
+            break
+        clear[place] = True
+    return clear
+
+
+def choose_rate(validation: np.ndarray) -> int:
+    """Return the position of the learning rate with the lowest mean error on validation digits.
+
+    Args:
+        validation: errors (rates, seeds), the rates in ascending order. The smaller of two equal rates wins.
+
+    Example:
+        >>> choose_rate(np.array([[0.5, 0.5], [0.1, 0.2], [0.9, 0.9]]))
+        1
+    """
+    return int(np.nan_to_num(np.mean(validation, axis=-1), nan=np.inf).argmin())
