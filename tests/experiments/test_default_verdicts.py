@@ -1,0 +1,23 @@
+"""The verdicts of experiments at their default: the same from other seeds, and after twice the steps."""
+
+from dataclasses import replace
+
+import pytest
+
+from normviz.experiments.catalogue import get_experiment
+from normviz.jobs.spec import finish
+
+VERDICTS = {"batch-size": "holds", "learning-rate": "holds-if"}
+
+
+def verdict(key, **changes):
+    experiment = get_experiment(key)
+    setting = replace(experiment.setting(), **changes)
+    return experiment.report(setting, {part: finish(part) for part in experiment.parts(setting)}).verdict
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("changes", [{}, {"seed": 8}, {"steps": 400}, {"seed": 8, "steps": 400}])
+@pytest.mark.parametrize("key", VERDICTS)
+def test_other_seeds_and_twice_the_steps_give_the_same_verdict(key, changes):
+    assert verdict(key, **changes).word == VERDICTS[key]
