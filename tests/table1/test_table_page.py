@@ -224,6 +224,7 @@ def test_predict_then_reveal():
     (everything,) = (button for button in at.button if button.label == "Reveal all")
     at = sound(everything.click().run())
     assert not any(cell["covered"] for cell in cells_of(at).values())
+    assert any("**1 of 2 predicted right**, 0 still covered" in text for text in texts(at.markdown))
     (again,) = (button for button in at.button if button.label == "Cover all again")
     at = sound(again.click().run())
     assert all(cell["covered"] for cell in cells_of(at).values())
