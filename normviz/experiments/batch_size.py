@@ -221,7 +221,7 @@ def _draw_curves(setting: Setting, begun: Outcomes) -> Iterator[Shown]:
         )
         for size in sizes
     ]  # fmt: skip
-    said = "; ".join(f"at batches of {size} {_levels(setting, begun[size])}" for size in sizes)
+    said = "; ".join(f"on batches of {size}, {_levels(setting, begun[size])}" for size in sizes)
     yield Shown(
         "curves", panels, f"Test error by step at the best learning rate of each scheme. At the end: {said}.",
         "Test digits are normalized by the mean statistics of all training digits.",
@@ -344,9 +344,10 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
     for size, (difference, _), is_clear in zip(SMALL, found, clear, strict=True):
         levels = f"{ended[size][pair[0]].level} with {name}, {ended[size][pair[1]].level} with {other}"
         points = f"a difference of {difference.text(100)} points" if is_clear else "no clear difference"
-        words.append(f"at batches of {size} {levels} ({points})")
+        words.append(f"on batches of {size}, {levels} ({points})")
     large = ended[PAIR[0]]
-    says = f"Test error {'; '.join(words)}; at batches of {PAIR[0]} {large[pair[0]].level} and {large[pair[1]].level}."
+    words.append(f"on batches of {PAIR[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
+    says = f"Test error: {'; '.join(words)}."
     condition = (
         f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"
         + ("" if setting.equal == "steps" else f" on batches of {MIDDLE}, and as many examples at all other sizes")

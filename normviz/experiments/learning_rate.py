@@ -164,7 +164,7 @@ def _draw_curves(setting: Setting, begun: dict[int, Arrays], outcomes: dict[int,
         for mean, low, high in [map(to_percent, band(begun[k]["test"][:, each.best]))]
     ]
     panels = [
-        Panel("At the end, over the rate", over, "learning rate", "test error, %", "xy", levels=[100 * setting.most]),
+        Panel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels=[100 * setting.most]),
         Panel("At the best rate of each", course, "step", "test error, %", "y"),
     ]
     return Shown(

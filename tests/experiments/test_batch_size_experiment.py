@@ -63,9 +63,9 @@ def test_batch_norm_that_is_better_on_few_is_wrong():
 
 def test_levels_and_differences_are_said_at_both_small_sizes_and_at_the_large_one():
     says = verdict(lambda n: 0.45 if n == 2 else 0.02).says
-    assert "at batches of 2 45.1 ± 0.2% with batch norm, 2.1 ± 0.2% with layer norm (a difference of 43" in says
-    assert "at batches of 4 2.1 ± 0.2% with batch norm, 2.1 ± 0.2% with layer norm (no clear difference)" in says
-    assert "at batches of 128 2.1 ± 0.2% and 2.1 ± 0.2%." in says
+    assert "batches of 2, 45.1 ± 0.2% with batch norm, 2.1 ± 0.2% with layer norm (a difference of 43" in says
+    assert "batches of 4, 2.1 ± 0.2% with batch norm, 2.1 ± 0.2% with layer norm (no clear difference)" in says
+    assert "batches of 128, 2.1 ± 0.2% and 2.1 ± 0.2%." in says
 
 
 def test_the_headline_is_that_of_the_smallest_size():
