@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -27,9 +27,15 @@ STARTUP = 60
 """Seconds within which a server answers."""
 
 
-def served(script: str) -> AbstractContextManager[str]:
-    """Serve a Streamlit script until the block ends; gives the server's address."""
-    return serving([sys.executable, "-m", "streamlit", "run", script, "--server.port"])
+@contextmanager
+def served(script: str) -> Iterator[str]:
+    """Serve a Streamlit script until the block ends; gives the server's address. No result is kept there yet."""
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port"]
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        serving(command, environment={"NORMVIZ_RESULTS": str(Path(folder) / "results.sqlite")}) as url,
+    ):
+        yield url
 
 
 @contextmanager
