@@ -37,7 +37,7 @@ def test_switch_digits_and_what_mistakes_cost(server, new_page):
     settle(page)
     shown = page.locator(".st-key-effect .nv-graph").get_attribute("aria-label")
     assert "Averages never updated: " in shown
-    assert "one digit at a time: " in shown
+    assert "one class at a time: " in shown
     digits = page.evaluate(DIGITS)
     assert len(digits) == 16
     assert {digit["way"] for digit in digits} == {"pixelated"}

@@ -78,6 +78,9 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
         assert f"{name}: {spread_words(values)}" in alt
     worst = min(cost.values(), key=np.mean)
     assert heading(at).startswith(f"### {cost['population'].mean():.0%} → {worst.mean():.0%}: ")
+    mistakes = sorted(values.mean() for key, values in cost.items() if key not in cases.EXPECTED)
+    (following,) = (text for text in texts(at.markdown) if text.startswith("Other mistakes: "))
+    assert re.findall(r", (\d+%)", following) == [f"{share:.0%}" for share in mistakes[1:3]]
     mean = traces(at, "momentum")[0]
     at_page = np.flatnonzero(np.asarray(mean["x"]) == 0.03)
     np.testing.assert_allclose(np.asarray(mean["y"])[at_page], 100 * cost["running"].mean())
@@ -88,6 +91,8 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
     fresh = f"**Averages never updated** ({cost['population'].mean():.0%} → {cost['fresh'].mean():.0%})"
     assert fresh in said
     assert convention.training in said
+    refused = f"**{convention.training} left on, one digit at a time** (`ValueError`)"
+    assert (refused in said) == ("one" not in cost) == convention.unbiased
     assert any(f"{NETWORKS} networks of 64 → 32" in text for text in texts(at.caption))
 
 
@@ -169,6 +174,18 @@ def test_pytorch_refuses_a_batch_of_one_and_keras_does_not():
     assert any("PyTorch refuses to train this network" in text for text in texts(at.info))
     at = settled(open_now(batch="1", framework="keras"))
     assert heading(at).startswith("### ")
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_only_pytorch_refuses_one_digit_in_training_mode(size):
+    torch, digits = pytest.importorskip("torch"), np.ones((size, 3), np.float32)
+    layer, refused = torch.nn.BatchNorm1d(3), False
+    try:
+        layer(torch.from_numpy(digits))
+    except ValueError:
+        refused = True
+    assert refused == (size == 1)
+    assert [key for key, row in CONVENTIONS.items() if row.unbiased] == ["pytorch"]
 
 
 def test_what_is_kept_is_bounded(monkeypatch):

@@ -110,7 +110,8 @@ def test_mistakes_cost_what_is_said_of_them(seed):
     cost = {key: float(values.mean()) for key, values in cases.costs(found, job, PYTORCH, 0.1).items()}
     assert cost["population"] > 0.94
     assert abs(cost["running"] - cost["population"]) < 0.02
-    assert cost["one"] < 0.13
+    assert "one" not in cost  # PyTorch refuses it
+    assert cases.costs(found, job, CONVENTIONS["keras"], 0.1)["one"].mean() < 0.13
     assert cost["class"] < 0.2
     for key, least in (("fresh", 0.15), ("few", 0.08), ("stale", 0.1), ("contrast", 0.05), ("mixed", 0.005)):
         assert cost[key] < cost["population"] - least, key

@@ -230,17 +230,21 @@ def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str
             "Statistics of the test batch itself: an answer depends on the other digits that happen to come with it.",
         ),
     }  # fmt: skip
-    return {key: row for key, row in words.items() if batch > 1 or key not in NEEDS_OTHERS}
+    missing = {*(() if batch > 1 else NEEDS_OTHERS), *(("one",) if convention.unbiased else ())}
+    return {key: row for key, row in words.items() if key not in missing}
 
 
 def _headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
-    """The costliest mistake, in a line that is as high before there are numbers."""
+    """Show the costliest mistake and the next two, in lines that are as high before there are numbers."""
     if not measured:
         st.markdown("### …% → …%")
+        st.markdown("Other mistakes: …")
         return
     right, words = measured["population"].mean(), wording(view, convention)
-    worst = min(words.keys() - set(cases.EXPECTED), key=lambda key: float(measured[key].mean()))
+    mistakes = [key for key in words if key not in cases.EXPECTED]
+    worst, *others = sorted(mistakes, key=lambda key: float(measured[key].mean()))
     st.markdown(f"### {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}")
+    st.markdown("Other mistakes: " + "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2]) + ".")
 
 
 def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
@@ -252,6 +256,11 @@ def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]
             for key, (name, mode, why) in words.items()
             if mode == role and key not in cases.EXPECTED
         ]
+        if role == "training" and convention.unbiased:
+            lines.append(
+                f"- **{convention.training} left on, one digit at a time** (`ValueError`). {convention.name} refuses: "
+                "a unit needs more than one value, as one value has no variance."
+            )
         with column:
             heading = convention.inference if role == "inference" else convention.training
             st.markdown(f"In {role}, `{heading}`:\n" + "\n".join(lines))
