@@ -12,6 +12,7 @@ from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, spoken
 from normviz.data.digits import SIDE, digits
+from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import (
@@ -25,7 +26,6 @@ from normviz.experiments.experiment import (
     eight_seeds,
     foremost,
 )
-from normviz.experiments.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 

@@ -9,6 +9,7 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, real, whole
 from normviz.core.text import sentence, spoken, typeset
+from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import (
@@ -25,7 +26,6 @@ from normviz.experiments.experiment import (
     eight_seeds,
     percent,
 )
-from normviz.experiments.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.ui.curves import Curve, Panel
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from normviz.describe.seeds import mean_percent
 from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES, Theme
 from normviz.ui.style import finish, here, line, marker, rule
@@ -142,7 +143,7 @@ class Row:
 
 
 def accuracy_figure(rows: Sequence[Row], chance: float, theme: str = "light") -> Figure:
-    """Accuracies from 0 to 100%, a line a case: every network, their mean, and that in numbers with its spread.
+    """Accuracies from 0 to 100%, a line a case: every network, their mean, and that in numbers with its interval.
 
     A case without numbers yet has its name alone, so that nothing moves when they come.
     """
@@ -162,7 +163,7 @@ def accuracy_figure(rows: Sequence[Row], chance: float, theme: str = "light") ->
             x=[percent.mean()], y=[place], mode="markers", name=f"{row.name}, mean", showlegend=False,
             marker={"color": colour, "size": 16, "symbol": symbol, "line": {"color": colours.ink, "width": 1.5}},
         )  # fmt: skip
-        figure.add_annotation(text=f"<b>{spread_words(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0})
+        figure.add_annotation(text=f"<b>{mean_percent(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0})
     figure.add_vline(100 * chance, line=here(colours))
     ticks = [25, 50, 75, 100, 100 * chance]
     texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
@@ -170,8 +171,3 @@ def accuracy_figure(rows: Sequence[Row], chance: float, theme: str = "light") ->
     figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
     figure.update_yaxes(range=[len(rows) - 0.6, -0.9], showticklabels=False, showgrid=False)
     return finish(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})
-
-
-def spread_words(accuracy: np.ndarray) -> str:
-    """Mean and standard deviation over networks: 96.7 ± 0.8%."""
-    return f"{100 * accuracy.mean():.1f} ± {100 * accuracy.std(ddof=1):.1f}%"

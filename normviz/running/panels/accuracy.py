@@ -9,6 +9,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.text import typeset
 from normviz.data.digits import CLASSES
+from normviz.describe.seeds import mean_percent
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import count_threads, threads
 from normviz.jobs.spec import digest
@@ -16,7 +17,7 @@ from normviz.jobs.store import Store
 from normviz.jobs.tickets import Ticket
 from normviz.running import cases
 from normviz.running.averages import CONVENTIONS, Convention
-from normviz.running.figures import Curve, Panel, Row, accuracy_figure, panels_figure, spread_words
+from normviz.running.figures import Curve, Panel, Row, accuracy_figure, panels_figure
 from normviz.running.network import NETWORKS, STEPS, WIDTHS, Trained, Training, inputs
 from normviz.running.state import PAGE, PREFIX
 from normviz.ui.components.plot import plot
@@ -119,7 +120,7 @@ def show(view: View, theme: str) -> None:
     measured = {} if found is None else costs(job, view["framework"], view["share"], found)
     _headline(measured, view, convention)
     rows = [Row(*words[:2], measured.get(key)) for key, words in wording(view, convention).items()]
-    said = "; ".join(f"{row.name}: {spread_words(row.accuracy)}" for row in rows if row.accuracy is not None)
+    said = "; ".join(f"{row.name}: {mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     plot(
         accuracy_figure(rows, 1 / CLASSES, theme), "effect",
         f"Accuracy on unseen digits. {said or 'Training.'}", f"{3.2 * len(rows) + 3:g}rem",
@@ -169,7 +170,7 @@ def status(asked: Asked, working: bool) -> None:
         st.caption(
             f"{NETWORKS} networks of {layers} units, batch norm and ReLU, each with a seed of its own, trained on "
             f"{STEPS} batches of {asked.jobs[0].batch} of {len(pictures):,} digits. Accuracy on {len(unseen)} others: "
-            "mean ± standard deviation over the networks."
+            "mean over the networks with its 95% interval."
         )
 
 
@@ -244,7 +245,9 @@ def _headline(measured: dict[str, np.ndarray], view: View, convention: Conventio
     mistakes = [key for key in words if key not in cases.EXPECTED]
     worst, *others = sorted(mistakes, key=lambda key: float(measured[key].mean()))
     st.markdown(f"### {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}")
-    st.markdown("Other mistakes: " + "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2]) + ".")
+    st.markdown(
+        "Other mistakes: " + "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2]) + "."
+    )
 
 
 def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from normviz.experiments.seeds import LEVEL, Difference, band, choose_rate, compare, estimate, find_clear
+from normviz.describe.seeds import LEVEL, Difference, band, choose_rate, compare, estimate, find_clear
 
 RNG = np.random.default_rng(0)
 
