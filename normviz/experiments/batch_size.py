@@ -85,7 +85,7 @@ class Noise:
     """
 
     kind: ClassVar[str] = "experiments/batch-size/noise"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     networks: tuple[int, ...]
     draws: int = 200
