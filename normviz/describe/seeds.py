@@ -1,6 +1,6 @@
-"""What networks of several seeds say together: means with intervals, and which differences are clear.
+"""Statistics of networks that differ in their seeds: means with intervals, and which differences are clear.
 
-The same statistics stand in every headline, figure, verdict and table of an experiment:
+An experiment that keeps to these rules uses them in its headline, figures, verdict and tables:
 
 - a number is the mean over the seeds, with its 95% interval (Student's t);
 - two schemes are compared seed by seed, as both start from the same weights and see the same batches;

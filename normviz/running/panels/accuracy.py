@@ -245,9 +245,8 @@ def _headline(measured: dict[str, np.ndarray], view: View, convention: Conventio
     mistakes = [key for key in words if key not in cases.EXPECTED]
     worst, *others = sorted(mistakes, key=lambda key: float(measured[key].mean()))
     st.markdown(f"### {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}")
-    st.markdown(
-        "Other mistakes: " + "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2]) + "."
-    )
+    following = "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2])
+    st.markdown(f"Other mistakes: {following}.")
 
 
 def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
@@ -262,7 +261,7 @@ def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]
         if role == "training" and convention.unbiased:
             lines.append(
                 f"- **{convention.training} left on, one digit at a time** (`ValueError`). {convention.name} refuses: "
-                "a unit needs more than one value, as one value has no variance."
+                "each unit needs more than one value in training mode."
             )
         with column:
             heading = convention.inference if role == "inference" else convention.training
