@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from browsing import browser, served
 from looks import change_theme
-from patience import TWO_FRAMES, run_by, settle, soon, visit
+from patience import TWO_FRAMES, drag, run_by, settle, soon, visit
 from pills import named
 from playwright.sync_api import BrowserContext, Page
 from runs import Runs
@@ -193,9 +193,17 @@ class Lab:
 
     def point(self, across: float, down: float) -> None:
         """Move the pointer to a fraction of the cube's width and height; the cube answers in the frame behind it."""
-        box = self.box
-        self.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+        self.page.mouse.move(*self.place(across, down))
         self.page.evaluate(TWO_FRAMES)
+
+    def place(self, across: float, down: float) -> tuple[float, float]:
+        """Return the place of the window at a fraction of the cube's width and height."""
+        box = self.box
+        return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Drag between two such fractions."""
+        drag(self.page, self.place(*start), self.place(*end))
 
 
 @pytest.fixture

@@ -52,6 +52,18 @@ def run_by(page: Page, action: Callable[[Page], object]) -> None:
     settle(page)
 
 
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Drag from one place of the window to another, as slowly as a hand: the page draws between any two moves."""
+    page.mouse.move(*start)
+    page.evaluate(TWO_FRAMES)
+    page.mouse.down()
+    for step in range(1, 9):
+        page.mouse.move(*(a + (b - a) * step / 8 for a, b in zip(start, end, strict=True)))
+        page.evaluate(TWO_FRAMES)
+    page.mouse.up()
+    page.mouse.move(5, 5)
+
+
 GO = """url => {
   document.querySelector('.stMain')?.scrollTo(0, 0);
   History.prototype.pushState.call(history, {}, '', url);

@@ -3,7 +3,7 @@
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from patience import CONNECTED, settle, soon, visit
+from patience import CONNECTED, drag, settle, soon, visit
 from test_cube import eye
 from test_inside import REACTS
 
@@ -16,12 +16,8 @@ def camera_of(url):
 
 def turn(page, key="cube"):
     box = page.locator(f".st-key-{key} .nv-graph").bounding_box()
-    at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
-    page.mouse.move(*at)
-    page.mouse.down()
-    page.mouse.move(at[0] + 120, at[1] - 40, steps=6)
-    page.mouse.up()
-    page.mouse.move(5, 5)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    drag(page, (x, y), (x + 120, y - 40))
 
 
 def test_a_turned_camera_is_in_the_link_and_comes_back(lab):

@@ -2,7 +2,7 @@
 
 import pytest
 from looks import barriers, change_theme
-from patience import load, settle, soon
+from patience import drag, load, settle, soon
 from pills import named
 from playwright.sync_api import expect
 
@@ -67,10 +67,8 @@ def test_the_camera_stays_when_a_scheme_or_a_colour_changes(page, server):
     open_page(page, server, "?schemes=batch,layer")
     camera = "() => document.querySelector('.st-key-cubes .js-plotly-plot')._fullLayout.scene._scene.getCamera().eye"
     box, before = page.locator(".st-key-cubes .nv-graph").bounding_box(), page.evaluate(camera)
-    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.5 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.4 * box["height"], steps=4)
-    page.mouse.up()
+    x, y, width, height = (box[side] for side in ("x", "y", "width", "height"))
+    drag(page, (x + 0.1 * width, y + 0.5 * height), (x + 0.3 * width, y + 0.4 * height))
     soon(page, lambda: page.evaluate(camera) != before)
     page.wait_for_timeout(500)  # the camera glides to a stop
     turned = page.evaluate(camera)

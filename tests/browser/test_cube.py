@@ -70,11 +70,7 @@ CONTROLS = {
 def test_camera_stays_through_every_control(lab):
     lab.open("?scheme=group")
     before = eye(lab)
-    lab.point(0.5, 0.5)
-    lab.page.mouse.down()
-    lab.page.mouse.move(lab.box["x"] + 0.7 * lab.box["width"], lab.box["y"] + 0.4 * lab.box["height"], steps=8)
-    lab.page.mouse.up()
-    lab.page.mouse.move(5, 5)
+    lab.drag((0.5, 0.5), (0.7, 0.4))
     lab.soon(lambda: eye(lab) != pytest.approx(before, abs=0.1))
     lab.settle()
     lab.page.wait_for_timeout(500)  # the camera glides to a stop
@@ -130,10 +126,7 @@ def test_click_locks_and_a_drag_does_not(lab):
     lab.settle()
     assert element_of(lab.readout) == hovered
 
-    lab.point(0.45, 0.6)
-    lab.page.mouse.down()
-    lab.page.mouse.move(lab.box["x"] + 0.6 * lab.box["width"], lab.box["y"] + 0.5 * lab.box["height"], steps=5)
-    lab.page.mouse.up()
+    lab.drag((0.45, 0.6), (0.6, 0.5))
     lab.page.wait_for_url("**camera=**")  # it is sent late, and would meet what the next test asks for
     lab.settle()
     assert focus_of(lab.page.url) == hovered
