@@ -51,6 +51,14 @@ def test_draws(lab):
     assert lab.page.locator(".st-key-cube .nv-graph").get_attribute("aria-label").startswith("A tensor with N = 4")
 
 
+def test_other_values_are_drawn(lab):
+    lab.open("?colour=x")
+    intensity = "gd => JSON.stringify(Array.from(gd.data.find(t => t.type === 'mesh3d' && t.intensity).intensity))"
+    before = lab.graph(intensity)
+    lab.number("Seed", "3")
+    lab.soon(lambda: lab.graph(intensity) != before)
+
+
 CONTROLS = {
     "scheme": lambda lab: lab.pick("Instance"),
     "groups": lambda lab: lab.open_select("Groups", "3"),

@@ -1,0 +1,101 @@
+"""Twelve deliberate breaks of the code, each with a test that turns red.
+
+`tests/test_breaks.py` applies each break to a copy of the project and runs its test there. The list is the proof that
+`make test` protects what it should: whoever deletes a test finds out here what it was for.
+"""
+
+from typing import NamedTuple
+
+
+class Break(NamedTuple):
+    """One edit that makes the project wrong.
+
+    Attributes:
+        file: the edited file, from the root of the project.
+        old: the text that is replaced; it occurs once in the file.
+        new: the wrong text.
+        test: the test that fails then, as pytest takes it.
+    """
+
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+BREAKS = {
+    "a wrong axis": Break(
+        "normviz/core/normalize.py",
+        "    v, mean = (x, None) if scheme.summation is None else centre(x, scheme.summation)\n",
+        "    v, mean = (x, None) if scheme.summation is None else centre(x, scheme.suppression or scheme.summation)\n"
+        "    v, mean = (v, mean) if mean is None else (x - x.mean(-1, keepdims=True), mean)\n",
+        "tests/core/test_normalize.py",
+    ),
+    "epsilon outside the root": Break(
+        "normviz/core/normalize.py",
+        "    mean_square = mean_square + (eps**0.5 / scale) ** 2\n",
+        "    mean_square = (xp.sqrt(mean_square) + eps / scale) ** 2\n",
+        "tests/core/test_normalize.py",
+    ),
+    "a capture that bakes a value": Break(
+        "normviz/networks/capture.py",
+        "losses.index_copy_(0, counter, stack.step(*data(counter))[None])",
+        "losses.index_copy_(0, counter, stack.step(*data(int(counter)))[None])",
+        "tests/networks/test_recorded.py",
+    ),
+    "a camera that jumps": Break(
+        "normviz/web/scene.js",
+        "scene.camera = this.isDrawn ? getCamera(this.graph) : lookFrom(scene.camera, camera);",
+        "scene.camera = lookFrom(scene.camera, camera);",
+        "tests/browser/test_cube.py::test_camera_stays_through_every_control",
+    ),
+    "a tap that does nothing": Break(
+        "normviz/web/pointing.js",
+        'event.pointerType === "touch" ? TAP : CLICK',
+        'event.pointerType === "touch" ? 0 : CLICK',
+        "tests/browser/test_pointing.py::test_a_tap_locks_the_element_under_it",
+    ),
+    "a link that loses a setting": Break(
+        "normviz/ui/link.py",
+        "if relevant(p.name) and view[p.name] != defaults[p.name])",
+        'if relevant(p.name) and view[p.name] != defaults[p.name] and p.name != "eps")',
+        "tests/lab/test_pages.py::test_a_link_restores_the_view_and_stays_what_it_is",
+    ),
+    "a lost vote of a cell": Break(
+        "normviz/table1/panels.py",
+        "    votes()[key] = vote\n",
+        '    st.session_state["votes"] = {key: vote}\n',
+        "tests/table1/test_table_page.py",
+    ),
+    "a stale figure": Break(
+        "normviz/web/plot.js",
+        "const isNew = !same(data.figure, this.figure) || words !== this.words;",
+        "const isNew = !this.figure || words !== this.words;",
+        "tests/browser/test_cube.py::test_other_values_are_drawn",
+    ),
+    "an unescaped note": Break(
+        "normviz/ui/link.py",
+        "    shown = escape(_given(given))\n",
+        "    shown = _given(given)\n",
+        "tests/ui/test_hostile_links.py",
+    ),
+    "a wrong field in JavaScript": Break(
+        "normviz/web/boxes.js",
+        "for (let i = lo; i < hi; i++) {\n        const step",
+        "for (let i = lo; i <= lo; i++) {\n        const step",
+        "tests/web/test_boxes.py",
+    ),
+    "a dropped cancel": Break(
+        "normviz/jobs/tickets.py",
+        "        self._cancelled = True\n",
+        "        self._cancelled = False\n",
+        "tests/jobs/test_tickets.py",
+    ),
+    "a wrong unit of the learning rate": Break(
+        "normviz/core/transformations.py",
+        'return delta if optimizer == "adam" else delta**2',
+        "return delta",
+        "tests/table1/test_invariance.py::test_rescaled_weights_need_their_learning_rate",
+    ),
+}
+"""By what is wrong."""
