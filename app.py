@@ -1,6 +1,7 @@
 """The app, a Streamlit script and an ASGI application in one: `streamlit run app.py` serves it."""
 
 import os
+from contextlib import nullcontext
 
 # Before NumPy loads: OpenBLAS, MKL and PyTorch read it where their own variable is not set. Threads of thirty sessions
 # that share the cores with the workers would mostly wait for each other.
@@ -22,6 +23,7 @@ app = st.App(
 
 if __name__ == "__main__":
     page, story = menu()
-    st.set_page_config(page_title=f"{story.title} · normviz", page_icon=str(ICON), layout="wide")
-    with framed(story):
+    title = story.title if story else "normviz"
+    st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON), layout="wide")
+    with framed(story) if story else nullcontext():
         page.run()

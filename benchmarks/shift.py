@@ -98,8 +98,8 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "lab, values replaced": ("?n=0&scheme=grup&groups=5", {"a length": enter("N (examples)", "3")}),
     "lab, groups replaced": ("?scheme=group&groups=3", {"what does not divide": enter("C (channels)", "4")}),
     "compare": ("compare", {f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")}),
-    "identities": ("identities", {name: pick(name) for name in ("Refuted", "The same")}),
-    "readings": ("readings", {"code": pick("Keras"), "seed": enter("Seed", "1")}),
+    "identities": ("identities", {name: pick(name) for name in ("Three layer norms", "Detect a layer", "Known pairs")}),
+    "variants": ("identities?panel=variants", {"seed": enter("Seed", "1")}),
     "invariance": (
         "invariance?steps=20&seed=7",
         {"training anew": enter("Seed", "8"), "panel": pick("Gap over δ"), "layer": pick("Conv")},

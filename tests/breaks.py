@@ -1,7 +1,6 @@
 """Twelve deliberate breaks of the code, each with a test that turns red.
 
-`tests/test_breaks.py` applies each break to a copy of the project and runs its test there. The list is the proof that
-`make test` protects what it should: whoever deletes a test finds out here what it was for.
+`tests/test_deliberate_breaks.py` applies each break to a copy of the project and runs its test there.
 """
 
 from typing import NamedTuple

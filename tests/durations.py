@@ -15,7 +15,7 @@ LONG_FILES = (
     "tests/browser/test_stages_shown.py",
     "tests/browser/test_experiments.py",
     "tests/browser/test_design_shown.py",
-    "tests/readings/test_detector.py",
+    "tests/identities/test_detector.py",
     "tests/table1/test_script.py",
     "tests/lab/test_pages.py",
     "tests/experiments/test_experiments_page.py",

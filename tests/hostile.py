@@ -343,7 +343,7 @@ def answer(name, content):
 
 def pair(name, content):
     """What the page with the detector does."""
-    from normviz.readings.uploads import read_pair
+    from normviz.identities.detection.uploads import read_pair
 
     return read_pair([(name, content)])
 
@@ -373,7 +373,7 @@ def import_readers():
     from PIL import Image
 
     import normviz.gradients.exercise
-    import normviz.readings.uploads  # noqa: F401
+    import normviz.identities.detection.uploads  # noqa: F401
 
     Image.preinit()
     read_npz = partial(members, "a.npz")

@@ -20,7 +20,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from unpacked import shown
 
-PAGES = sorted("" if path.stem == "tensor_lab" else path.stem for path in (ROOT / "pages").glob("*.py"))
+from normviz.ui.redirects import REDIRECTS
+
+PAGES = sorted(
+    {"" if path.stem == "tensor_lab" else path.stem for path in (ROOT / "pages").glob("*.py")} - {*REDIRECTS}
+)
 """The addresses of all pages; the tensor lab is the default one."""
 
 LONGEST = 8

@@ -1,9 +1,14 @@
-"""The identities page: what its link holds, and the two schemes of one's own that are compared."""
+"""The page "Same or different?": what its link holds, and the two schemes of one's own that are compared."""
+
+from typing import Any
 
 from normviz.core.fields import AXES, OWN, Field
+from normviz.core.layouts import ALL_LAYOUTS
 from normviz.core.schemes import SCHEMES, Scheme
+from normviz.describe.snippets import FRAMEWORKS
+from normviz.identities.detection.examples import EXAMPLES
 from normviz.identities.identities import IDENTITIES
-from normviz.ui import scheme, tensor
+from normviz.ui import looking, scheme, tensor
 from normviz.ui.link import Param, View, choice
 from normviz.ui.tensor import OWN_DATA, SIZES
 
@@ -12,12 +17,39 @@ PREFIX = PAGE + " "
 """Of the keys that are this page's own; the tensor's are those of the tensor lab, and follow from page to page."""
 
 RESIDUAL = (
-    "Every claim is measured on your tensor. Residual: the largest difference of the two x̂, relative to the largest x̂; "
-    "about 10⁻¹⁶ is rounding (10⁻⁷ in float32), and at 0 the two agree to the last bit."
+    "Every pair is compared on your tensor. Equal up to rounding: the largest difference of the two x̂ is about 10⁻¹⁶ "
+    "of the largest x̂, or 10⁻⁷ in float32."
 )
-"""What the numbers on the page are."""
-PANELS = {"same": "The same", "belief": "Refuted", "own": "Two of your own"}
-SHARED = (*SIZES, "data", "seed", "eps")
+"""What the results of the page mean."""
+PANELS = {
+    "same": "Known pairs",
+    "variants": "Three layer norms",
+    "own": "Two of your own",
+    "detect": "Detect a layer",
+}
+"""The panels, by their names in the link."""
+
+BELONGS = {
+    **dict.fromkeys(("focus", "camera", "code"), "variants"),
+    **dict.fromkeys(("try", "layout"), "detect"),
+    "row": "same",
+}
+"""The only panel in which a value means something."""
+
+SHARED = (*SIZES, "data", "seed", "focus", "eps")
+CAMERA = looking.camera(PREFIX)
+
+CODE = {name: name for name in FRAMEWORKS if name != "NumPy"}
+"""The frameworks in which a variant is shown."""
+
+GUESS = "guess"
+LAYOUT_NAMES = {GUESS: "Any"} | {key: f"({', '.join(key)})" for key in ALL_LAYOUTS}
+"""The axes of one's own arrays; "Any": the detector tries all layouts with as many axes."""
+
+OWN_FILES = "own"
+TRY = {key: example.name for key, example in EXAMPLES.items()} | {OWN_FILES: "Your own files"}
+"""The arrays that the detector looks at."""
+
 SIDES = ("left", "right")
 FIELD_LABELS = {"mean": "Mean subtracted over", "divide": "Divided by the root mean square over"}
 """The two fields of a scheme of one's own, by the last part of their names in the link."""
@@ -56,9 +88,18 @@ def _claim(key: str) -> str:
     return f"“{IDENTITIES[key].claim}”" if key else "none"
 
 
+def _panel(value: Any, view: View) -> str:
+    """Return the panel of a link; refuted pairs once had a panel of their own, "belief"."""
+    return choice(list(PANELS))("same" if value == "belief" else value, view)
+
+
 PARAMS = (
     *(param for param in (*tensor.PARAMS, *scheme.PARAMS) if param.name in SHARED),
-    Param(f"{PREFIX}panel", "same", choice(list(PANELS)), label="Show", words=PANELS.__getitem__),
+    CAMERA,
+    Param(
+        f"{PREFIX}panel", "same", _panel, label="Show", words=PANELS.__getitem__,
+        why=lambda given, view: "" if given == "belief" else None,
+    ),
     Param(
         f"{PREFIX}row",
         "",
@@ -68,12 +109,17 @@ PARAMS = (
     ),
     *_typed("left", "layer"),
     *_typed("right", "instance"),
-)
+    Param(f"{PREFIX}code", "PyTorch", choice(list(CODE)), label="Framework"),
+    Param(f"{PREFIX}try", next(iter(EXAMPLES)), choice(list(TRY)), label="Try", words=TRY.__getitem__),
+    Param(f"{PREFIX}layout", GUESS, choice(list(LAYOUT_NAMES)), label="Axes", words=LAYOUT_NAMES.__getitem__),
+)  # fmt: skip
 
 
 def has(view: View, name: str) -> bool:
-    """Whether a value means anything in this view."""
-    return name != "seed" or view["data"] != OWN_DATA
+    """Return True if a value means something in this view."""
+    if name == "seed":
+        return view["data"] != OWN_DATA
+    return BELONGS.get(name, view["panel"]) == view["panel"]
 
 
 def scheme_of(view: View, side: str) -> Scheme:

@@ -1,6 +1,6 @@
 """What stands around every page: its question above, its takeaway and the ways on below."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,6 +10,7 @@ from streamlit.navigation.page import Page
 from normviz.core.errors import InvalidInput
 from normviz.describe.markdown import escape
 from normviz.ui.link import PRESENTING, View, current_theme, lead
+from normviz.ui.redirects import REDIRECTS
 from normviz.ui.stories import STORIES, Story, following, previous
 
 
@@ -30,14 +31,29 @@ def way(address: str, label: str, icon: str = "") -> None:
     st.page_link(script(page), label=f"{label} **{title}**", icon=icon or None, query_params=link)
 
 
-def menu() -> tuple[Page, Story]:
-    """Show the menu; gives the page that is open, to be run inside of `framed`."""
+def menu() -> tuple[Page, Story | None]:
+    """Show the menu.
+
+    Returns:
+        The page that is open, and its story, around which `framed` shows it. A former page has no story: it leads to
+        another page.
+    """
     sections: dict[str, list[Page]] = {}
     for each in STORIES:
         default = each is STORIES[0]
         sections.setdefault(each.section, []).append(st.Page(script(each.page), title=each.title, default=default))
+    for former in REDIRECTS:
+        sections[STORIES[0].section].append(st.Page(script(former), title=former, visibility="hidden"))
     page = st.navigation(sections, position="top")
-    return page, next(story for story in STORIES if story.title == page.title)
+    return page, next((story for story in STORIES if story.title == page.title), None)
+
+
+def redirect(former: str, link: Mapping[str, str]) -> None:
+    """Open the page that a former page has become part of, with the settings of its link."""
+    found = REDIRECTS[former]
+    target = found.link(link)
+    lead(target)
+    st.switch_page(script(found.page), query_params=target)
 
 
 @contextmanager

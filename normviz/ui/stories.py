@@ -1,4 +1,4 @@
-"""What every page is about, in words: its question, why it matters, what to try first, and what to take away.
+"""The words around every page: its question, why it matters, what to try first, and the takeaway.
 
 The order is that of the menu, and the way from page to page.
 """
@@ -28,7 +28,7 @@ class Story:
     Attributes:
         page: the name of its script in `pages/`.
         title: its name in the menu and in the browser's tab.
-        section: under which word of the menu it stands; "" for one that stands there by itself, before all others.
+        section: the word of the menu above it.
         question: what it answers, its heading.
         why: why that matters, in a sentence.
         first: what to try first.
@@ -54,7 +54,7 @@ STORIES = (
     Story(
         page="tensor_lab",
         title="Tensor lab",
-        section="",
+        section="Start",
         question="What does normalization do to a tensor?",
         why="Batch, layer, instance and group norm are one formula: they differ in which elements share a mean and a "
         "variance.",
@@ -63,19 +63,19 @@ STORIES = (
         "axis each index has its own.",
         see=(
             See("What if the weights are normalized?", "weights"),
-            See("What does a scheme not notice?", "invariance"),
+            See("Which changes does normalization cancel?", "invariance"),
         ),
     ),
     Story(
         page="compare",
         title="Compare",
-        section="Schemes",
-        question="Which elements share a statistic?",
-        why="That decides whether an example's result depends on the others of its batch, and whether a batch of one "
-        "works.",
-        first="Click an element: its field lights up in every cube. Then exchange a scheme for another.",
-        takeaway="Where a field spans the examples, as in batch norm, an example's result depends on the others; where "
-        "it does not, the same can be computed in training and in inference.",
+        section="Start",
+        question="Which elements share a mean and variance?",
+        why="Each scheme averages over different elements. This decides whether examples of a batch affect each "
+        "other, and whether a batch of one example works.",
+        first="Click an element. The elements that share its mean and variance light up in every cube.",
+        takeaway="Batch norm averages over examples, so the output for one example depends on the others. Layer, "
+        "instance and group norm treat each example alone, so they compute the same in training and inference.",
         see=(
             See("One scheme, step by step", "tensor_lab"),
             See("What a batch does to batch norm", "running"),
@@ -83,39 +83,24 @@ STORIES = (
     ),
     Story(
         page="identities",
-        title="Identities",
-        section="Schemes",
+        title="Same or different?",
+        section="Start",
         question="Which normalizations are the same?",
-        why="Many names stand for few computations. Where two coincide, x̂ is the same, while γ and β may still differ "
-        "in shape.",
-        first="Ask **Why?** of a claim, or use a shape on which another one holds.",
-        takeaway="Schemes of one form are the same where their fields are. Along an axis of length 1, averaged and "
-        "kept are one and the same.",
+        why="Many names stand for few computations, and one name can stand for several. Two schemes may have equal x̂ "
+        "while their γ and β have different shapes.",
+        first="Guess for a pair whether both are equal, then press **Why?**. Open **Three layer norms** to see one "
+        "name with three meanings.",
+        takeaway="Two schemes of the general form give the same x̂ if they average over the same elements. Ask which "
+        "axes are averaged, not what the layer is called.",
         see=(
-            See("A scheme's field, in the cube", "tensor_lab"),
+            See("The averaged elements in the cube", "tensor_lab"),
             See("Batch and layer norm as the widest windows", "divisive"),
-        ),
-    ),
-    Story(
-        page="readings",
-        title="Which layer norm?",
-        section="Schemes",
-        question="Which layer norm is it?",
-        why="Papers, frameworks and blogs call three different computations layer norm; on the output of "
-        "a convolution they give different numbers.",
-        first="Click an element and compare the three fields. Then pick an example below, and see how its numbers "
-        "give away which reading it was.",
-        takeaway="Ask what is averaged, not what it is called: over H, W, C, as the paper's definition says; over C "
-        "alone, as Keras by default and transformers do; or over H, W of each channel, which is instance norm.",
-        see=(
-            See("Schemes of your choice side by side", "compare"),
-            See("What does each not notice?", "invariance"),
         ),
     ),
     Story(
         page="why",
         title="Why normalize",
-        section="Purpose",
+        section="Why it works",
         question="Why normalize at all?",
         why="Inputs of a common scale are easier to learn from, and in a deep network every layer is the input of the "
         "next, and moves while all layers learn.",
@@ -123,88 +108,82 @@ STORIES = (
         "the third.",
         takeaway="Batch norm is the affordable part of whitening: one feature at a time, by the statistics of a "
         "mini-batch. It works because the gradient knows of it: what it takes out, a step cannot put back.",
-        see=(
-            See("What does the gradient look like?", "gradients"),
-            See("What a batch does to batch norm", "running"),
-        ),
-    ),
-    Story(
-        page="invariance",
-        title="Invariances (Table 1)",
-        section="Purpose",
-        question="What does normalization not notice?",
-        why="Weights or data of an unlucky scale can spoil training, unless normalization absorbs them: "
-        f"[Table 1]({BA.url}) of {BA.text}, predicted by one rule, measured on a forward pass, and shown by training "
-        "twin networks.",
-        first="Press **Predict first** and guess before you look; a click on a cell gives the reason.",
-        takeaway="At ε = 0 a scheme that divides by a statistic absorbs a factor that is the same all over each of its "
-        "fields, and one that centres absorbs a shift that is the same all over each field it centres. ε lets factors "
-        "through, little by little; shifts it leaves alone.",
-        see=(
-            See("What ε does to contrast", "divisive"),
-            See("Weight norm and spectral norm at work", "weights"),
-            See("A scheme's field, in the cube", "tensor_lab"),
-        ),
-    ),
-    Story(
-        page="design",
-        title="Design",
-        section="Purpose",
-        question="Which scheme absorbs what I need?",
-        why="Whoever designs a layer knows what it should not notice, and looks for the scheme. One rule over fields "
-        "answers that for all schemes at once: which there are, and what none of them can.",
-        first="Ask for **single training case re-scaling**, then also for **dataset re-centring**: on a dense layer "
-        "nothing is left, and the fields say why.",
-        takeaway="With nothing in front, what a scheme of the map absorbs is decided by its fields alone. The "
-        "thousands of a convolutional layer have only 13 sets of invariances, and none of them has all six.",
-        see=(
-            See("The six changes, measured and trained", "invariance"),
-            See("A scheme's field, in the cube", "tensor_lab"),
-        ),
+        see=(See("What a batch does to batch norm", "running"),),
     ),
     Story(
         page="gradients",
-        title="Gradients",
-        section="Learning",
+        title="Backward pass",
+        section="Why it works",
         question="What does normalization do to a gradient?",
-        why="A normalizer takes directions out of the gradient, that of a shift where it centres, that of a factor "
-        "where it divides; whoever writes the backward pass by hand easily forgets one of them.",
-        first="Pick **RMS**, then **Layer**: the formula gains a mean, and the gradient sums to 0. Then go through it "
-        "**Step by step**.",
-        takeaway="What the forward pass does not notice, the backward pass does not move: each field loses its mean "
-        "where it is centred, and its part along x̂ where it is scaled, as far as ε allows.",
+        why="Centring removes the mean of the gradient, and dividing removes its component along x̂. People who write "
+        "the backward pass by hand often forget one of the two.",
+        first="Open **Step by step** and press **Play**. Then compare the formulas of **RMS** and **Layer**: layer "
+        "norm also subtracts a mean.",
+        takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
+        "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
         see=(
-            See("Which changes are absorbed?", "invariance"),
+            See("Which changes does normalization cancel?", "invariance"),
             See("Why the weights only grow", "weights"),
         ),
     ),
     Story(
         page="geometry",
-        title="Geometry",
-        section="Learning",
-        question="How far does a step of learning go?",
-        why="Not how far the weights move counts but how much the predictions change; where a layer absorbs the length "
-        "of its weights, a step of the same size changes less the longer they are.",
-        first="In **Distance**, change **KL of the border**: the regions change with it. Then see in **Effective "
-        "rate** what weight decay does.",
-        takeaway="Where a layer absorbs the length of its weights, the learning rate that counts is that over their "
-        "squared length: SGD lowers it by itself, as it lengthens them, and weight decay, which shortens them, raises "
-        "it.",
+        title="Step size",
+        section="Why it works",
+        question="How large is a step of learning?",
+        why="A step counts by how much it changes the predictions, not by how far the weights move. If a layer is "
+        "invariant to the scale of its weights, the same step changes less when the weights are longer.",
+        first="In **Distance**, change **KL of the border** and watch the regions. Then open **Effective rate** to "
+        "see the effect of weight decay.",
+        takeaway="If a layer is invariant to the scale of its weights W, its effective learning rate is η/‖W‖². SGD "
+        "makes W longer and so lowers this rate. Weight decay makes W shorter and raises it.",
+        see=(See("Length and direction of the weights", "weights"),),
+    ),
+    Story(
+        page="invariance",
+        title="Table 1",
+        section="Invariance",
+        question="What does normalization not notice?",
+        why="Weights or data of an unlucky scale can spoil training, unless normalization absorbs them: "
+        f"[Table 1]({BA.url}) of {BA.text}, predicted by one rule, measured on a forward pass, and shown by training "
+        "twin networks.",
+        first="Press **Predict first** and guess before you look; a click on a cell gives the reason.",
+        takeaway="At ε = 0 a scheme that divides by a statistic absorbs a factor that is the same all over each of "
+        "its fields, and one that centres absorbs a shift that is the same all over each field it centres. ε lets "
+        "factors through, little by little; shifts it leaves alone.",
         see=(
-            See("Weight norm: length and direction apart", "weights"),
-            See("The same factor, in Table 1", "invariance"),
+            See("What ε does to contrast", "divisive"),
+            See("Weight norm and spectral norm at work", "weights"),
+            See("The averaged elements in the cube", "tensor_lab"),
+        ),
+    ),
+    Story(
+        page="design",
+        title="Find a scheme",
+        section="Invariance",
+        question="Which normalization ignores the changes you choose?",
+        why="Choose the changes that your layer should ignore. We list the schemes that ignore them, or explain why "
+        "no scheme can.",
+        first="Choose **single training case re-scaling**, then also **dataset re-centring**. On a dense layer no "
+        "scheme ignores both.",
+        takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
+        "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
+        "contains all six changes.",
+        see=(
+            See("The six changes, measured and trained", "invariance"),
+            See("The averaged elements in the cube", "tensor_lab"),
         ),
     ),
     Story(
         page="running",
-        title="Training and inference",
-        section="Learning",
+        title="Training vs. inference",
+        section="Training",
         question="Why does batch norm behave differently at test time?",
-        why="In training a layer is normalized by the mean and variance of each mini-batch, afterwards by a **running "
-        "average** of them: where the two differ, so does the network.",
-        first="Switch to **Inference**: the same digits come out otherwise. Then press **Play**.",
-        takeaway="In training an example's result depends on the others of its batch; in inference on running "
-        "averages, and these must fit the data that come.",
+        why="In training, batch norm uses the mean and variance of each mini-batch. At test time it uses **running "
+        "averages** of them. When they differ, the network gives different answers.",
+        first="Switch to **Inference**: the same digits get other values. Then press **Play**.",
+        takeaway="In training, the output for one example depends on the other examples of its batch. At test time it "
+        "depends on the running averages, which must fit the new data.",
         see=(
             See("Which schemes depend on the batch?", "compare"),
             See("What is averaged, in the cube", "tensor_lab"),
@@ -213,56 +192,58 @@ STORIES = (
     Story(
         page="experiments",
         title="Experiments",
-        section="Learning",
+        section="Training",
         question="Does it train better?",
         why="Higher learning rates, small batches, deep and recurrent networks: what the papers promise, tried out on "
         "small real data, over several seeds, with a verdict only where the difference is larger than the noise.",
         first="Press **Run** and watch the curves; then change a setting on the left and run it again.",
         takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
         see=(
-            See("Which changes are absorbed?", "invariance"),
+            See("Which changes does normalization cancel?", "invariance"),
             See("Why normalize at all?", "why"),
         ),
     ),
     Story(
         page="weights",
-        title="Weights",
-        section="More",
-        question="What do weight normalizations do to a weight matrix?",
-        why="They change the weights before any data come: the same for every batch, in training and in inference.",
+        title="Weight normalization",
+        section="Reference",
+        question="What does normalizing the weights do?",
+        why="Weight, spectral and standardized normalization change the weights before any data arrive. They compute "
+        "the same for every batch, in training and at test time.",
         first="Press **Play**, then choose another normalization above the picture.",
-        takeaway="Weight norm learns length and direction apart, spectral norm divides by the most that the matrix "
-        "stretches a vector, weight standardization also centres the weights of every unit.",
+        takeaway="Weight norm learns the length and the direction of a weight vector separately. Spectral norm "
+        "divides by the largest factor by which the matrix stretches a vector. Weight standardization also subtracts "
+        "the mean of each unit’s weights.",
         see=(
-            See("Which changes of the weights are absorbed?", "invariance"),
+            See("Which changes of the weights cancel?", "invariance"),
             See("A weight tensor, in the cube", "tensor_lab"),
         ),
     ),
     Story(
         page="divisive",
-        title="Divisive",
-        section="More",
-        question="What does divisive normalization do to contrast?",
-        why="Neurons in the brain divide by what their neighbours do; with wide windows that becomes batch or layer "
-        f"norm. :small[{_source(SCHEMES['divisive'].reference)}]",
-        first="Move **ε** up: contrast fades, and first where it was weak.",
-        takeaway="Where the mean square of a window is small beside ε, x̂ grows with the contrast; where it is large, "
-        "contrast is normalized away. Windows that hold whole axes are batch, layer or instance norm.",
+        title="Contrast",
+        section="Reference",
+        question="How does ε decide which contrast survives?",
+        why="Neurons in the brain divide their response by that of their neighbours. With wide windows this becomes "
+        "batch, layer or "
+        f"instance norm. :small[{_source(SCHEMES['divisive'].reference)}]",
+        first="Increase **ε**: contrast fades, and weak contrast fades first.",
+        takeaway="Where the mean square in a window is small compared with ε, x̂ keeps the contrast. Where it is "
+        "large, normalization removes the contrast.",
         see=(
-            See("Which factors does ε let through?", "invariance"),
+            See("How does ε affect invariance?", "invariance"),
             See("Which schemes are the same?", "identities"),
         ),
     ),
     Story(
         page="claims",
-        title="The sources, checked",
-        section="More",
-        question="Is it true what is said of normalization?",
-        why="Papers, tutorials and blogs disagree with each other, and are wrong in places: here every claim stands "
-        "beside a measurement that supports, limits or refutes it, made by this app.",
-        first="Show the **Wrong** ones, open one, and go to where the app shows it.",
-        takeaway="A claim is worth the measurement beside it: ask what was measured, how often, and under which "
-        "condition it holds.",
+        title="Claims, tested",
+        section="Reference",
+        question="Common claims about normalization, tested",
+        why="Papers, tutorials and blogs disagree, and some are wrong. Each claim stands beside a measurement that "
+        "supports, limits or refutes it.",
+        first="Show the **Wrong** ones and open one. It links to the page that shows the effect.",
+        takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             See("Which normalizations are the same?", "identities"),
             See("Does it train better?", "experiments"),

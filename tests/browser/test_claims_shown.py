@@ -83,7 +83,7 @@ def test_a_link_brings_its_claim_into_sight_and_goes_on_to_what_shows_it(new_pag
         seed.press("Enter")
         page.wait_for_url("**seed=5**")
         settle(page)
-        go(page, "The sources, checked")
+        go(page, "Claims, tested")
         page.wait_for_url("**/claims?claim=L04")
         settle(page)
 

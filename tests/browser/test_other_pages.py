@@ -11,8 +11,8 @@ from normviz.ui.palette import THEMES
 PAGES = {
     "identities": ("Which normalizations are the same?", []),
     "running": ("Why does batch norm behave differently at test time?", ["stream"]),
-    "weights": ("What do weight normalizations do to a weight matrix?", []),
-    "divisive": ("What does divisive normalization do to contrast?", ["response", "limits"]),
+    "weights": ("What does normalizing the weights do?", []),
+    "divisive": ("How does ε decide which contrast survives?", ["response", "limits"]),
 }
 
 
@@ -26,7 +26,6 @@ def test_no_page_is_left_out():
         "geometry",
         "gradients",
         "invariance",
-        "readings",
         "why",
     }  # in files of their own
     assert PAGES.keys() | elsewhere == set(visitors.PAGES)
@@ -75,7 +74,7 @@ def test_on_a_phone_panels_beside_each_other_scroll_for_themselves(page, server)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
 
 
-TITLES = {"": "Tensor lab", "weights": "Weights", "invariance": "Invariances (Table 1)"}
+TITLES = {"": "Tensor lab", "weights": "Weight normalization", "invariance": "Table 1"}
 
 
 @pytest.mark.parametrize("name", TITLES)

@@ -9,7 +9,7 @@ SMALL, LARGE = {"width": 1280, "height": 800}, {"width": 1920, "height": 1080}
 PAGES = {
     "lab": "",
     "compare": "compare",
-    "layer norm variants": "readings",
+    "layer norm variants": "identities?panel=variants",
     "training and inference": "running?panel=noise",
     "curves": "why",
 }

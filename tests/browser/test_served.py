@@ -134,7 +134,7 @@ def test_table_1_below_a_path_trains_in_its_component(course, below):
 
 
 def test_a_file_is_uploaded_below_a_path(course, below):
-    course.goto(f"{below}/readings?try=own")
+    course.goto(f"{below}/identities?panel=detect&try=own")
     settle(course)
     file = {"name": "bad.npz", "mimeType": "application/octet-stream", "buffer": b"nothing"}
     course.locator("input[type=file]").set_input_files(files=[file])

@@ -118,7 +118,7 @@ FILE = HOSTILE.replace("/", "\u2215")  # no file name has a slash
         ("tensor_lab", {"data": "own"}, "upload", ".csv", b"1,2\n3,4\n", r"!\[\](http"),
         ("tensor_lab", {"data": "own"}, "upload", ".csv", f"1,2\n3,{HOSTILE}\n".encode(), r"!\[\](http"),
         ("divisive", {"data": "own"}, "upload", ".csv", b"1,2\n3,4\n", r"!\[\](http"),
-        ("readings", {"try": "own"}, "readings upload", ".npz", b"no numbers", ""),
+        ("identities", {"panel": "detect", "try": "own"}, "identities upload", ".npz", b"no numbers", ""),
         ("gradients", {"show": "answer"}, "gradients upload", ".npy", b"no numbers", r"!\[\](http"),
     ],
 )

@@ -8,8 +8,8 @@ import pytest
 from lab_page import open_lab
 
 from normviz.data.samples import SAMPLES
-from normviz.identities import panels as identities
 from normviz.identities.identities import IDENTITIES, residual
+from normviz.identities.panels import known
 from normviz.running.figures import Row
 from normviz.running.panels import accuracy
 from normviz.ui.saving import csv_text
@@ -33,7 +33,7 @@ def test_numbers_keep_their_digits_and_words_their_commas():
         ("tensor_lab", {}),
         ("compare", {}),
         ("identities", {}),
-        ("identities", {"panel": "belief"}),
+        ("identities", {"panel": "detect"}),
         ("invariance", {}),
         ("weights", {}),
     ],
@@ -46,7 +46,7 @@ def test_the_numbers_of_a_page_can_be_saved(page, link):
 def test_identities_are_saved_with_their_residuals():
     x = SAMPLES["uneven"].make((4, 4, 4, 6), 0)
     held = [identity for identity in IDENTITIES.values() if identity.holds]
-    found = identities.numbers(held, x, 1e-5)
+    found = known.numbers(held, x, 1e-5)
     assert found["residual"] == [residual(identity, x, 1e-5) for identity in held]
     assert found["equal to rounding"] == [gap < 1e-9 for gap in found["residual"]]
 

@@ -30,5 +30,6 @@ def test_only_a_scheme_that_divides_absorbs_a_factor(key):
 
 def test_the_sets_of_invariances_are_those_without_a_scheme_of_the_weights():
     assert len(census("conv", ("none",))) == 13 < len(census("conv", fronts("any")))
-    assert BY_PAGE["design"].takeaway.startswith("With nothing in front")
-    assert "thousands of a convolutional layer have only 13 sets" in BY_PAGE["design"].takeaway
+    takeaway = BY_PAGE["design"].takeaway
+    assert "Without a weight scheme in front" in takeaway
+    assert "the thousands of schemes on a convolutional layer have only 13 different sets" in takeaway

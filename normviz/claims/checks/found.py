@@ -345,7 +345,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="Correlations between channels of x̂, of feature maps of digits at ε = 0.",
         expected="wrong",
         check=not_white,
-        see="/identities?panel=belief&row=whitening-is-batch&data=features",
+        see="/identities?row=whitening-is-batch&data=features",
         condition="Batch norm leaves correlations between channels as they are; decorrelated batch norm removes them.",
     ),
     Claim(

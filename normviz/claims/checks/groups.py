@@ -266,7 +266,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="The source's formula, written out, beside group norm with C/G and with G groups, and PyTorch's layer.",
         expected="holds-if",
         check=size_or_count,
-        see="/identities?panel=belief&row=groups-are-sizes&c=12",
+        see="/identities?row=groups-are-sizes&c=12",
         condition="In the source's formula it is. The argument groups=4 of its code is a count, as its comment says "
         "(12/4 = 3 channels), and so is num_groups in PyTorch.",
     ),

@@ -257,7 +257,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="All three readings beside batch norm; which x̂ change with one unit; what the source's code computes.",
         expected="wrong",
         check=over_the_batch,
-        see="/identities?panel=belief&row=layer-is-over-the-batch",
+        see="/identities?row=layer-is-over-the-batch",
         condition="It is the other way round: across channels, an example by itself, as the source's own code has it.",
     ),
     Claim(

@@ -12,10 +12,10 @@ from normviz.core.layouts import ALL_LAYOUTS
 from normviz.core.normalize import centre, normalize, quiet, reduce, spread
 from normviz.core.schemes import Scheme
 from normviz.core.tolerances import ANSWER, ROUNDING
-from normviz.readings.candidates import candidates, fixes_gain, is_affine
-from normviz.readings.curves import estimate_function, is_monotone
-from normviz.readings.precision import losses
-from normviz.readings.readings import READINGS
+from normviz.identities.detection.candidates import candidates, fixes_gain, is_affine
+from normviz.identities.detection.curves import estimate_function, is_monotone
+from normviz.identities.detection.precision import losses
+from normviz.identities.variants import VARIANTS
 
 EPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-12, 0.0)
 """The ε that are tried, the largest first."""
@@ -158,7 +158,7 @@ def _tried(
 
 def _elements(scheme: Scheme) -> tuple[str, ...]:
     """The axes of γ and β where there is one for each of the elements that share a statistic."""
-    if scheme.key not in READINGS or scheme.field is None:
+    if scheme.key not in VARIANTS or scheme.field is None:
         return ()
     return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
 

@@ -15,14 +15,14 @@ from normviz.core.fields import OWN, Field
 from normviz.core.layouts import ALL_LAYOUTS, from_tensor
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.readings.detector import MAX_ELEMENTS, detect
-from normviz.readings.fitting import EPS, EPS_ALONE
-from normviz.readings.precision import precision
-from normviz.readings.readings import READINGS
-from normviz.readings.verdict import headline, reasons
+from normviz.identities.detection.detector import MAX_ELEMENTS, detect
+from normviz.identities.detection.fitting import EPS, EPS_ALONE
+from normviz.identities.detection.precision import precision
+from normviz.identities.detection.verdict import headline, reasons
+from normviz.identities.variants import VARIANTS
 
 NN, F64, F32, F16 = torch.nn, torch.float64, torch.float32, torch.float16
-TRUE = (*READINGS, "batch", "group", "rms")
+TRUE = (*VARIANTS, "batch", "group", "rms")
 SHAPES = {"NHWC": (5, 3, 4, 6), "NCHW": (5, 3, 4, 6), "BTC": (5, 7, 1, 6), "NC": (9, 1, 1, 6)}
 KINDS = ("nothing", "channels", "elements")
 
@@ -63,7 +63,7 @@ def keys(found):
 @settings(max_examples=4)
 @given(dtype=st.sampled_from(["float64", "float32", "float16"]), eps=st.sampled_from(EPS[:4]), seed=st.integers(0, 999))
 def test_it_was(key, layout, kind, dtype, eps, seed):
-    if kind == "elements" and key not in READINGS:
+    if kind == "elements" and key not in VARIANTS:
         kind = "channels"
     x, y = made(key, layout, kind=kind, dtype=dtype, eps=eps, seed=seed)
     found = detect(x, y, layout)

@@ -1,4 +1,4 @@
-"""What the identities page shows of every claim: what came out on this tensor, and a closer look."""
+"""Known pairs of schemes: whether they are equal on this tensor, and a closer look."""
 
 import numpy as np
 import streamlit as st
@@ -12,9 +12,8 @@ from normviz.describe.wording import gap_text, parameter_words, sentence
 from normviz.identities.controls import use_shape
 from normviz.identities.furthest import difference_map, place, shares
 from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, Side, both, residual
-from normviz.identities.own import own_two
-from normviz.identities.state import PANELS, PREFIX, RESIDUAL
-from normviz.ui.link import View, segments
+from normviz.identities.state import PREFIX, RESIDUAL
+from normviz.ui.link import View
 from normviz.ui.saving import save_table
 
 
@@ -24,13 +23,13 @@ def _residual(key: str, x: np.ndarray, eps: float) -> float:
 
 
 def result_words(identity: Identity, met: bool, equal: bool) -> str:
-    """What came out on this shape, and what that says about the claim."""
-    mark = ":material/check: **equal** to rounding" if equal else ":material/close: **differs**"
+    """Return the result of a pair on this tensor, and the condition that its shape does not meet."""
+    mark = ":material/check: **equal** up to rounding" if equal else ":material/close: **different**"
     if not met:
-        return f"{mark}; {'it needs' if identity.holds else 'to refute it:'} {identity.condition.words}"
+        return f"{mark} here; {'equal' if identity.holds else 'different'} for {identity.condition.words}"
     if equal:
-        return mark if identity.holds else f"{mark} on these data only"
-    return f"{mark}, against the claim" if identity.holds else f"{mark}: refuted"
+        return mark if identity.holds else f"{mark}, on these data only"
+    return f"{mark}, against the claim" if identity.holds else mark
 
 
 def use_words(shape: Shape, other: Shape) -> str:
@@ -42,23 +41,16 @@ def use_words(shape: Shape, other: Shape) -> str:
     return ", ".join(f"{' = '.join(axes)} = {n}" for n, axes in changed.items())
 
 
-def panel(view: View, x: np.ndarray, theme: str) -> None:
-    """The claims that hold, those that are refuted, or two schemes of one's own."""
-    segments(PREFIX + "panel", "Show", PANELS)
-    with st.container():
-        if view["panel"] == "own":
-            own_two(view, x.shape, theme)
-        else:
-            rows([row for row in IDENTITIES.values() if row.holds == (view["panel"] == "same")], view, x, theme)
+def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
+    """Show the pairs that are equal, then those that are believed to be."""
+    for heading, holds in (("Equal", True), ("Often said to be equal", False)):
+        identities = [row for row in IDENTITIES.values() if row.holds == holds]
+        st.markdown(f"## {heading}")
+        with st.container(border=True):
+            for identity in identities:
+                _row(identity, view, x, theme)
+    save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
     st.caption(RESIDUAL)
-
-
-def rows(identities: list[Identity], view: View, x: np.ndarray, theme: str) -> None:
-    """A row per claim: what is said, what came out, a shape on which it is so, and a closer look."""
-    with st.container(border=True):
-        for identity in identities:
-            _row(identity, view, x, theme)
-    save_table(lambda: numbers(identities, x, view["eps"]), "identities")
 
 
 def numbers(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
@@ -75,7 +67,12 @@ def _row(identity: Identity, view: View, x: np.ndarray, theme: str) -> None:
     found, met = _residual(identity.key, x, view["eps"]), identity.condition.met(x.shape)
     claim, result, buttons = st.columns([10, 6, 6], vertical_alignment="center", gap="small")
     claim.markdown(f"**{identity.claim}**")
-    result.markdown(f"{result_words(identity, met, is_rounding(found, x.dtype))}  \nresidual {gap_text(found)}")
+    schemes = [side.scheme(x.shape) for side in identity.sides]
+    learned = "  \nγ and β have other shapes" if len({(each.gain, each.bias) for each in schemes}) > 1 else ""
+    result.markdown(
+        f"{result_words(identity, met, is_rounding(found, x.dtype))}{learned}",
+        help=f"Largest difference of the two x̂, relative to the largest x̂: {gap_text(found)}.",
+    )
     is_open = view["row"] == identity.key
     with buttons, st.container(horizontal=True, horizontal_alignment="right"):
         if not met:
@@ -98,7 +95,7 @@ def _detail(identity: Identity, x: np.ndarray, eps: float, theme: str) -> None:
     worst = difference(left, right)
     schemes = [side.scheme(x.shape) for side in identity.sides]
     shapes = f"shapes with {identity.condition.words}" if identity.condition is not ALWAYS else "any shape"
-    st.markdown(f"{identity.because} {'Holds' if identity.holds else 'Refuted'} on {shapes}.")
+    st.markdown(f"{identity.because} {'Equal' if identity.holds else 'Different'} on {shapes}.")
     for column, side, scheme, value in zip(
         st.columns(2, gap="large"), identity.sides, schemes, (worst.left, worst.right), strict=True
     ):

@@ -1,4 +1,4 @@
-"""The page on layer norm's readings as a user meets it, run by Streamlit without a browser."""
+"""The variants of layer norm and the detector as a user meets them, run by Streamlit without a browser."""
 
 import io
 
@@ -12,14 +12,18 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.text import measured
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import count_words, field_words
-from normviz.readings.examples import EXAMPLES
-from normviz.readings.panels.detecting import UPLOAD
-from normviz.readings.readings import READINGS, USES
-from normviz.readings.state import OWN
+from normviz.identities.detection.examples import EXAMPLES
+from normviz.identities.panels.detection import UPLOAD
+from normviz.identities.state import OWN_FILES
+from normviz.identities.variants import USES, VARIANTS
 
 
-def open_page(**link):
-    return open_lab("pages/readings.py", **link)
+def open_page(panel="variants", **link):
+    return open_lab("pages/identities.py", panel=panel, **link)
+
+
+def open_detector(**link):
+    return open_page("detect", **link)
 
 
 def upload(at, *files):
@@ -33,18 +37,18 @@ def npz(**arrays):
     return stream.getvalue()
 
 
-def test_a_cube_for_each_reading_and_what_it_computes():
+def test_a_cube_for_each_variant_and_what_it_computes():
     at = open_page(n="3", h="2", w="4", c="5", focus="1,0,3,2", eps="0.01", seed="7")
     x = SAMPLES["uneven"].make((3, 2, 4, 5), 7)
     cubes = plots(at)["cubes"]
-    assert cubes["labels"] == [SCHEMES[key].label for key in READINGS]
+    assert cubes["labels"] == [SCHEMES[key].label for key in VARIANTS]
     assert tuple(cubes["focus"]) == (1, 0, 3, 2)
-    for key in READINGS:
+    for key in VARIANTS:
         scheme = SCHEMES[key]
         assert count_words(scheme, x.shape) in said(at)
         assert field_words(scheme.field, (1, 0, 3, 2), x.shape, scheme.axes) in said(at)
         assert f"x̂ = {measured(normalize(x, scheme, 0.01).xhat[1, 0, 3, 2])}" in said(at)
-    assert len(latex(at)) == 2 * len(READINGS)
+    assert len(latex(at)) == 2 * len(VARIANTS)
     assert len(at.table[0].value) == len(USES)
 
 
@@ -59,18 +63,18 @@ def test_a_cube_for_each_reading_and_what_it_computes():
         ({}, []),
     ],
 )
-def test_what_a_shape_makes_of_the_readings(shape, words):
-    notes = [text for text in texts(open_page(**shape).info) if "Nothing" not in text]
+def test_what_a_shape_makes_of_the_variants(shape, words):
+    notes = list(texts(open_page(**shape).info))
     assert all(any(each in note for note in notes) for each in words)
     assert bool(notes) == bool(words)
 
 
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_examples_to_try(key):
-    at = open_page(**{"try": key})
+    at = open_detector(**{"try": key})
     assert len(at.success) == (key not in ("batch", "one", "torch-tokens"))
     assert len(at.warning) == (key in ("batch", "one", "torch-tokens"))
-    assert len(at.code) == 3 + len(at.success)
+    assert len(at.code) == len(at.success)
 
 
 @pytest.mark.parametrize("framework", ["PyTorch", "Keras"])
@@ -80,8 +84,8 @@ def test_code(framework):
 
 
 def test_ones_own_files_are_judged_and_stay_where_the_next_are_no_good():
-    at = open_page(**{"try": OWN})
-    assert "Nothing is looked at" in at.info[-1].value
+    at = open_detector(**{"try": OWN_FILES})
+    assert "Upload the input and the output" in at.info[-1].value
     x = np.random.default_rng(0).standard_normal((4, 6, 5, 5))
     y = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-6)
     upload(at, ("mine.npz", npz(x=x, y=y)))
@@ -96,22 +100,20 @@ def test_ones_own_files_are_judged_and_stay_where_the_next_are_no_good():
 
 
 def test_a_layout_that_the_arrays_do_not_have_is_told():
-    at = open_page(**{"try": "dense", "layout": "NHWC"})
+    at = open_detector(**{"try": "dense", "layout": "NHWC"})
     assert "NHWC has 4" in at.error[0].value
 
 
-def test_a_tensor_too_large_to_be_drawn_is_told_and_the_rest_of_the_page_stays():
+def test_a_tensor_too_large_to_be_drawn_is_told_and_another_offered():
     at = open_page(n="64", h="32", w="32", c="1")
     assert "are drawn" in at.error[0].value
-    assert at.success
+    assert any(button.label.startswith("Use ") for button in at.button)
 
 
 def test_sizes_typed_far_above_the_limit_cost_no_memory():
     at = open_page()
-    snippets = len(at.code)
     for size in "nhwc":
         at.number_input(key=size).set_value(MAX_ELEMENTS)
     at.run()
     assert not at.exception
     assert "are drawn" in at.error[0].value
-    assert len(at.code) == snippets > 0

@@ -9,7 +9,7 @@ from normviz.core.equality import behaviour
 from normviz.core.fields import Shape, divisors
 from normviz.core.scheme import EACH_CHANNEL
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.readings.readings import READINGS
+from normviz.identities.variants import VARIANTS
 
 MOST_GROUPS = 32
 """A scheme with groups is tried with up to this number of groups."""
@@ -55,7 +55,7 @@ def _rows() -> Iterator[Scheme]:
     """
     rows = [row for row in SCHEMES.values() if row.acts_on in ("activation", "none") and row.key != "custom"]
     rows = [row for row in rows if not any(field.windows for field in row.fields)]
-    for row in sorted(rows, key=lambda row: row.key not in READINGS):
+    for row in sorted(rows, key=lambda row: row.key not in VARIANTS):
         alike = [other for other in rows if (other.fields, other.pointwise) == (row.fields, row.pointwise)]
         if _gains(row) == max(map(_gains, alike)):
             yield row

@@ -1,4 +1,4 @@
-"""What is said of the readings: who uses which, what each absorbs, and what the examples are."""
+"""The variants of layer norm: who uses which, what each is invariant to, and what the examples are."""
 
 import numpy as np
 import pytest
@@ -6,25 +6,25 @@ import torch
 
 from normviz.core.schemes import SCHEMES
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
-from normviz.readings.detector import detect
-from normviz.readings.examples import EXAMPLES
-from normviz.readings.readings import READINGS, USES, absorbs, invariance
-from normviz.readings.verdict import headline, reasons
+from normviz.identities.detection.detector import detect
+from normviz.identities.detection.examples import EXAMPLES
+from normviz.identities.detection.verdict import headline, reasons
+from normviz.identities.variants import USES, VARIANTS, is_invariant, tabulate_invariance
 
 
-def test_every_reading_is_used_by_somebody_with_an_address():
-    assert {use.reading for use in USES} == set(READINGS)
+def test_every_variant_is_used_by_somebody_with_an_address():
+    assert {use.variant for use in USES} == set(VARIANTS)
     assert all(use.url.startswith("https://") for use in USES)
 
 
 def test_on_a_dense_layer_the_first_two_are_the_papers_row():
     for key in ("layer", "layer-channels"):
-        assert tuple(absorbs(SCHEMES[key], change, "dense") for change in TRANSFORMATIONS) == PAPER["layer"]
-    assert {absorbs(SCHEMES["layer-spatial"], change, "dense") for change in TRANSFORMATIONS} == {None}
+        assert tuple(is_invariant(SCHEMES[key], change, "dense") for change in TRANSFORMATIONS) == PAPER["layer"]
+    assert {is_invariant(SCHEMES["layer-spatial"], change, "dense") for change in TRANSFORMATIONS} == {None}
 
 
 def test_on_a_convolution_all_three_differ():
-    rows = {key: [absorbs(SCHEMES[key], change, "conv") for change in TRANSFORMATIONS] for key in READINGS}
+    rows = {key: [is_invariant(SCHEMES[key], change, "conv") for change in TRANSFORMATIONS] for key in VARIANTS}
     changes = list(TRANSFORMATIONS)
     assert rows["layer-channels"][changes.index("weight-matrix-recentering")]
     assert not rows["layer"][changes.index("weight-matrix-recentering")]
@@ -34,11 +34,11 @@ def test_on_a_convolution_all_three_differ():
 
 
 def test_the_table_says_it_in_signs_and_words():
-    columns = invariance()
-    assert len(columns) == 1 + 2 * len(READINGS)
+    columns = tabulate_invariance()
+    assert len(columns) == 1 + 2 * len(VARIANTS)
     assert {cell for name, cells in columns.items() if name != "Change" for cell in cells} == {
-        "✓\u00a0yes",
-        "✗\u00a0no",
+        "=\u00a0same",
+        "≠\u00a0different",
         "0/0",
     }
 

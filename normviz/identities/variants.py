@@ -1,4 +1,4 @@
-"""The three readings of layer norm, who uses which, and what each is invariant to."""
+"""The three variants of layer norm, who uses which, and what each is invariant to."""
 
 from dataclasses import dataclass
 
@@ -7,22 +7,22 @@ from normviz.core.schemes import BA, SCHEMES, Scheme
 from normviz.core.theory import degenerate, predict
 from normviz.core.transformations import TRANSFORMATIONS
 
-READINGS = ("layer", "layer-channels", "layer-spatial")
-"""By the keys of their schemes."""
+VARIANTS = ("layer", "layer-channels", "layer-spatial")
+"""The keys of their schemes."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """Somebody who uses a reading.
+    """One use of a variant.
 
     Attributes:
-        reading: the key of its scheme.
+        variant: the key of its scheme.
         who: a paper, a framework or a blog.
-        url: where it says so.
-        how: what it writes, and over what that averages.
+        url: the address of its text.
+        how: the name that it writes, and the axes that this averages.
     """
 
-    reading: str
+    variant: str
     who: str
     url: str
     how: str
@@ -73,31 +73,31 @@ USES = (
         "instance norm: `nn.InstanceNorm2d(C, affine=True)`",
     ),
 )  # fmt: skip
-"""Who uses which."""
+"""Papers, frameworks and blogs by variant."""
 
 SHAPES: dict[str, tuple[Shape, Shape]] = {
     "dense": ((8, 1, 1, 6), (1, 1, 5, 6)),
     "conv": ((8, 4, 4, 6), (3, 3, 5, 6)),
 }
-"""By layer, the shapes of summed inputs (N, H, W, C) and weights (kh, kw, Cin, Cout) for which invariance is said."""
+"""By layer, the shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) of the invariances."""
 
-ABSORBED = {True: "✓\u00a0yes", False: "✗\u00a0no", None: "0/0"}
-"""Whether it is absorbed, in a sign and a word; None: a centred field of one element, in which nothing is left."""
+SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}
+"""By invariance: the output of a changed layer, in a sign and a word; None: every field is one centred element."""
 
 
-def absorbs(scheme: Scheme, change: str, layer: str) -> bool | None:
-    """Whether a reading absorbs a column of Table 1 at ε = 0; None where its x̂ is 0/0."""
+def is_invariant(scheme: Scheme, change: str, layer: str) -> bool | None:
+    """Return True if a variant is invariant to a change of Table 1 at ε = 0; None if its x̂ is 0/0."""
     shape, weights = SHAPES[layer]
     if degenerate(scheme, shape, 0.0):
         return None
     return predict(scheme, TRANSFORMATIONS[change], layer, shape, weights).invariant
 
 
-def invariance() -> dict[str, list[str]]:
-    """What each reading absorbs, in columns: the change, then every reading on dense and on conv layers."""
+def tabulate_invariance() -> dict[str, list[str]]:
+    """Return the invariances in columns: the change, then every variant on dense and on conv layers."""
     columns = {"Change": [f"{row.name}: {row.plain}" for row in TRANSFORMATIONS.values()]}
-    for key in READINGS:
+    for key in VARIANTS:
         for layer in SHAPES:
-            verdicts = (absorbs(SCHEMES[key], change, layer) for change in TRANSFORMATIONS)
-            columns[f"{SCHEMES[key].label}, {layer}"] = [ABSORBED[verdict] for verdict in verdicts]
+            verdicts = (is_invariant(SCHEMES[key], change, layer) for change in TRANSFORMATIONS)
+            columns[f"{SCHEMES[key].label}, {layer}"] = [SIGNS[verdict] for verdict in verdicts]
     return columns

@@ -1,10 +1,10 @@
-"""The readings side by side: cubes, formulas, who uses which, what each absorbs, and how to get it."""
+"""Three variants of layer norm side by side: cubes, formulas, uses, invariances and code."""
 
 import numpy as np
 import streamlit as st
 
 from normviz.core.fields import MAX_ELEMENTS, Shape
-from normviz.core.normalize import Normalized
+from normviz.core.normalize import Normalized, normalize
 from normviz.core.schemes import SCHEMES, Scheme, same_as
 from normviz.core.text import measured, typeset
 from normviz.core.theory import degenerate
@@ -12,48 +12,56 @@ from normviz.cube import figure as cube
 from normviz.cube.panels import copies
 from normviz.describe import notation, wording
 from normviz.describe.snippets import snippet
-from normviz.readings.readings import READINGS, SHAPES, USES, invariance
-from normviz.readings.state import CAMERA, CODE, PREFIX
+from normviz.identities.state import CAMERA, CODE, PREFIX
+from normviz.identities.variants import SHAPES, USES, VARIANTS, tabulate_invariance
 from normviz.ui.link import View, segments
 
-SCHEMES_SHOWN = [SCHEMES[key] for key in READINGS]
-LIMIT = MAX_ELEMENTS // len(READINGS)
-"""The largest tensor that is drawn so many times."""
+SCHEMES_SHOWN = [SCHEMES[key] for key in VARIANTS]
+LIMIT = MAX_ELEMENTS // len(VARIANTS)
+"""The most elements of a tensor that is drawn three times."""
 
 ROWS = {
     "layer": "Over all of an example: H, W, C",
     "layer-channels": "Over the channels of each position: C",
     "layer-spatial": "Over the positions of each channel: H, W",
 }
-"""What each reading averages over."""
+"""The axes that each variant averages."""
 
 
-def readings(view: View, x: np.ndarray, results: list[Normalized], theme: str) -> None:
-    """A cube of each reading, where a click lights its field, and below each what it computes."""
+def variants(view: View, x: np.ndarray, theme: str) -> None:
+    """Show the three variants on this tensor, their uses, their invariances and their code."""
+    results = [normalize(x, scheme, view["eps"]) for scheme in SCHEMES_SHOWN]
     levels, legend = cube.plain_levels((len(SCHEMES_SHOWN), *x.shape))
     copies(SCHEMES_SHOWN, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
     columns = st.columns(len(SCHEMES_SHOWN), gap="medium", border=True)
     for column, scheme, result in zip(columns, SCHEMES_SHOWN, results, strict=True):
         with column:
-            _reading(scheme, result, view["focus"], x.shape)
+            _variant(scheme, result, view["focus"], x.shape)
     for words in notes(x.shape, view["eps"]):
         st.info(words, icon=":material/equal:")
+    with st.expander("Who uses which"):
+        uses()
+    with st.expander("Which changes does each variant cancel?"):
+        invariances()
+    with st.expander("Code"):
+        code(view)
 
 
-def _reading(scheme: Scheme, result: Normalized, focus: tuple[int, ...], shape: Shape) -> None:
+def _variant(scheme: Scheme, result: Normalized, focus: tuple[int, ...], shape: Shape) -> None:
+    """Show one variant: the averaged axes, the formula, and the field and x̂ of the chosen element."""
     st.markdown(f"#### {scheme.label}\n{ROWS[scheme.key]}")
     lines = {line.name: line.latex for line in notation.essentials(scheme)}
     st.latex(lines["mean"])
     st.latex(lines["normalized"])
     box = wording.boxes(scheme, focus, shape)[0]
     st.markdown(
-        f"{wording.sentence(wording.count_words(scheme, shape))}.  \nThe locked element's: {box.where}.  \n"
-        f"There **x̂ = {measured(result.xhat[focus])}**."
+        f"{wording.sentence(wording.count_words(scheme, shape))}.  \nField of the chosen element: {box.where}.  \n"
+        f"Its **x̂ = {measured(result.xhat[focus])}**."
     )
 
 
 def notes(shape: Shape, eps: float) -> list[str]:
-    """Which readings are one and the same on this shape, and in which nothing is left."""
+    """Return sentences on the variants that coincide on this shape, and on those without a spread."""
     said = []
     for k, scheme in enumerate(SCHEMES_SHOWN):
         alike = [each for each in SCHEMES_SHOWN if each.canonical(shape) == scheme.canonical(shape)]
@@ -74,9 +82,9 @@ def notes(shape: Shape, eps: float) -> list[str]:
 
 
 def uses() -> None:
-    """Who uses which."""
+    """Show who uses which variant."""
     rows = [
-        {"Reading": SCHEMES[use.reading].label, "Who": f"[{use.who}]({use.url})", "What it writes": use.how}
+        {"Variant": SCHEMES[use.variant].label, "Who": f"[{use.who}]({use.url})", "In its words": use.how}
         for use in USES
     ]
     st.table(rows, border="horizontal")
@@ -87,19 +95,20 @@ def uses() -> None:
     )
 
 
-def absorbed() -> None:
-    """What each reading absorbs."""
-    st.table(invariance(), border="horizontal")
-    shown = "; ".join(f"{layer}: sums {wording.shape_words(shape)}" for layer, (shape, _) in SHAPES.items())
-    rows = ",".join(READINGS)
+def invariances() -> None:
+    """Show which changes of Table 1 leave the output of each variant as it was."""
+    st.table(tabulate_invariance(), border="horizontal")
+    shown = "; ".join(f"{layer}: pre-activations {wording.shape_words(shape)}" for layer, (shape, _) in SHAPES.items())
+    rows = ",".join(VARIANTS)
     st.caption(
-        f"Predicted from the fields, at ε = 0 ({shown}). 0/0: a field of a single element. Train it: Table 1 of these "
-        f"rows, [dense](/invariance?schemes={rows}) and [conv](/invariance?schemes={rows}&layer=conv)."
+        f"Predicted from the fields, at ε = 0 ({shown}). 0/0: every field is a single element. "
+        f"Train it: Table 1 of these rows, [dense](/invariance?schemes={rows}) and "
+        f"[conv](/invariance?schemes={rows}&layer=conv)."
     )
 
 
 def code(view: View) -> None:
-    """How to get each in a framework."""
+    """Show the code of each variant in a framework."""
     segments(PREFIX + "code", "Framework", CODE)
     shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
     for scheme in SCHEMES_SHOWN:

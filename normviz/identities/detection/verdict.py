@@ -6,9 +6,9 @@ from math import isfinite
 from normviz.core.fields import AXES
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.wording import gap_text, labelled, named
-from normviz.readings.candidates import is_affine
-from normviz.readings.detector import Detection
-from normviz.readings.fitting import CHANNELS, EPS, EPS_ALONE, NOTHING, Fit
+from normviz.identities.detection.candidates import is_affine
+from normviz.identities.detection.detector import Detection
+from normviz.identities.detection.fitting import CHANNELS, EPS, EPS_ALONE, NOTHING, Fit
 
 SHIFTED = "a factor and a shift for each channel, as of batch norm in inference"
 CONSTANT = (

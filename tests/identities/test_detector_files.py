@@ -8,7 +8,7 @@ import pytest
 
 from normviz.core.errors import InvalidInput
 from normviz.data.files import MAX_UPLOAD_BYTES
-from normviz.readings.uploads import HOW, read_pair
+from normviz.identities.detection.uploads import HOW, read_pair
 
 X, Y = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
 

@@ -17,8 +17,9 @@ from normviz.ui.frame import show_error
 from normviz.ui.link import KEPT, View
 
 
-def own_two(view: View, shape: Shape, theme: str) -> None:
-    """Two schemes side by side, and whether they are equal."""
+def own_two(view: View, x: np.ndarray, theme: str) -> None:
+    """Show two schemes side by side, and whether they are equal on the shape of x."""
+    shape = x.shape
     st.markdown(
         f"Two schemes, and whether they are one on {shape_words(shape)}: by their fields, and on random tensors."
     )

@@ -1,4 +1,4 @@
-"""The detector: an example or one's own files, and which reading they were."""
+"""The detector on the page: an example or one's own files, and the layer that they come from."""
 
 from math import isfinite
 
@@ -10,12 +10,12 @@ from normviz.core.schemes import Scheme
 from normviz.core.text import sentence
 from normviz.describe.snippets import snippet
 from normviz.describe.wording import gap_text, shape_words
-from normviz.readings.detector import Detection, detect
-from normviz.readings.examples import EXAMPLES
-from normviz.readings.fitting import Fit
-from normviz.readings.state import GUESS, LAYOUT_NAMES, OWN, PREFIX, TRY
-from normviz.readings.uploads import HOW, Arrays, read_pair
-from normviz.readings.verdict import eps_words, headline, learned_words, name, reasons
+from normviz.identities.detection.detector import Detection, detect
+from normviz.identities.detection.examples import EXAMPLES
+from normviz.identities.detection.fitting import Fit
+from normviz.identities.detection.uploads import HOW, Arrays, read_pair
+from normviz.identities.detection.verdict import eps_words, headline, learned_words, name, reasons
+from normviz.identities.state import GUESS, LAYOUT_NAMES, OWN_FILES, PREFIX, TRY
 from normviz.ui.frame import show_error
 from normviz.ui.link import KEPT, View
 from normviz.ui.saving import save_table
@@ -29,22 +29,23 @@ detected = st.cache_data(max_entries=64, show_spinner="Every candidate is fitted
 
 
 def detector(view: View) -> None:
-    """What is looked at, and what it was."""
+    """Show the input and output that were chosen, and the layer that they come from."""
+    st.markdown("Give the input and the output of a layer. Their numbers tell which normalization it was.")
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.selectbox("Input and output", list(TRY), key=PREFIX + "try", **KEPT, format_func=TRY.__getitem__)
-        if view["try"] == OWN:
+        if view["try"] == OWN_FILES:
             _upload()
         st.selectbox(
             "Axes", list(LAYOUT_NAMES), key=PREFIX + "layout", **KEPT, format_func=LAYOUT_NAMES.__getitem__,
             help="What the axes of both arrays are. Any: every order that has as many is tried.",
         )  # fmt: skip
-    arrays = st.session_state.get(HELD) if view["try"] == OWN else EXAMPLES[view["try"]].arrays()
+    arrays = st.session_state.get(HELD) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].arrays()
     with right:
         if arrays is not None:
             _answer(arrays, None if view["layout"] == GUESS else view["layout"])
         else:
-            st.info("Nothing is looked at until a file is here.")
+            st.info("Upload the input and the output of a layer to see its name.")
 
 
 def _upload() -> None:

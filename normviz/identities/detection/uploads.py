@@ -4,7 +4,7 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.data.files import check_upload_size, read_npy, read_npz
-from normviz.readings.detector import check_arrays
+from normviz.identities.detection.detector import check_arrays
 
 HOW = """import numpy as np
 y = layer(x)

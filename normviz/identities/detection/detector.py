@@ -18,9 +18,9 @@ from normviz.core.text import spoken
 from normviz.core.tolerances import ANSWER, ROUNDING
 from normviz.data.files import looks_channels_first
 from normviz.describe.wording import shape_words
-from normviz.readings.candidates import fixes_gain, is_affine
-from normviz.readings.fitting import CHANNELS, NOTHING, Fit, fit_candidates
-from normviz.readings.precision import precision
+from normviz.identities.detection.candidates import fixes_gain, is_affine
+from normviz.identities.detection.fitting import CHANNELS, NOTHING, Fit, fit_candidates
+from normviz.identities.detection.precision import precision
 
 MAX_ELEMENTS = 2**16
 """The largest arrays that are looked at: some hundred fits are tried."""

@@ -1,6 +1,6 @@
 """Random layers of PyTorch against the detector: how often it names one scheme, and how often that one is wrong.
 
-`python tests/readings/random_layers.py --count 800 --seed 0` prints the counts.
+`python tests/identities/random_layers.py --count 800 --seed 0` prints the counts.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from normviz.core.fields import AXES
 from normviz.core.layouts import ALL_LAYOUTS, to_tensor
 from normviz.core.normalize import normalize
 from normviz.core.tolerances import ROUNDING
-from normviz.readings.detector import Detection, detect
-from normviz.readings.fitting import Fit
-from normviz.readings.precision import precision
+from normviz.identities.detection.detector import Detection, detect
+from normviz.identities.detection.fitting import Fit
+from normviz.identities.detection.precision import precision
 
 NN = torch.nn
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)

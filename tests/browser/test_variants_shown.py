@@ -1,4 +1,4 @@
-"""Which layer norm, in a real browser: a click lights three fields, a file is judged, and a phone shows it whole."""
+"""The variants of layer norm and the detector in a real browser: keys, files, a phone, and links of before."""
 
 import io
 
@@ -11,9 +11,17 @@ from playwright.sync_api import expect
 from normviz.ui.palette import THEMES
 
 
-def open_page(page, url, link=""):
-    visit(page, f"{url}/readings{link}")
-    page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
+def open_page(page, url, panel="variants", link=""):
+    visit(page, f"{url}/identities?panel={panel}{link}")
+    if panel == "variants":
+        page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
+    settle(page)
+
+
+@pytest.mark.parametrize(("link", "query"), [("h=2", "h=2&panel=variants"), ("try=blog", "try=blog&panel=detect")])
+def test_a_link_of_before_opens_its_panel(page, server, link, query):
+    page.goto(f"{server}/readings?{link}")
+    soon(page, lambda: page.url.endswith(f"/identities?{query}"))
     settle(page)
 
 
@@ -27,7 +35,7 @@ def test_the_keyboard_locks_another_element_in_all_three(page, server):
 
 
 def test_a_file_is_judged_and_a_wrong_one_refused(page, server):
-    open_page(page, server, "?try=own")
+    open_page(page, server, "detect", "&try=own")
     x = np.random.default_rng(0).standard_normal((4, 6, 5, 5))
     stream = io.BytesIO()
     np.savez(stream, x=x, y=(x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-6))
@@ -43,16 +51,17 @@ def test_a_file_is_judged_and_a_wrong_one_refused(page, server):
     expect(page.get_by_text("It was layer normalization over channels.")).to_be_visible()
 
 
-@pytest.mark.parametrize("link", ["", "?h=1&w=1&try=dense"])
-def test_on_a_phone_nothing_is_cut(page, server, link):
+@pytest.mark.parametrize(("panel", "link"), [("variants", "&h=1&w=1"), ("detect", "&try=dense")])
+def test_on_a_phone_nothing_is_cut(page, server, panel, link):
     page.set_viewport_size({"width": 390, "height": 844})
-    open_page(page, server, link)
+    open_page(page, server, panel, link)
     assert cut_off(page) == []
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
 
 
-def test_both_themes_and_no_barriers(page, server):
-    open_page(page, server, "?try=batch")
+@pytest.mark.parametrize("panel", ["variants", "detect"])
+def test_both_themes_and_no_barriers(page, server, panel):
+    open_page(page, server, panel)
     for theme in THEMES:
         change_theme(page, theme)
         assert barriers(page) == []

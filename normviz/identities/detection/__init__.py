@@ -1,0 +1,1 @@
+"""The detector, which names a layer from its input and its output."""

@@ -1,0 +1,35 @@
+"""Former pages: where their links lead now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Link = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Redirect:
+    """A page that has become a panel of another one.
+
+    Attributes:
+        page: the name of the script of the other page.
+        panel: the value of `panel` in its link.
+        other_panel: the panel of links that hold one of `names`.
+    """
+
+    page: str
+    panel: str
+    other_panel: str
+    names: frozenset[str]
+
+    def link(self, former: Link) -> dict[str, str]:
+        """Return the link on the other page for a link of the former page.
+
+        Example:
+            >>> REDIRECTS["readings"].link({"try": "blog"})
+            {'try': 'blog', 'panel': 'detect'}
+        """
+        return {**former, "panel": self.other_panel if self.names & former.keys() else self.panel}
+
+
+REDIRECTS = {"readings": Redirect("identities", "variants", "detect", frozenset({"try", "layout"}))}
+"""By the address of the former page, which is also the name of its script."""
