@@ -2,6 +2,7 @@
 
 import pytest
 from looks import barriers, change_theme
+from menus import go
 from patience import drag, load, settle, soon
 from pills import named
 from playwright.sync_api import expect
@@ -86,7 +87,7 @@ def test_a_link_restores_the_page_and_the_tensor_follows_to_the_lab(page, server
     open_page(page, server, "?n=2&h=3&w=2&c=8&schemes=group,layer&groups=4&data=digits&focus=1,2,1,5")
     soon(page, lambda: page.locator("table th").all_inner_texts()[1:3] == ["Group", "Layer"])
     soon(page, lambda: "n = 1  h = 2  w = 1  c = 5" in page.locator(".st-key-cubes .nv-readout").inner_text())
-    page.get_by_role("link", name="Tensor lab").click()
+    go(page, "Tensor lab")
     page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
     expect(page.get_by_label("C (channels)")).to_have_value("8")
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 import pytest
+from menus import go
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
@@ -240,7 +241,7 @@ def test_it_stops_when_the_page_is_left(opened):
     shown = opened("stream")
     shown.press("Play")
     shown.wait_beyond(22)
-    shown.page.get_by_role("link", name="Tensor lab").click()
+    go(shown.page, "Tensor lab")
     shown.page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
     shown.page.wait_for_timeout(1000)
     shown.page.go_back()

@@ -55,7 +55,7 @@ def table(server: str, page: Page) -> Table:
 def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(new_page):
     with served("app.py") as url:
         table = Table(new_page, url).open(trained=False)
-        expect(table.page.get_by_role("link", name="Tensor lab")).to_have_count(1)
+        expect(table.page.get_by_test_id("stTopNav").get_by_role("button", name="Start", exact=True)).to_have_count(1)
         expect(table.page.get_by_role("link", name="app", exact=True)).to_have_count(0)
         expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(18)
         table.settle()
