@@ -1,4 +1,4 @@
-"""What the experiment on convolutions trains."""
+"""The networks of the experiment on convolutions: one scheme, trained at every learning rate of a grid."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,42 +9,59 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.rows import Row
+from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step
 
-MARKS = 8
-"""So many times during a training errors and statistics are measured."""
+LAYERS = 2
+"""Normalized layers, each of 3 × 3 filters."""
 
-TESTED, SETTLED = 450, 256
-"""Digits to test on, and those from which statistics for inference are taken."""
+RATES = (0.001, 0.003, 0.01, 0.02, 0.03, 0.1)
+"""Learning rates of Adam of the grid."""
+
+POINTS = 8
+"""Steps of a training at which the validation loss is measured."""
+
+SETTLED = 256
+"""Training digits from which statistics for inference are taken."""
+
+EXAMPLES = 450
+"""Validation digits, and test digits."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """The networks of one scheme, of all seeds."""
+class ConvolutionGrid:
+    """Convolutional networks of one scheme at all learning rates, from all seeds, as one stack.
+
+    Its result holds "losses" and "validation", the mean training losses since the measured step before and the losses
+    on validation digits, each (measured steps, rates, seeds). At the end it also holds, measured on test digits, the
+    error "test" (rates, seeds); and by layer the share of units that are turned on, "on-1", and the standard deviation
+    of their pre-activations, "deviation-1", each (rates, seeds, distances from the border).
+    """
 
     kind: ClassVar[str] = "experiments/convolution"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     row: Row
+    rates: tuple[float, ...]
     networks: tuple[int, ...]
     shapes: tuple[Shape, ...]
     per_unit: bool
     length: int
-    rate: float
     eps: float
     device: str
 
     @property
     def seconds(self) -> float:
-        """About 2 ms a step, and what the units of all digits cost; to look at a digit takes half of training on it."""
+        """The expected time of its steps on the machine on which that was measured."""
         batch, height, width, channels = self.shapes[0]
-        digits = self.length * batch + (MARKS + 1) * (TESTED + SETTLED) / 2
-        return self.length * 2e-3 + digits * len(self.networks) * height * width * channels * (2e-8 + 2e-9 * channels)
+        digits = self.length * batch + (POINTS + 1) * (EXAMPLES + SETTLED) / 2
+        count = len(self.rates) * len(self.networks)
+        return self.length * 2e-3 + digits * count * height * width * channels * (2e-8 + 2e-9 * channels)
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Step by step."""
-        from normviz.networks.conv import Conv, pictures
+        """Train step by step."""
+        from normviz.networks.conv import Conv, split_pictures
         from normviz.networks.dense import whole
         from normviz.networks.learning import (
             Learner,
@@ -57,51 +74,44 @@ class Part:
         )
 
         device = device_of(self.device)
-        x, labels, unseen, answers = (each.to(device) for each in (*pictures(), *pictures(test=True)))
-        batch = self.shapes[0][0]
-        network = Conv([self.row.scheme], self.networks, self.shapes, self.per_unit, self.eps, device)
-        learner = Learner(network.parameters, "adam", self.rate)
-        losses: list[np.ndarray] = []
-        errors: list[np.ndarray] = []
-        measured: list[int] = []
-        maps: dict[str, list[np.ndarray]] = {}
-
-        def measure(step: int) -> None:
-            network.settle(whole(x[:SETTLED], batch)[None])
-            logits, looks = network.looked_at(unseen[None])
-            for layer, look in enumerate(looks, 1):
-                for name, values in look._asdict().items():
-                    maps.setdefault(f"{name}-{layer}", []).append(numbers(values)[0])
-            errors.append(numbers(error(logits, answers))[0])
-            measured.append(step)
-
-        marks = set(np.linspace(0, self.length, MARKS + 1).round().astype(int).tolist())
-        measure(0)
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, batch), 1):
-            loss = cross_entropy(network.logits(x[chosen]), labels[chosen])
+        digits = split_pictures(device)
+        x, labels = digits.train
+        batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
+        network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)
+        learner = Learner(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
+        course = Course(self.length, POINTS)
+        last: Arrays = {}
+        for chosen in mini_batches(self.networks, len(x), self.length, batch):
+            same = chosen.repeat(shape[0], 1)
+            loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
-            losses.append(numbers(loss)[0])
-            if step in marks:
-                measure(step)
-            share = step / self.length
-            yield Step(share, partial(_so_far, losses, errors, measured, maps, share, device_words(device)))
+            course.losses.append(numbers(loss).reshape(shape))
+            if course.marked:
+                network.settle(whole(x[:SETTLED], batch)[None])
+                logits, _ = network.look_at(digits.validation[0][None])
+                course.add("validation", numbers(cross_entropy(logits, digits.validation[1])).reshape(shape))
+            if course.share == 1:
+                logits, looks = network.look_at(digits.test[0][None])
+                last["test"] = numbers(error(logits, digits.test[1])).reshape(shape)
+                for layer, look in enumerate(looks, 1):
+                    for name, values in look._asdict().items():
+                        maps = numbers(values)[0]
+                        last[f"{name}-{layer}"] = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
+            yield Step(course.share, partial(_collect, course, last, device_words(device)))
 
 
-def _so_far(
-    losses: list[np.ndarray],
-    errors: list[np.ndarray],
-    measured: list[int],
-    maps: dict[str, list[np.ndarray]],
-    share: float,
-    device: str,
-) -> Arrays:
-    """Losses (steps, networks); at the measured steps errors (…, networks), and by layer and position (…, networks, H,
-    W) the share of units that are turned on, and of their summed inputs the mean and the standard deviation."""
-    return {
-        "losses": np.stack(losses),
-        "errors": np.stack(errors),
-        "measured": np.array(measured),
-        **{name: np.stack(each) for name, each in maps.items()},
-        "share": np.array(share),
-        "device": np.array(device),
-    }
+def _collect(course: Course, last: Arrays, device: str) -> Arrays:
+    """Return the result so far."""
+    return course.so_far(device) | last
+
+
+def distances(side: int) -> np.ndarray:
+    """Return the distance of each position of a square map from its border, 0 at it, (side, side)."""
+    along = np.minimum(np.arange(side), np.arange(side)[::-1])
+    return np.minimum(along[:, None], along)
+
+
+def average_by_distance(maps: np.ndarray) -> np.ndarray:
+    """Average maps (…, H, W) over the positions at each distance from the border, (…, distances)."""
+    away = distances(maps.shape[-1])
+    return np.stack([maps[..., away == k].mean(-1) for k in range(away.max() + 1)], -1)

@@ -10,7 +10,8 @@ from torch.nn.functional import conv2d
 
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
-from normviz.data.digits import CLASSES, digits
+from normviz.data.digits import CLASSES, SIDE
+from normviz.networks.dense import Digits, split_digits
 from normviz.networks.learning import started
 from normviz.networks.norm import Norm, mask_gain, weights
 
@@ -25,15 +26,14 @@ How = Callable[[Norm, torch.Tensor], torch.Tensor]
 
 
 class Look(NamedTuple):
-    """How the units of a layer respond to pictures, by position: (schemes, networks, H, W), over all channels.
+    """The response of a layer's units to pictures, by position: (schemes, networks, H, W), over all channels.
 
     Attributes:
         on: the share of pictures for which they are turned on.
-        mean, deviation: root mean squares of the units' mean summed inputs, and of their standard deviations.
+        deviation: the root mean square of the standard deviations of their pre-activations.
     """
 
     on: torch.Tensor
-    mean: torch.Tensor
     deviation: torch.Tensor
 
 
@@ -93,8 +93,8 @@ class Conv:
         self.logits(x, Norm.settle)
 
     @torch.no_grad()
-    def looked_at(self, x: torch.Tensor, how: How = Norm.infer) -> tuple[torch.Tensor, list[Look]]:
-        """Logits of pictures, and how the units of every layer respond to them; some pictures at a time."""
+    def look_at(self, x: torch.Tensor, how: How = Norm.infer) -> tuple[torch.Tensor, list[Look]]:
+        """Return the logits of pictures, and the look of every layer; some pictures at a time."""
         logits, looks = [], [torch.zeros(())] * len(self.norms)
         for piece in x.split(PIECE, 1):
             for layer, (summed, units) in enumerate(self.layers(piece, how)):
@@ -110,9 +110,9 @@ class Conv:
 
 
 def _look(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> Look:
-    """Of means over pictures, (schemes, networks, H, W, C): of what is on, of the summed inputs, of their squares."""
+    """Return the look of means over pictures, (schemes, networks, H, W, C): of units on, pre-activations, squares."""
     variance = (square - mean.square()).clamp(min=0)
-    return Look(on.mean(-1), mean.square().mean(-1).sqrt(), variance.mean(-1).sqrt())
+    return Look(on.mean(-1), variance.mean(-1).sqrt())
 
 
 def convolved(x: torch.Tensor, w: torch.Tensor, shape: Shape) -> torch.Tensor:
@@ -129,7 +129,6 @@ def convolved(x: torch.Tensor, w: torch.Tensor, shape: Shape) -> torch.Tensor:
     return summed.unflatten(1, (schemes, networks, out)).permute(1, 2, 0, 4, 5, 3)
 
 
-def pictures(test: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    """Digits as pictures in 0..1, (digits, height, width), and their classes."""
-    images, classes = digits(test)
-    return torch.tensor(images, dtype=torch.get_default_dtype()), torch.tensor(classes)
+def split_pictures(device: torch.device) -> Digits:
+    """Return the digits of `split_digits` as pictures in 0..1, (digits, height, width), with their classes."""
+    return Digits(*((x.view(-1, SIDE, SIDE), classes) for x, classes in split_digits(device)))

@@ -1,0 +1,47 @@
+"""All comparisons of one verdict: their differences, and which of them are clear by Holm's correction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from normviz.describe.seeds import Difference, find_clear
+
+Side = Literal["more", "less", "unclear"]
+"""The sign of a difference where it is clear."""
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """The differences of one verdict with their signs.
+
+    Attributes:
+        differences: by name.
+        sides: the sign of each where it is clear, by Holm's correction for their number.
+
+    Example:
+        >>> found = Comparisons.of({"loss": Difference(-0.3, 0.1, 0.001), "error": Difference(0.01, 0.02, 0.3)})
+        >>> found.sides
+        {'loss': 'less', 'error': 'unclear'}
+        >>> found.text("loss"), found.text("error", 100, " points")
+        ('0.3 ± 0.1 less', 'not clearly different, 1 ± 2 points')
+    """
+
+    differences: Mapping[str, Difference]
+    sides: Mapping[str, Side]
+
+    @classmethod
+    def of(cls, differences: Mapping[str, Difference]) -> "Comparisons":
+        """Return the comparisons of these differences."""
+        clear = find_clear([*differences.values()])
+        sides: dict[str, Side] = {
+            name: "unclear" if not is_clear else "more" if each.mean > 0 else "less"
+            for (name, each), is_clear in zip(differences.items(), clear, strict=True)
+        }
+        return cls(differences, sides)
+
+    def text(self, name: str, scale: float = 1.0, unit: str = "") -> str:
+        """Return a scaled difference in words, with a unit behind the number."""
+        each, side = self.differences[name], self.sides[name]
+        if side == "unclear":
+            return f"not clearly different, {each.text(scale)}{unit}"
+        return f"{each._replace(mean=abs(each.mean)).text(scale)}{unit} {side}"
