@@ -31,20 +31,14 @@ class BatchNorm:
         self.mean = like.new_zeros(len(momenta), *lead, channels)
         self.variance = torch.ones_like(self.mean)
 
-    def train(self, x: torch.Tensor, pieces: int = 1) -> torch.Tensor:
-        """x̂ by the statistics of x, which are added to what is kept; of `pieces` of it along N, each by its own.
-
-        Pieces are what a mini-batch is cut into where gradients are accumulated.
-        """
-        cut = x.unflatten(2, (pieces, -1))
-        over = range(3, cut.ndim - 1)
-        variance, mean = torch.var_mean(cut, [*over], correction=0, keepdim=True)
-        count = cut[0, 0, 0, ..., 0].numel()
+    def train(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x̂ by the statistics of x, and add them to the running averages."""
+        variance, mean = torch.var_mean(x, [*range(2, x.ndim - 1)], correction=0, keepdim=True)
+        count = x[0, 0, ..., 0].numel()
         with torch.no_grad():
-            for piece in range(pieces):
-                self.mean.lerp_(mean[:, :, piece].flatten(2), self.momenta)
-                self.variance.lerp_(variance[:, :, piece].flatten(2) * count / (count - 1), self.momenta)
-        return ((cut - mean) * (variance + self.eps).rsqrt()).flatten(2, 3)
+            self.mean.lerp_(mean.flatten(2), self.momenta)
+            self.variance.lerp_(variance.flatten(2) * count / (count - 1), self.momenta)
+        return (x - mean) * (variance + self.eps).rsqrt()
 
     def infer(self, x: torch.Tensor, which: int = 0) -> torch.Tensor:
         """x̂ by the averages of one of the momenta."""

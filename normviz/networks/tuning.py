@@ -10,7 +10,7 @@ import torch
 
 from normviz.data.digits import CLASSES, SIDE
 from normviz.networks.batch_norm import BatchNorm
-from normviz.networks.dense import rows
+from normviz.networks.dense import split_digits
 from normviz.networks.learning import error, mini_batches, started
 
 How = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
@@ -19,28 +19,25 @@ How = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 
 @dataclass
 class Task:
-    """Digits to learn, and others to be tested on.
+    """Digits to learn, and others to choose a learning rate by and to be tested on.
 
     Attributes:
-        x, labels: to learn, (networks, digits, pixels) and (networks, digits).
-        unseen, answers: to be tested on by all networks, (1, digits, pixels) and (digits,).
+        x: pictures to learn from, (networks, digits, pixels).
+        labels: their classes, (networks, digits).
+        validation: pictures (1, digits, pixels) and classes (digits,) that choose, the same for all networks.
+        test: those that choose nothing.
     """
 
     x: torch.Tensor
     labels: torch.Tensor
-    unseen: torch.Tensor
-    answers: torch.Tensor
+    validation: tuple[torch.Tensor, torch.Tensor]
+    test: tuple[torch.Tensor, torch.Tensor]
 
     def batches(self, seeds: Sequence[int], steps: int, batch: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
+        """Yield mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
         network = torch.arange(len(seeds), device=self.x.device)[:, None]
         for chosen in mini_batches(seeds, self.x.shape[1], steps, batch).to(self.x.device):
             yield self.x[network, chosen], self.labels[network, chosen]
-
-    @torch.no_grad()
-    def error(self, network: "Tuned", new: bool, which: int = 0) -> torch.Tensor:
-        """The share of unseen digits that are told wrongly by the averages of one momentum, (ways, networks)."""
-        return error(network.logits(self.unseen, lambda norm, x: norm.infer(x, which), new), self.answers)
 
 
 PICTURES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -49,23 +46,30 @@ PICTURES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "digits": lambda x: x,
     "same": lambda x: x,
 }
-"""What becomes of pictures 0..1 in the second task."""
+"""The pictures 0..1 of the second task, by its name."""
 
 
-def tasks(name: str, seeds: Sequence[int], examples: int, device: torch.device) -> tuple[Task, Task]:
-    """The first task, and the second of that name with so many examples, which each network draws by its seed."""
-    (x, labels), (unseen, answers) = rows(), rows(test=True)
-    parts = []
-    for new in (False, True):
-        few, many = (((each >= CLASSES // 2) == new) | (name != "digits") for each in (labels, answers))
-        change = PICTURES[name] if new else PICTURES["same"]
-        parts.append((change(x[few]), labels[few], change(unseen[many])[None], answers[many]))
-    (x, labels, *tested), (others, classes, *tested_on) = parts
-    drawn = [np.random.default_rng([seed, 3]).choice(len(others), examples, replace=False) for seed in seeds]
-    chosen = torch.from_numpy(np.stack(drawn))
-    first = x.expand(len(seeds), *x.shape), labels.expand(len(seeds), -1), *tested
-    second = others[chosen], classes[chosen], *tested_on
-    return Task(*(each.to(device) for each in first)), Task(*(each.to(device) for each in second))
+def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.device) -> tuple[Task, Task]:
+    """Return the first task, and the second of a name, of which each network has few examples, drawn by its seed.
+
+    Args:
+        name: a key of `PICTURES`. The classes of "digits" are 0 to 4 in the first task and 5 to 9 in the second.
+        seeds: of the networks.
+        examples: digits of the second task that a network learns from.
+        device: that of all tensors.
+    """
+    tasks = []
+    for second in (False, True):
+        change, parts = PICTURES[name if second else "same"], []
+        for pictures, classes in split_digits(device):
+            used = ((classes >= CLASSES // 2) == second) | (name != "digits")
+            parts.append((change(pictures[used]), classes[used]))
+        (x, labels), *unseen = parts
+        count = examples if second else len(x)
+        drawn = [np.random.default_rng([seed, 3]).choice(len(x), count, replace=False) for seed in seeds]
+        chosen = torch.from_numpy(np.stack(drawn)).to(device)
+        tasks.append(Task(x[chosen], labels[chosen], *((pictures[None], classes) for pictures, classes in unseen)))
+    return tasks[0], tasks[1]
 
 
 class Tuned:
@@ -115,6 +119,18 @@ class Tuned:
             kept.mean, kept.variance = (each[:1].expand_as(kept.mean).clone() for each in (norm.mean, norm.variance))
             made.norms.append(kept)
         return made
+
+    @torch.no_grad()
+    def measure_error(self, unseen: tuple[torch.Tensor, torch.Tensor], new: bool, which: int = 0) -> torch.Tensor:
+        """Return the share of wrong answers in evaluation mode, (ways, networks).
+
+        Args:
+            unseen: pictures (1, digits, pixels) and their classes (digits,).
+            new: True for the classifier of the new task.
+            which: the position of the momentum whose running averages normalize.
+        """
+        pictures, classes = unseen
+        return error(self.logits(pictures, lambda norm, x: norm.infer(x, which), new), classes)
 
     def logits(self, x: torch.Tensor, how: How, new: bool) -> torch.Tensor:
         """(ways, networks, N, classes) of pictures (networks or 1, N, pixels), by the old or the new classifier."""

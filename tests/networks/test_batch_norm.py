@@ -7,7 +7,7 @@ from torch import nn
 from normviz.experiments.fine_tuning import TASKS
 from normviz.networks.batch_norm import BatchNorm
 from normviz.networks.learning import Learner, cross_entropy
-from normviz.networks.tuning import Tuned, tasks
+from normviz.networks.tuning import Tuned, make_tasks
 
 MOMENTA = (0.01, 0.1, 1.0)
 EPS = 1e-3
@@ -15,8 +15,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize(("shape", "layer"), [((12, 5), nn.BatchNorm1d), ((6, 3, 2, 5), nn.BatchNorm2d)])
-@pytest.mark.parametrize("pieces", [1, 3])
-def test_it_keeps_and_uses_averages_as_torch_nn_does(shape, layer, pieces):
+def test_it_keeps_and_uses_averages_as_torch_nn_does(shape, layer):
     torch.manual_seed(0)
     x = 3 + 2 * torch.randn(4, 2, 2, *shape)
     unseen = torch.randn(2, 2, *shape)
@@ -25,8 +24,7 @@ def test_it_keeps_and_uses_averages_as_torch_nn_does(shape, layer, pieces):
             one = layer(5, eps=EPS, momentum=momentum, affine=False)
             stack = BatchNorm(5, MOMENTA, (2, 2), EPS, torch.zeros(()))
             for batch in x:
-                expected = torch.cat([first(one, piece) for piece in batch[way, network].chunk(pieces)])
-                torch.testing.assert_close(stack.train(batch, pieces)[way, network], expected)
+                torch.testing.assert_close(stack.train(batch)[way, network], first(one, batch[way, network]))
             torch.testing.assert_close(stack.mean[which, way, network], one.running_mean)
             torch.testing.assert_close(stack.variance[which, way, network], one.running_var)
             expected = first(one.eval(), unseen[way, network])
@@ -91,26 +89,6 @@ def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
     torch.testing.assert_close(tuned.gains[0][1, 1, 0], one.body[1].weight, rtol=1e-3, atol=1e-4)
 
 
-def test_accumulated_gradients_are_those_of_the_whole_batch_in_evaluation_only():
-    torch.manual_seed(0)
-    tuned = Tuned((0,), (6,), 0.1, EPS, CPU)
-    w = tuned.weights[0].requires_grad_()
-    x, labels = torch.rand(1, 8, 64), torch.randint(10, (1, 8))
-
-    def gradient(how, pieces):
-        return sum(
-            torch.autograd.grad(cross_entropy(tuned.logits(part, how, new=True), answers).sum(), w)[0] / pieces
-            for part, answers in zip(x.chunk(pieces, 1), labels.chunk(pieces, 1), strict=True)
-        )
-
-    torch.testing.assert_close(gradient(BatchNorm.infer, 4), gradient(BatchNorm.infer, 1))
-    at_once = torch.autograd.grad(
-        cross_entropy(tuned.logits(x, lambda norm, a: norm.train(a, 4), new=True), labels).sum(), w
-    )[0]
-    torch.testing.assert_close(gradient(BatchNorm.train, 4), at_once)
-    assert (at_once - gradient(BatchNorm.train, 1)).abs().max() > 0.01
-
-
 def test_what_is_copied_leaves_the_first_as_it_was():
     before = Tuned((0,), (6,), 0.1, EPS, CPU)
     before.logits(torch.rand(1, 8, 64), BatchNorm.train, new=False)
@@ -126,14 +104,24 @@ def test_what_is_copied_leaves_the_first_as_it_was():
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_has_few_digits_for_every_network_to_learn_and_others_to_be_tested_on(name):
-    first, second = tasks(name, (0, 7), 64, CPU)
+    first, second = make_tasks(name, (0, 7), 64, CPU)
     assert second.x.shape == (2, 64, 64)
     assert not second.x[0].equal(second.x[1])
-    assert second.x[1].equal(tasks(name, (7,), 64, CPU)[1].x[0])
-    assert first.unseen.shape[1] == len(first.answers)
+    assert second.x[1].equal(make_tasks(name, (7,), 64, CPU)[1].x[0])
+    for one, other in ((first.test, second.test), (first.validation, second.validation)):
+        assert one[0].shape[1] == len(one[1])
+        assert other[0].equal(one[0]) == (name == "same")
     assert sorted(set(first.labels.flatten().tolist())) == [*range(5 if name == "digits" else 10)]
-    assert sorted(set(second.answers.tolist())) == [*range(5 if name == "digits" else 0, 10)]
-    assert second.unseen.equal(first.unseen) == (name == "same")
+    assert sorted(set(second.test[1].tolist())) == [*range(5 if name == "digits" else 0, 10)]
     (x, labels), *_ = second.batches((0, 7), 3, 8)
     assert x.shape == (2, 8, 64)
     assert labels.shape == (2, 8)
+
+
+def test_digits_to_learn_from_are_neither_among_those_that_choose_nor_among_those_to_be_tested_on():
+    first, second = make_tasks("same", (0, 7), 64, CPU)
+    learned = {tuple(row) for task in (first, second) for row in task.x.flatten(0, 1).tolist()}
+    chosen, tested = ({tuple(row) for row in some[0][0].tolist()} for some in (second.validation, second.test))
+    assert len(learned) == first.x.shape[1]
+    assert not chosen & tested
+    assert not learned & (chosen | tested)
