@@ -383,7 +383,7 @@ CLAIMS: tuple[Claim, ...] = (
         check=average_is_folded,
         see="/running?panel=folding&framework=keras",
         condition="The average lags: while the mean drifts steadily it is the mean of momentum/(1 − momentum) batches "
-        "earlier, but for what is left of its start.",
+        "earlier, but for what is left of its start. Frozen parameters do not stop it; evaluation mode does.",
     ),
     Claim(
         "B04",
