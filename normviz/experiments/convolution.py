@@ -12,7 +12,7 @@ from normviz.core.text import typeset
 from normviz.data.digits import SIDE
 from normviz.describe.seeds import RULES, band
 from normviz.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
-from normviz.experiments.convolution_verdict import Outcome, Outcomes, judge, show_level
+from normviz.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge, show_level
 from normviz.experiments.experiment import (
     Comparison,
     Experiment,
@@ -200,8 +200,10 @@ def _headline(ended: Outcomes) -> str:
     pairs = [found for found in ended.values() if "layer" in found and "batch" in found]
     if len(pairs) < len(PADDINGS):
         return "Training has begun." if any(ended.values()) else "Nothing is trained yet."
-    padded, bare = (typeset(float((found["layer"].loss - found["batch"].loss).mean()), 2) for found in pairs)
-    return f"Training loss of layer norm above batch norm: {padded} padded, {bare} unpadded."
+    padded, bare = (float(find_excess(found).mean()) for found in pairs)
+    if not np.isfinite([padded, bare]).all():
+        return "Some networks of layer norm or batch norm diverged at every rate."
+    return f"Training loss of layer norm above batch norm: {typeset(padded, 2)} padded, {typeset(bare, 2)} unpadded."
 
 
 def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:

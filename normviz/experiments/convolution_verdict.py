@@ -87,6 +87,12 @@ def show_level(values: np.ndarray) -> str:
     return f"{mean:.3f} ± {half_width:.3f}"
 
 
+def find_excess(found: Mapping[str, Outcome]) -> np.ndarray:
+    """Return the training loss of layer norm minus that of batch norm, by seed; NaN where both diverged."""
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        return found["layer"].loss - found["batch"].loss
+
+
 def judge(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict, Verdict]:
     """Return the verdict on the paper's order and explanation, and that on batch norm against layer norm alone.
 
@@ -117,7 +123,7 @@ def judge(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict
 def _compare_all(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
     """Compare the three schemes, with padding and without."""
     plain, batch, layer = (padded[key] for key in KEYS)
-    with_zeros, without = layer.loss - batch.loss, bare["layer"].loss - bare["batch"].loss
+    with_zeros, without = find_excess(padded), find_excess(bare)
     nothing = np.zeros_like(with_zeros)
     return Comparisons.of(
         {

@@ -170,8 +170,7 @@ def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
     said = ", ".join(f"{each.name} {typeset(RATES[each.best])}" for each in outcomes)
     yield Shown(
         "rates", panels, f"Test errors at the end over the learning rate. Best rates: {said}.",
-        "The best rate has the lowest error on validation digits of the new task. A larger one costs the first task "
-        "more.",
+        "The best rate of a way has the lowest error on validation digits of the new task.",
     )  # fmt: skip
 
 
