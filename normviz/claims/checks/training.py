@@ -45,7 +45,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="In convolutional networks layer norm helps less than batch norm. Units near the border are rarely turned "
         "on, so their statistics are unlike those of the rest of the layer.",
         condition="The order holds at the best learning rate of each: batch norm, layer norm, no normalization. The "
-        "border is not why: without padding its contrast nearly vanishes, and layer norm trails by more.",
+        "border is not why: without padding its contrast nearly vanishes, and layer norm still trails.",
     ),
     tried(
         "B09",
