@@ -6,7 +6,7 @@ from threading import Event, Lock, RLock
 from typing import Any, Protocol
 
 from normviz.jobs.spec import Job, digest
-from normviz.jobs.speed import modelled_seconds
+from normviz.jobs.speed import Countdown, modelled_seconds
 
 Keep = Callable[[Any, Any], object]
 """Is given a job and its result so far, again and again, and at last the whole result."""
@@ -55,6 +55,7 @@ class Ticket:
         self.paused = False
         self.error: Exception | None = None
         self._desk, self._cancelled, self._ended = desk, False, Event()
+        self._countdown = Countdown()
         self.renew()
 
     def renew(self) -> None:
@@ -114,8 +115,8 @@ class Ticket:
 
     @property
     def seconds_left(self) -> float:
-        """Return the expected seconds until all of its jobs are done, those of others before them included."""
-        return self._desk.seconds_left(self)
+        """Return the seconds to show until all of its jobs are done, those of others before them included."""
+        return self._countdown.follow(self._desk.seconds_left(self), self._desk.clock())
 
     def turn(self, index: int) -> tuple[int, int]:
         """Return the turn of its job at this index; of all waiting jobs, that with the least turn starts first."""

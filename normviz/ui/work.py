@@ -9,7 +9,7 @@ import streamlit as st
 
 from normviz.describe.wording import duration
 from normviz.jobs.desk import Desk
-from normviz.jobs.speed import Speed
+from normviz.jobs.speed import Speed, guess_factor
 from normviz.jobs.tickets import Keep, Ticket
 from normviz.ui.presence import here
 
@@ -27,7 +27,7 @@ LONG = 10.0
 @st.cache_resource
 def speed() -> Speed:
     """Return what all desks of this server measure of its speed."""
-    return Speed()
+    return Speed(guess_factor)
 
 
 def waiting_words(ticket: Ticket) -> str:
