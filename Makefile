@@ -14,7 +14,7 @@ NPM = node=$(NODE_FOLDER); PATH="$$node/bin:$$PATH" node "$$node/lib/node_module
 # Where it is set, every process would compile Streamlit and all other packages anew, and tests start a hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all test-core test-web test-browser test-thorough lint lock format bench gpu
+.PHONY: run test test-all test-core test-web test-browser test-thorough lint lock format results bench gpu
 
 run: .venv/run.stamp
 	$(BIN)/python -m normviz serve --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
@@ -51,6 +51,10 @@ format: .venv/dev.stamp node_modules/.package-lock.json
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(NPM) run --silent format
+
+# The results that experiments show before anything is run: of all experiments, or those of KEYS="batch-size speed".
+results: .venv/run.stamp
+	$(BIN)/python -m normviz.experiments.write_examples $(KEYS)
 
 # Every benchmark once, with fewer repetitions than for figures that are recorded; those come from one command each.
 bench: .venv/dev.stamp chromium

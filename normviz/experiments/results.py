@@ -25,7 +25,7 @@ class Archive:
 
     def keep(self, part: Part, arrays: Arrays) -> None:
         """Keep what has come out of a part so far; on disk, once it is done."""
-        name = _name(part, part.version)
+        name = name_result(part)
         self._at_hand.put(name, arrays)
         if done(arrays):
             self.kept.put(name, arrays)
@@ -33,7 +33,7 @@ class Archive:
 
     def of(self, parts: Sequence[Part]) -> Results:
         """The results of those parts of which there is anything."""
-        found = {part: self._get(_name(part, part.version)) for part in parts}
+        found = {part: self._get(name_result(part)) for part in parts}
         return {part: arrays for part, arrays in found.items() if arrays is not None}
 
     def missing(self, parts: Sequence[Part]) -> list[Part]:
@@ -43,7 +43,7 @@ class Archive:
 
     def damaged(self, parts: Sequence[Part]) -> int:
         """How many of these were found damaged on disk since the server started, and are computed anew."""
-        return sum(self.kept.lost(_name(part, part.version)) for part in parts)
+        return sum(self.kept.lost(name_result(part)) for part in parts)
 
     def _get(self, name: str) -> Arrays | None:
         arrays = self._at_hand.get(name)
@@ -64,7 +64,12 @@ def _further(new: Arrays, old: Arrays) -> bool:
     return bool(new["share"] >= old["share"])
 
 
+def name_result(part: Part) -> str:
+    """Return the name of a part's result: its digest."""
+    return _digest(part, part.version)
+
+
 @lru_cache(maxsize=1024)
-def _name(part: Part, version: int) -> str:
-    """The name of a part's result. Kept: a page that looks at a run asks twice a second, for each of its parts."""
+def _digest(part: Part, version: int) -> str:
+    """Return the digest of a part. Cached: a page that looks at a run asks twice a second, for each of its parts."""
     return digest(part)
