@@ -99,7 +99,8 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **place)
             figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **place)
-    return finish(figure, colours, {"t": 34, "b": room(named), "l": 55}, BELOW)
+    margin = {"t": 34, "b": room(named), "l": 55, "r": 20}  # half of a number at the end of the axis
+    return finish(figure, colours, margin, BELOW)
 
 
 def room(names: Iterable[str]) -> int:
