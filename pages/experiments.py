@@ -1,11 +1,11 @@
-"""Experiments: what the papers promise, run on the spot, over seeds."""
+"""Experiments: claims of the papers, tested by training small networks over several seeds."""
 
 from normviz.experiments import panels, state
-from normviz.experiments.controls import choose, controls
+from normviz.experiments.controls import controls, heading
 from normviz.ui.frame import shown
 from normviz.ui.link import opened
 
 with opened(state.PAGE, state.PARAMS, state.has) as view:
+    heading(view)
     controls(view)
-choose()
 shown(panels.show, view)

@@ -374,4 +374,6 @@ EXPERIMENT = Experiment(
     parts=parts,
     report=report,
     rules=RULES,
+    why="The mean of N examples is off by about σ/√N, and batch norm passes this error on to each of them. Layer norm "
+    "averages within one example.",
 )

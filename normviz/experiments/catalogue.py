@@ -1,4 +1,4 @@
-"""All experiments, in the order in which they are offered."""
+"""All experiments, by topic, in the order in which they are offered."""
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
@@ -19,29 +19,27 @@ from normviz.experiments import (
 )
 from normviz.experiments.experiment import Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {
-    each.key: each
-    for each in (
-        batch_size.EXPERIMENT,
+TOPICS: dict[str, tuple[Experiment, ...]] = {
+    "Batches": (batch_size.EXPERIMENT, fine_tuning.EXPERIMENT),
+    "Training": (
         learning_rate.EXPERIMENT,
-        convolution.EXPERIMENT,
-        recurrent.EXPERIMENT,
-        placement.EXPERIMENT,
-        gan.EXPERIMENT,
+        start.EXPERIMENT,
         dropout.EXPERIMENT,
         weight_decay.EXPERIMENT,
         smoothing.EXPERIMENT,
         sparsity.EXPERIMENT,
-        start.EXPERIMENT,
-        speed.EXPERIMENT,
-        fine_tuning.EXPERIMENT,
-    )
+    ),
+    "Architectures": (convolution.EXPERIMENT, recurrent.EXPERIMENT, placement.EXPERIMENT, gan.EXPERIMENT),
+    "Cost": (speed.EXPERIMENT,),
 }
-"""By key."""
+"""The experiments of each topic."""
+
+EXPERIMENTS: dict[str, Experiment] = {each.key: each for topic in TOPICS.values() for each in topic}
+"""All of them by key."""
 
 
 def get_experiment(key: str) -> Experiment:
-    """The experiment of that key; raises InvalidInput where there is none."""
+    """Return the experiment of a key; raises InvalidInput where there is none."""
     if key not in EXPERIMENTS:
         raise InvalidInput(f"experiment {key!r} is unknown; {spoken(EXPERIMENTS)} would do.")
     return EXPERIMENTS[key]

@@ -155,6 +155,7 @@ class Experiment:
         claim: what is claimed, in a sentence, with its source.
         about: what is trained on what, in a sentence or two.
         rules: how networks are compared, for whoever doubts the verdict.
+        why: an explanation of what the verdict says, in a sentence that holds for every setting.
         setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
         parts: (setting) -> what is to be computed.
         report: (setting, results) -> what is to be seen. Of any part of the results, also none.
@@ -170,6 +171,7 @@ class Experiment:
     parts: Callable[[Any], Sequence[Part]]
     report: Callable[[Any, Results], Report]
     rules: str = ""
+    why: str = ""
 
     def seconds(self, setting: Any) -> float:
         """About how long all of it takes on one core of the machine on which that was measured."""

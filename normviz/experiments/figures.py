@@ -1,5 +1,6 @@
 """What a report shows, as figures."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,12 +27,27 @@ def _alt(shown: Shown, panel: Panel) -> str:
     return f"{panel.title}. {shown.alt}" if panel.title else shown.alt
 
 
-def height(shown: Shown) -> str:
-    """Of a figure, in CSS."""
+def height(shown: Shown, tall: str = "") -> str:
+    """Return the height of a figure in CSS; `tall`: that of curves in one row, by default 26rem."""
     if isinstance(shown.panels, Heat):
         return f"{9.5 + 3 * len(shown.panels.rows):g}rem"
     rows = -(-len(shown.panels) // shown.columns)
-    return "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
+    return tall or "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
+
+
+def follows_steps(shown: Shown) -> bool:
+    """Return True if a figure has curves over the steps of a training."""
+    return not isinstance(shown.panels, Heat) and any(panel.x.startswith("step") for panel in shown.panels)
+
+
+def find_looks(figures: Sequence[Shown]) -> dict[str, int]:
+    """Return the looks of curves by their names, of those names that have the same look in all figures."""
+    found: dict[str, set[int]] = {}
+    for shown in figures:
+        for panel in () if isinstance(shown.panels, Heat) else shown.panels:
+            for curve in panel.curves:
+                found.setdefault(curve.name, set()).add(curve.look)
+    return {name: looks.pop() for name, looks in found.items() if len(looks) == 1}
 
 
 def figure_of(shown: Shown, theme: str = "light") -> Figure:

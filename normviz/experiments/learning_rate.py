@@ -259,4 +259,6 @@ EXPERIMENT = Experiment(
     parts=parts,
     report=report,
     rules=RULES,
+    why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
+    "3.3). So a step that was too large is followed by smaller ones.",
 )

@@ -1,60 +1,125 @@
-"""What the page on experiments shows: the claim, the run, and what came out so far."""
+"""What the page on experiments shows: the run and its curves, the verdict, and how networks are compared."""
+
+from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 from normviz.describe.wording import duration
 from normviz.experiments import state, work
-from normviz.experiments.experiment import SHAPES, WORDS, Experiment, Report, Results, Verdict, command
-from normviz.experiments.figures import blank, figure_of, height, pieces
+from normviz.experiments.controls import colour_schemes
+from normviz.experiments.examples import Example, find_example
+from normviz.experiments.experiment import SHAPES, WORDS, Report, Results, Shown, Verdict, command
+from normviz.experiments.figures import blank, figure_of, find_looks, follows_steps, height, pieces
 from normviz.experiments.results import done
 from normviz.jobs.fallback import joined_devices
 from normviz.ui.components.plot import plot
 from normviz.ui.frame import show_error
-from normviz.ui.link import View
+from normviz.ui.link import View, reset
 from normviz.ui.saving import save_table
 from normviz.ui.work import POLL, waiting_words
 
 KEPT = "Kept for this link."
 
+RUN = ("Run", "Run the rest")
+"""Labels of the button that starts a run, and of the one that goes on with it."""
+
+AGAIN = ("Run it yourself", "Run the rest")
+"""The same beside an example result."""
+
+WANTED = f"{state.PAGE} wanted"
+"""Where the session holds that the next setting starts by itself."""
+
+MAX_SEED = 10_000
+"""All first seeds are below."""
+
+LEAD = "clamp(15rem, 46vh, 36rem)"
+"""The height of the first figure, which is in sight with the controls above it."""
+
 
 def show(view: View, theme: str) -> None:
-    """The experiment, and its results as they come; raises InvalidInput for a setting that cannot be."""
+    """Show an experiment and its results as they come; raises InvalidInput for a setting that cannot be."""
     experiment, setting = state.shown(view), state.setting_of(view)
-    st.markdown(f"## {experiment.question}\n**Claim.** {experiment.claim}\n\n{experiment.about}")
-    parts = tuple(experiment.parts(setting))
-    asked = work.start(parts)
-    with st.container(key="work"):
-        follow(asked, experiment, setting, theme)
-    if experiment.rules:
-        with st.expander("How networks are compared"):
-            st.markdown(experiment.rules)
-    with st.expander("Without a browser"):
-        st.code(command(experiment, setting), language="bash", wrap_lines=True)
+    asked = work.start(tuple(experiment.parts(setting)), wanted=st.session_state.pop(WANTED, False))
+    with st.container(key="work", gap="small"):
+        follow(asked, view, setting, theme)
+    with st.container(key="method"):
+        st.caption(f"**Setup.** {experiment.about}")
+        if experiment.rules:
+            st.caption(f"**Comparison.** {experiment.rules}")
+        with st.expander("Without a browser"):
+            st.code(command(experiment, setting), language="bash", wrap_lines=True)
 
 
-def follow(asked: work.Asked, experiment: Experiment, setting: object, theme: str) -> None:
-    """How far it is and what came out, by itself again and again as long as something is at work."""
+def follow(asked: work.Asked, view: View, setting: object, theme: str) -> None:
+    """Show how far the run is and its results so far, again and again as long as it runs.
 
-    working = asked.working
+    Without a complete result of this server, the example result that comes with the package is shown.
+    """
+    experiment, working = state.shown(view), asked.working
 
     @st.fragment(run_every=POLL if working else None)
     def look() -> None:
         found = asked.found()
-        ended = working and len(found) == len(asked.parts) and all(map(done, found.values()))  # perhaps by others
-        if asked.working != working or ended:
+        complete = len(found) == len(asked.parts) and all(map(done, found.values()))
+        if asked.working != working or (working and complete):  # complete: perhaps by others
             st.rerun()  # the whole page, which sets the clock
-        status(asked, found)
+        example = None if working or complete else find_example(experiment.key, asked.parts)
+        labels, note = (AGAIN, _example_words(example, found, asked)) if example else (RUN, "")
+        status(asked, found, labels, note, partial(change_seeds, view))
+        results = example.results if example else found
         with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
-            outcome(experiment, experiment.report(setting, found), theme)
+            if results or working:
+                report = experiment.report(setting, results)
+                outcome(report, experiment.why, theme, working)
+                colour_schemes(view, find_looks(report.figures), theme)
+                if any(report.table.values()):
+                    save_table(lambda: report.table, experiment.key)
+            else:
+                invite(view)
 
     look()
 
 
-RUN = ("Run", "Run the rest")
+def change_seeds(view: View) -> None:
+    """Set the seeds that follow those of the view, and start the run."""
+    prefix, given = state.PREFIX + state.under(view["show"]), state.values(view)
+    st.session_state[prefix + "seed"] = (given["seed"] + given["seeds"]) % MAX_SEED
+    st.session_state[WANTED] = True
 
 
-def status(asked: work.Asked, found: Results, labels: tuple[str, str] = RUN) -> None:
-    """How far the run is, with what there is to do about it; `labels`: of the button that starts all, or the rest."""
+def _example_words(example: Example, found: Results, asked: work.Asked) -> str:
+    words = f"Example result, computed with version {example.version}."
+    ready = sum(map(done, found.values()))
+    return f"{words} {ready} of {len(asked.parts)} parts are done on this server." if ready else words
+
+
+def invite(view: View) -> None:
+    """Say that there is nothing to see of a setting yet, and lead to the default setting if its result is there."""
+    experiment = state.shown(view)
+    with st.container(border=True, key="invitation"):
+        st.markdown("Press **Run** to train the networks. Their curves grow here while they learn.")
+        if find_example(experiment.key, experiment.parts(experiment.setting())):
+            st.markdown("The default setting has a result already.")
+            st.button("Show the default", on_click=reset, args=(state.own_params(view),), key="show default")
+
+
+def status(
+    asked: work.Asked,
+    found: Results,
+    labels: tuple[str, str] = RUN,
+    note: str = "",
+    on_again: Callable[[], None] | None = None,
+) -> None:
+    """Show how far a run is, with the buttons that start, pause and cancel it.
+
+    Args:
+        asked: the parts of the run.
+        found: their results so far.
+        labels: of the button that starts all parts, or the rest of them.
+        note: the words beside that button; by default how many parts are done.
+        on_again: starts a run with other seeds when this one is done; None: there is no button for it.
+    """
     ready, whole = sum(map(done, found.values())), len(asked.parts)
     with st.container(horizontal=True, vertical_alignment="center", key="run"):
         if asked.working:
@@ -69,8 +134,10 @@ def status(asked: work.Asked, found: Results, labels: tuple[str, str] = RUN) -> 
             label = labels[ready > 0]
             st.button(f"{label} · about {duration(asked.seconds)}", on_click=asked.run, key="start run", type="primary")
             told = f"{ready} of {whole} parts are done." if found else "Not run yet with this setting."
-            st.markdown(told, width="content")
+            st.markdown(note or told, width="content")
         else:
+            if on_again is not None:
+                st.button("Run with other seeds", on_click=on_again, key="run again")
             devices = joined_devices(str(arrays["device"]) for arrays in found.values())
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
     if asked.error:
@@ -88,6 +155,8 @@ def _progress_words(asked: work.Asked, ready: int) -> str:
     part = f"Part {min(ready + 1, whole)} of {whole}"
     if ticket.paused:
         return f"{part}, then a pause" if ticket.runs else f"Paused after {ready} of {whole} parts"
+    if not ready and not any(run.share for run in [*ticket.runs]):  # what a worker loads first is not in the estimate
+        return f"Starting, about {duration(asked.seconds)} once it runs"
     return f"{part}, about {duration(asked.seconds)} to go"
 
 
@@ -95,28 +164,40 @@ def _kept_words() -> str:
     return "On this server until it restarts: its disk takes no results." if work.archive().kept.failed else KEPT
 
 
-def outcome(experiment: Experiment, report: Report, theme: str) -> None:
-    """What came out so far."""
+def outcome(report: Report, why: str, theme: str, working: bool) -> None:
+    """Show a report: the first figure under the headline, the verdict with its reason, and the other figures.
+
+    While networks train, the curves over the steps of training come first.
+    """
+    figures = sorted(report.figures, key=lambda each: working and not follows_steps(each))
     st.markdown(f"### {report.headline}")
-    verdict_box(report.verdict)
-    if not report.figures:  # plotly.js is there then when the first curve comes
-        plot(blank(theme), "blank", "Empty axes: there is nothing to draw yet.", "16rem")
-    for shown in report.figures:
-        found = pieces(shown)
-        for k in range(0, len(found), shown.columns):
-            row = found[k : k + shown.columns]
-            for column, piece in zip(st.columns(len(row)), row, strict=True):
-                with column:
-                    plot(figure_of(piece, theme), piece.key, piece.alt, height(piece))
-        if shown.caption:
-            st.caption(shown.caption)
-    if report.table and any(report.table.values()):
-        save_table(lambda: report.table, experiment.key)
+    with st.container(key="lead"):
+        if figures:
+            draw(figures[0], theme, LEAD)
+        else:
+            plot(blank(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD)
+    verdict_box(report.verdict, why)
+    for shown in figures[1:]:
+        draw(shown, theme)
 
 
-def verdict_box(verdict: Verdict) -> None:
-    """The verdict in a sign, in words, and what it depends on."""
+def draw(shown: Shown, theme: str, tall: str = "") -> None:
+    """Draw a figure of a report with its caption; `tall`: the height of curves in CSS, by default that of `height`."""
+    found = pieces(shown)
+    for k in range(0, len(found), shown.columns):
+        row = found[k : k + shown.columns]
+        for column, piece in zip(st.columns(len(row)), row, strict=True):
+            with column:
+                plot(figure_of(piece, theme), piece.key, piece.alt, height(piece, tall))
+    if shown.caption:
+        st.caption(shown.caption)
+
+
+def verdict_box(verdict: Verdict, why: str) -> None:
+    """Show a verdict as a sign and in words, the reason, and the condition."""
     with st.container(border=True, key="verdict"):
         st.markdown(f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {verdict.says}")
+        if why and verdict.word != "open":
+            st.markdown(f"**Why?** {why}")
         if verdict.condition:
             st.caption(verdict.condition)

@@ -10,7 +10,7 @@ from normviz.experiments.catalogue import EXPERIMENTS
 from normviz.experiments.experiment import Experiment, own_text
 from normviz.ui import custom
 from normviz.ui.custom import SIZES
-from normviz.ui.link import View, params, within
+from normviz.ui.link import Param, View, clean, params, within
 
 PAGE = "experiments"
 PREFIX = f"{PAGE} "
@@ -75,6 +75,23 @@ def matters(given: View, name: str) -> bool:
     kinds = {kind for key in chosen(given) for kind in SCHEMES[key].parameters if key != "custom"}
     known = {"groups": "groups" in kinds, "radius": "window" in kinds, "own": False}  # which is written rule by rule
     return known.get(name, True)
+
+
+def own_params(view: View) -> list[Param]:
+    """Return the values of the experiment that is shown, of all in the link."""
+    return [param for param in PARAMS if param.name.startswith(under(view["show"]))]
+
+
+def describe_changes(view: View) -> str:
+    """Return the settings, besides the schemes, that differ from their defaults, as in "Steps 20, First seed 1"."""
+    params = own_params(view)
+    defaults, _ = clean(params, {})
+    found = []
+    for param in params:
+        name, value, declared = param.name, view[param.name], param.declared
+        if declared and declared.label and declared.name != "schemes" and value != defaults[name] and has(view, name):
+            found.append(f"{declared.title(values(view))} {declared.words(value)}")
+    return ", ".join(found)
 
 
 def setting_of(view: View) -> Any:

@@ -1,6 +1,8 @@
 """The choice of schemes, on any page: in groups by what they act on, each with what tells it from those like it."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -16,6 +18,17 @@ GROUPS = {
 """The groups, in the order in which they stand; the last two beside each other."""
 
 BESIDE = ("both", "own")
+
+ROW = "row"
+"""The group of the schemes that are one click away."""
+
+
+class Entry(NamedTuple):
+    """An entry of a list: its key, its name and a line on it."""
+
+    key: str
+    name: str
+    line: str
 
 
 def grouped(keys: Sequence[str]) -> dict[str, list[str]]:
@@ -44,6 +57,54 @@ def choose_one(key: str = "scheme") -> None:
                 GROUPS[group], members, key=pills, required=mine is not None, format_func=_pill, help=_help(members),
                 on_change=_take_one, args=(key, pills),
             )  # fmt: skip
+
+
+def choose_from_list(key: str, groups: Mapping[str, Sequence[Entry]]) -> None:
+    """A list to choose one entry from, in groups with headings; `key`: of the choice in the session."""
+    state = st.session_state
+    with st.container(key=key.replace(" ", "-"), gap="small"):
+        for group, entries in groups.items():
+            names = {each.key: each.name for each in entries}
+            radio = state_of(key, group)
+            state[radio] = state[key] if state[key] in names else None
+            st.radio(
+                group, list(names), index=None, key=radio, format_func=names.__getitem__,
+                captions=[each.line for each in entries], on_change=_take_one, args=(key, radio),
+            )  # fmt: skip
+
+
+def choose_frequent(key: str, keys: Sequence[str], frequent: Sequence[str]) -> None:
+    """Pills for several schemes: the frequent ones and the chosen ones in a row, all of `keys` behind "More…"."""
+    state = st.session_state
+    row = list_frequent(keys, frequent, state[key])
+    pills = state_of(key, ROW)
+    state[pills] = [each for each in state[key] if each in row]
+    st.pills(
+        "Schemes", row, selection_mode="multi", key=pills, format_func=lambda each: SCHEMES[each].label,
+        label_visibility="collapsed", on_change=_take_several, args=(key, pills, row, None),
+    )  # fmt: skip
+    if len(row) < len(keys):
+        with st.popover("More…", help="All schemes that can be compared here."):
+            choose_several(key, keys)
+
+
+def list_frequent(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Return the schemes in the row of `choose_frequent`: of `keys`, those that are frequent or chosen."""
+    return [each for each in keys if each in frequent or each in chosen]
+
+
+def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
+    """Underline the pills of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
+    element = re.sub(r"[^a-zA-Z0-9_-]", "-", state_of(key, ROW))
+    st.html(
+        "<style>"
+        + "".join(
+            f".st-key-{element} button:nth-of-type({place}) {{ box-shadow: inset 0 -0.25rem {colours[each]}; }}"
+            for place, each in enumerate(row, 1)
+            if each in colours
+        )
+        + "</style>"
+    )
 
 
 def choose_several(key: str, keys: Sequence[str], most: int | None = None) -> None:

@@ -59,8 +59,9 @@ def redirect(former: str, link: Mapping[str, str]) -> None:
 @contextmanager
 def framed(story: Story) -> Iterator[None]:
     """Show a page inside: between what it asks and what it answers, also where it stops early."""
-    with st.container(key="story"):
-        st.markdown(f"# {story.question}\n{story.why}\n\n**Try first:** {story.first}")
+    if story.why:
+        with st.container(key="story"):
+            st.markdown(f"# {story.question}\n{story.why}\n\n**Try first:** {story.first}")
     try:
         with st.container():  # however much a page shows, what follows stays the same element
             yield

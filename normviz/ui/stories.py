@@ -30,8 +30,8 @@ class Story:
         title: its name in the menu and in the browser's tab.
         section: the word of the menu above it.
         question: what it answers, its heading.
-        why: why that matters, in a sentence.
-        first: what to try first.
+        why: why that matters, in a sentence; "" where the page shows a heading of its own.
+        first: what to try first; "" where `why` is.
         takeaway: the answer.
         see: where its ideas go on, beside the next page.
     """
@@ -194,9 +194,8 @@ STORIES = (
         title="Experiments",
         section="Training",
         question="Does it train better?",
-        why="Higher learning rates, small batches, deep and recurrent networks: what the papers promise, tried out on "
-        "small real data, over several seeds, with a verdict only where the difference is larger than the noise.",
-        first="Press **Run** and watch the curves; then change a setting on the left and run it again.",
+        why="",
+        first="",
         takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
         see=(
             See("Which changes does normalization cancel?", "invariance"),

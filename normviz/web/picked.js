@@ -1,4 +1,5 @@
-// Opens the sidebar, which covers a phone's screen, and closes it when one of several schemes has been chosen there.
+// Opens the sidebar, which covers a phone's screen, and closes it when one of several schemes or experiments has been
+// chosen there.
 
 import { latest } from "./data.js";
 import { closest, find } from "./dom.js";
@@ -8,7 +9,7 @@ import { closest, find } from "./dom.js";
 /** @typedef {{text: string}} PickedData what `picked` of normviz/ui/components/picked.py sends */
 
 const NARROW = "(max-width: 768px)"; // where Streamlit starts with its sidebar closed
-const ONE = '.st-key-scheme [data-variant="pills"]';
+const ONE = '.st-key-scheme [data-variant="pills"], .st-key-experiments-show [data-testid="stRadioOption"]';
 const GLIDE = 150; // ms after which the sidebar of Streamlit has followed a click
 
 /** @type {WeakMap<HTMLElement, AbortController>} */

@@ -89,6 +89,64 @@ def test_curves_grow_in_place(page, server):
     page.get_by_role("button", name="Run").wait_for()
 
 
+IN_SIGHT = """(selector) => [...document.querySelectorAll(selector)].every((each) => {
+    const { top, bottom, left, right } = each.getBoundingClientRect();
+    return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth && bottom > top;
+})"""
+
+CONTROLS = """() => [...document.querySelectorAll(
+    'button, a[href], input:not([type=radio]), [role=slider], [role=radiogroup], [role=combobox], summary'
+)].filter((each) => {
+    const { top, bottom, width, height } = each.getBoundingClientRect();
+    return each.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && width > 1 && height > 1
+      && top < innerHeight && bottom > 0;
+}).map((each) => each.innerText || each.getAttribute('aria-label'))"""
+"""The controls of the first screen; a list of which one entry is chosen is one."""
+
+
+def test_run_progress_and_curve_are_in_sight_while_it_trains(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server, LONG + "4")
+    assert page.evaluate(IN_SIGHT, ".st-key-start-run button")
+    run(page)
+    page.locator(".st-key-curves .nv-plot[data-drawn]").wait_for(timeout=STARTED)
+    soon(page, lambda: share(page) > 0)
+    assert page.evaluate("document.querySelector('.stMain').scrollTop") == 0
+    for selector in ("[role=progressbar]", ".st-key-cancel-run button", ".st-key-work h3", ".st-key-curves .nv-graph"):
+        assert page.evaluate(IN_SIGHT, selector), selector
+    button(page, "Cancel").click()
+    page.get_by_role("button", name="Run").wait_for()
+
+
+def test_the_first_screen_has_a_result_and_few_controls(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server)
+    page.get_by_text("Example result, computed with version").wait_for()
+    assert page.evaluate(IN_SIGHT, ".st-key-lead .nv-graph")
+    assert page.locator(".st-key-verdict").bounding_box()["y"] < 760
+    assert len(page.evaluate(CONTROLS)) <= 25
+
+
+def test_a_phone_shows_claim_run_and_figure(phone, server):
+    open_page(phone, server)
+    for selector in (".st-key-question", ".st-key-start-run button", ".st-key-work h3"):
+        assert phone.evaluate(IN_SIGHT, selector), selector
+    assert phone.locator(".st-key-lead .nv-graph").first.bounding_box()["y"] < 700
+    phone.get_by_role("button", name="Change").click()
+    phone.get_by_text("Learning rate", exact=True).click()
+    phone.get_by_role("heading", level=1, name="Does normalization allow higher learning rates?").wait_for()
+    soon(phone, lambda: phone.locator(".stSidebar").bounding_box()["x"] < -300)  # and does not cover it
+
+
+def test_a_presentation_has_room_for_the_figure(page, server):
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    open_page(page, server, "?present=1")
+    soon(page, lambda: page.locator(".st-key-lead .nv-graph").first.bounding_box()["height"] >= 0.6 * 1080)
+    settle(page)
+    for selector in (".st-key-question", ".st-key-start-run button", ".st-key-lead .nv-graph"):
+        assert page.evaluate(IN_SIGHT, selector), selector
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_cut_off(page, server, width):
     page.set_viewport_size({"width": width, "height": 844})

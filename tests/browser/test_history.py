@@ -56,7 +56,7 @@ class Walk:
     def set(self, name: str) -> None:
         """Set what SET and SEED say of the page."""
         if name in SET:
-            self.page.get_by_role("radio", name=SET[name][1], exact=True).click()
+            self.page.get_by_role("radio", name=SET[name][1], exact=True).press("Space")  # some have a label over them
         else:
             seed = self.page.get_by_label(SEEDS.get(name, "Seed"), exact=True)
             seed.fill(SEED.partition("=")[2])
@@ -66,7 +66,7 @@ class Walk:
         """The page shows what is set there, or what was there before."""
         if name in SET:
             chosen = self.page.get_by_role("radio", name=SET[name][1 if is_set else 2], exact=True)
-            expect(chosen).to_have_attribute("aria-checked", "true")
+            expect(chosen).to_be_checked()
         else:
             seed = self.page.get_by_label(SEEDS.get(name, "Seed"), exact=True)
             expect(seed).to_have_value("5" if is_set else "0")

@@ -4,20 +4,23 @@ import re
 import time
 from threading import Event
 
+import numpy as np
 import pytest
 from lab_page import open_lab, plots, said, sound, texts
 
+import normviz
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import declarations
-from normviz.experiments import batch_size, work
+from normviz.experiments import batch_size, panels, work
 from normviz.experiments.catalogue import EXPERIMENTS
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import WORDS
+from normviz.experiments.examples import Example, path_of
 from normviz.experiments.results import Archive
 from normviz.experiments.state import PAGE, PARAMS, PREFIX, has, under
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
 from normviz.jobs.kept import Kept
+from normviz.jobs.spec import finish
 from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/experiments.py"
@@ -101,10 +104,106 @@ def held(monkeypatch):
 def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     at = open_lab(SCRIPT, theme, show=key)
     assert "start run" in keys(at)
+    assert f"# {EXPERIMENTS[key].question}" in said(at)
     assert EXPERIMENTS[key].claim in said(at)
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.code[0].value == f"normviz experiment {key}"
-    assert WORDS["open"] in said(at) or WORDS["opinion"] in said(at)
+    assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1
+    if path_of(key).exists():
+        assert f"Example result, computed with version {normviz.__version__}." in texts(at.markdown)
+        assert plots(at).keys() - {"blank"}
+    else:
+        assert "Press **Run**" in said(at)
+
+
+def test_the_list_holds_every_experiment_with_its_question():
+    at = open_page(show="speed")
+    listed = {
+        option: caption for radio in at.radio for option, caption in zip(radio.options, captions(radio), strict=True)
+    }
+    assert listed == {each.title: each.question for each in EXPERIMENTS.values()}
+    assert [radio.value for radio in at.radio if radio.value] == ["speed"]
+    at = sound(at.radio(key=f"{PREFIX}show of Batches").set_value("fine-tuning").run())
+    assert EXPERIMENTS["fine-tuning"].claim in said(at)
+    assert [radio.value for radio in at.radio if radio.value] == ["fine-tuning"]
+
+
+def captions(radio):
+    return [*radio.proto.captions]
+
+
+def headlines(at):
+    return [text for text in texts(at.markdown) if text.startswith("### ")]
+
+
+@pytest.fixture
+def shipped(monkeypatch):
+    """A result of the small setting that came with the package, as if it were the default; with another verdict."""
+    parts = batch_size.EXPERIMENT.parts(batch_size.Setting(seeds=2, steps=20, schemes=("layer",)))
+    results = {part: finish(part) for part in parts}
+    for arrays in results.values():
+        if "test" in arrays:
+            arrays["test"] = np.full_like(arrays["test"], 0.25)
+    example = Example("0.0.1", results)
+    monkeypatch.setattr(panels, "find_example", lambda key, asked: example if set(asked) == set(parts) else None)
+
+
+def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held):
+    at = open_page(**SMALL)
+    assert headlines(at) == ["### Test error on batches of 2: 25% with layer norm."]
+    assert "Example result, computed with version 0.0.1." in texts(at.markdown)
+    assert "run it yourself" in at.button(key="start run").label.lower()
+    at = press(at, "start run")
+    assert held.waits.wait(SOON)  # it really trains
+    at = sound(at.run())
+    (bar,) = at.get("progress")
+    assert bar.proto.value < 20
+    assert "25%" not in said(at)
+    assert "Example result" not in said(at)
+    held.go_on.set()
+    at = settled(at)
+    assert "Example result" not in said(at)
+    assert "25%" not in "".join(headlines(at))
+    assert any("Kept for this link" in text for text in texts(at.caption))
+
+
+def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
+    at = press(open_page(**SMALL), "start run")
+    assert held.waits.wait(SOON)
+    ticket = at.session_state[work.KEY].ticket
+    at = press(at, "cancel run")
+    held.go_on.set()
+    assert ticket.wait(SOON)
+    assert headlines(sound(at.run())) == ["### Test error on batches of 2: 25% with layer norm."]
+
+
+def test_a_setting_without_a_result_leads_to_the_default():
+    at = open_page(**SMALL | {"batch_size_seed": "3"})
+    assert "Press **Run**" in said(at)
+    assert "Changed: " in " ".join(texts(at.caption))
+    at = press(at, "show default")
+    assert "Example result" in said(at)
+    assert at.query_params == {}
+    assert at.code[0].value == "normviz experiment batch-size"
+
+
+def test_other_seeds_are_run_at_once(held):
+    held.go_on.set()
+    at = settled(press(open_page(**SMALL), "start run"))
+    begun = len(held.parts)
+    at = settled(press(at, "run again"))
+    assert at.query_params["batch_size_seed"] == "2"
+    assert len(held.parts) == begun + PARTS
+    assert any("Kept for this link" in text for text in texts(at.caption))
+
+
+def test_schemes_have_the_colours_of_their_curves():
+    at = open_page()
+    (style,) = [each.proto.body for each in at.get("html") if "of-row" in each.proto.body]
+    for place, look in enumerate(range(3), 1):
+        assert f"button:nth-of-type({place}) {{ box-shadow: inset 0 -0.25rem {THEMES['light'].lines[look]}; }}" in style
+    lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "name" in trace}
+    assert [lines[name] for name in ("None", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
 
 
 @pytest.mark.parametrize("key", EXPERIMENTS)
@@ -113,7 +212,7 @@ def test_every_control_that_means_something_is_offered(key):
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox, *at.toggle]
     view = {param.name: at.session_state[param.key] for param in PARAMS}
     offered = {each.key.removeprefix(PREFIX) for each in widgets if " of " not in each.key}
-    wanted = {param.name for param in PARAMS if has(view, param.name)} - {under(key) + "schemes"}
+    wanted = {param.name for param in PARAMS if has(view, param.name)} - {"show", under(key) + "schemes"}
     assert offered == wanted
 
 

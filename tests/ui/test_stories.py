@@ -3,20 +3,13 @@
 import pytest
 
 from normviz.core.schemes import SCHEMES
-from normviz.core.settings import declarations
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design.search import census, fronts
-from normviz.experiments.catalogue import EXPERIMENTS
 from normviz.networks.setting import Setting
 from normviz.ui.stories import STORIES
 
 BY_PAGE = {story.page: story for story in STORIES}
-
-
-@pytest.mark.parametrize("key", EXPERIMENTS)
-def test_what_to_try_first_can_be_done_with_every_experiment(key):
-    assert "schemes" in declarations(EXPERIMENTS[key].setting) or "schemes" not in BY_PAGE["experiments"].first
 
 
 @pytest.mark.parametrize("key", ["batch", "mean-only-batch", "dynamic-tanh"])

@@ -8,6 +8,6 @@ HTML = '<button type="button" class="nv-picked"><span></span><b>Change</b></butt
 def picked(text: str) -> None:
     """Show the bar in an element of the class `st-key-picked`; style.css shows it where the sidebar starts closed.
 
-    A choice of one scheme closes the sidebar again, so that what came of it is seen.
+    A choice of one scheme or experiment closes the sidebar again, so that the page is seen.
     """
     component("picked", HTML)(key="picked", data={"text": text})
