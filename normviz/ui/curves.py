@@ -146,7 +146,7 @@ def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dic
     figure.add_scatter(x=curve.x, y=curve.y, mode=mode, line=look, showlegend=first, **drawn, **group)
 
 
-def faint(colour: str) -> str:
-    """A colour "#rrggbb" as what is behind a curve."""
+def faint(colour: str, opacity: float = 0.22) -> str:
+    """Return a colour "#rrggbb" with an opacity from 0 to 1, by default that of a band behind a curve."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, 0.22)"
+    return f"rgba({red}, {green}, {blue}, {opacity:g})"

@@ -125,7 +125,7 @@ STORIES = (
         question="Why normalize at all?",
         why="We train the same deep network eight times with batch norm and eight times without, from the same first "
         "weights.",
-        first="Set a low **learning rate**, then a high one. Which networks still learn?",
+        first="Set a low **learning rate**, then a high one, and see which networks still learn.",
         takeaway="Batch norm makes training robust: a deep network learns from more first weights and at more learning "
         "rates. At the best rate of each, the final accuracy may differ little.",
         see=(See("What a batch does to batch norm", "running"),),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.ui.chart import Figure, make_subplots
-from normviz.ui.curves import BELOW, ROOM
+from normviz.ui.curves import BELOW, ROOM, faint
 from normviz.ui.palette import THEMES
 from normviz.ui.style import DASHES, finish, here, line
 
@@ -85,8 +85,8 @@ def learning_figure(steps: np.ndarray, runs: Mapping[str, np.ndarray], guessing:
         place, look = {"row": 1, "col": k + 1}, {"color": colours.lines[k]}
         for seed in accuracy.T:
             figure.add_scatter(
-                x=steps, y=seed, mode="lines", line=look | {"width": 2}, opacity=0.55, showlegend=False,
-                hoverinfo="skip", **place,
+                x=steps, y=seed, mode="lines", line={"color": faint(colours.lines[k], 0.55), "width": 2},
+                showlegend=False, hoverinfo="skip", **place,
             )  # fmt: skip
         figure.add_scatter(
             x=steps, y=accuracy.mean(1), mode="lines", line=look | {"width": 6}, name="mean", showlegend=False, **place

@@ -8,7 +8,7 @@ writes the file anew:
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import ClassVar
@@ -81,7 +81,7 @@ class Study:
 STUDY = Study()
 
 
-@cache
+@lru_cache(maxsize=1)
 def read_study() -> Arrays:
     """Return the shipped results, and the digest of their study."""
     with np.load(FILE) as file:
@@ -89,7 +89,7 @@ def read_study() -> Arrays:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class RateSweep:
     """The end of training at every learning rate, of networks of one kind and scale of the first weights.
 
     Attributes:
@@ -120,13 +120,13 @@ def find_shipped(setting: Setting) -> dict[str, Learned] | None:
     return {name: Learned(*(each[kind] for each in found)) for kind, name in enumerate(KINDS.values())}
 
 
-def find_sweeps(setting: Setting) -> dict[str, Sweep] | None:
+def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
     """Return the shipped results at all learning rates by KINDS; None where none are shipped."""
     place = STUDY.place(replace(setting, rate=STUDY.rates[0]))
     if place is None:
         return None
     accuracy, validation = (read_study()[field][place[0]] for field in ("accuracy", "validation"))
-    return {name: Sweep(accuracy[:, kind, -1], validation[:, kind]) for kind, name in enumerate(KINDS.values())}
+    return {name: RateSweep(accuracy[:, kind, -1], validation[:, kind]) for kind, name in enumerate(KINDS.values())}
 
 
 if __name__ == "__main__":

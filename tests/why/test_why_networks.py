@@ -95,10 +95,11 @@ def test_shipped_results_are_computed_by_this_code():
     """A long training at a high rate amplifies rounding, so that another machine may part from it in the end."""
     setting = saturation.Setting(rate=1.0)
     for normalized, name in learning.KINDS.items():
-        again, shipped = saturation.run(setting, normalized).learned, learning.find_shipped(setting)[name]
-        np.testing.assert_allclose(again.accuracy[:3], shipped.accuracy[:3], atol=0.02)
-        np.testing.assert_allclose(again.accuracy[-1].mean(), shipped.accuracy[-1].mean(), atol=0.1)
-        np.testing.assert_allclose(again.saturated.mean(0), shipped.saturated.mean(0), atol=0.1)
+        again, shipped = saturation.run(setting, normalized, 2).learned, learning.find_shipped(setting)[name]
+        np.testing.assert_allclose(again.accuracy[:3], shipped.accuracy[:3, :2], atol=0.02)
+        np.testing.assert_allclose(again.accuracy[-1], shipped.accuracy[-1, :2], atol=0.1)
+        np.testing.assert_allclose(again.validation, shipped.validation[:2], atol=0.1)
+        np.testing.assert_allclose(again.saturated, shipped.saturated[:2], atol=0.1)
 
 
 @pytest.mark.parametrize("change", [{"depth": 4}, {"seed": 1}, {"start": 3.0}, {"rate": 2.0}])
@@ -109,7 +110,7 @@ def test_no_result_is_shipped_for_other_networks(change):
 
 def test_the_rate_is_chosen_by_validation_digits():
     accuracy = np.array([[0.9, 0.9], [0.5, 0.95]])
-    sweep = learning.Sweep(accuracy, validation=np.array([[0.1, 0.1], [0.2, 0.2]]))
+    sweep = learning.RateSweep(accuracy, validation=np.array([[0.1, 0.1], [0.2, 0.2]]))
     assert (sweep.best, sweep.robust) == (1, 1)
 
 

@@ -85,7 +85,7 @@ def test_a_tab_shows_its_panel_and_the_last_one_a_menu():
     assert set(plots(at)) == FIGURES["outside"]
     at = sound(at.selectbox(key=f"{PREFIX}show").set_value("style").run())
     assert set(plots(at)) == FIGURES["style"]
-    assert at.query_params["show"] == ["style"]
+    assert at.query_params["show"] == "style"
     at = sound(at.button_group(key=f"{PREFIX}tab").set_value("learning").run())
     assert set(plots(at)) == FIGURES["learning"]
     assert "show" not in at.query_params

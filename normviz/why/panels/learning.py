@@ -15,7 +15,7 @@ from normviz.ui.saving import save_table
 from normviz.why import state
 from normviz.why.controls import draw_beside
 from normviz.why.figures import learning_figure
-from normviz.why.learning import KINDS, LEARNS, STUDY, Sweep, find_sweeps
+from normviz.why.learning import KINDS, LEARNS, STUDY, RateSweep, find_sweeps
 from normviz.why.network import BATCH, TESTED, VALIDATED
 from normviz.why.saturation import EVERY, RATES, STEPS, WIDTH, Learned, Setting
 
@@ -45,7 +45,7 @@ def show(view: View, theme: str) -> None:
         _sweep(sweeps, theme)
 
 
-def _robustness(sweeps: Mapping[str, Sweep]) -> str:
+def _robustness(sweeps: Mapping[str, RateSweep]) -> str:
     """Say at how many learning rates the networks of all seeds learn."""
     plain, normed = sweeps[PLAIN].robust, sweeps[NORMED].robust
     counts = (
@@ -82,7 +82,7 @@ def _numbers(runs: Mapping[str, Learned], first: int) -> dict[str, list]:
     return {"step": LOOKS.tolist()} | columns
 
 
-def _sweep(sweeps: Mapping[str, Sweep], theme: str) -> None:
+def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     """Show the accuracy at the end by learning rate, and compare the best rates."""
     st.markdown("## At which learning rates do they learn?")
     best = {name: sweep.accuracy[sweep.best] for name, sweep in sweeps.items()}
@@ -108,7 +108,7 @@ def _sweep(sweeps: Mapping[str, Sweep], theme: str) -> None:
     save_table(lambda: _rates(sweeps), "learning-rates")
 
 
-def _rates(sweeps: Mapping[str, Sweep]) -> dict[str, list]:
+def _rates(sweeps: Mapping[str, RateSweep]) -> dict[str, list]:
     """Return the accuracies at the end, a row for each rate and seed."""
     columns = {
         f"{name}, {part}": getattr(sweep, attribute).ravel().tolist()
