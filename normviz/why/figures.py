@@ -1,10 +1,11 @@
 """Charts of the page on why: networks that learn, clouds with their covariance, lines to the identity, papers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from normviz.data.digits import CLASSES
 from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.curves import BELOW, ROOM, faint
 from normviz.ui.palette import THEMES
@@ -70,32 +71,27 @@ def _square(figure: Figure, axes: tuple[str, str]) -> None:
     figure.update_yaxes(scaleanchor="x")
 
 
-def learning_figure(steps: np.ndarray, runs: Mapping[str, np.ndarray], guessing: float, theme: str = "light") -> Figure:
-    """Draw the test accuracy of networks by step: kinds beside each other, a line for each seed, and their mean.
+def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
+    """Draw the test accuracy of networks of one kind by step: a line for each seed, and their mean.
 
     Args:
+        title: of the figure.
         steps: when it was measured, (looks,).
-        runs: accuracies in per cent by the title of the kind, (looks, seeds).
-        guessing: the accuracy of guessing, in per cent.
+        accuracy: in per cent, (looks, seeds).
+        look: the number of the kind's colour.
         theme: a key of THEMES.
     """
     colours = THEMES[theme]
-    figure = make_subplots(1, len(runs), list(runs), horizontal_spacing=0.08, vertical_spacing=0.2)
-    for k, accuracy in enumerate(runs.values()):
-        place, look = {"row": 1, "col": k + 1}, {"color": colours.lines[k]}
-        for seed in accuracy.T:
-            figure.add_scatter(
-                x=steps, y=seed, mode="lines", line={"color": faint(colours.lines[k], 0.55), "width": 2},
-                showlegend=False, hoverinfo="skip", **place,
-            )  # fmt: skip
-        figure.add_scatter(
-            x=steps, y=accuracy.mean(1), mode="lines", line=look | {"width": 6}, name="mean", showlegend=False, **place
-        )
-        figure.add_hline(guessing, line=here(colours), **place)
-        figure.update_xaxes(title={"text": "step", "standoff": 4}, range=[0, steps[-1]], **place)
-        title = {"title": {"text": "test accuracy, %", "standoff": 4}} if k == 0 else {}
-        figure.update_yaxes(range=[0, 101], dtick=25, **title, **place)
-    return finish(figure, colours, {"t": 34, "b": 46, "l": 60})
+    colour, figure = colours.lines[look], make_subplots(1, 1, [title], horizontal_spacing=0, vertical_spacing=0)
+    for seed in accuracy.T:
+        line = {"color": faint(colour, 0.55), "width": 2}
+        figure.add_scatter(x=steps, y=seed, mode="lines", line=line, showlegend=False, hoverinfo="skip")
+    mean = {"color": colour, "width": 6}
+    figure.add_scatter(x=steps, y=accuracy.mean(1), mode="lines", line=mean, name="mean", showlegend=False)
+    figure.add_hline(100 / CLASSES, line=here(colours))
+    figure.update_xaxes(title={"text": "step", "standoff": 4}, range=[0, steps[-1]])
+    figure.update_yaxes(title={"text": "test accuracy, %", "standoff": 4}, range=[0, 101], dtick=25)
+    return finish(figure, colours, {"t": 34, "b": 46, "l": 60, "r": 16})
 
 
 def scattered(whole: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light") -> Figure:

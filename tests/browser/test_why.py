@@ -26,12 +26,12 @@ def test_tabs_are_chosen_by_keyboard(page, server):
 def test_the_first_screen_holds_question_answer_controls_and_curves(page, server):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server)
-    seen = page.locator("h1, h3, .st-key-learning, [data-testid=stSlider]")
+    seen = page.locator("h1, h3, .st-key-learning, .st-key-learning-normalized, [data-testid=stSlider]")
     bottoms = seen.evaluate_all(
-        "all => all.filter((e) => e.closest('.st-key-learning, h1, [data-testid=stSlider]') || "
+        "all => all.filter((e) => e.closest('[class*=st-key-learning], h1, [data-testid=stSlider]') || "
         "e.textContent.startsWith('Test accuracy')).map((e) => e.getBoundingClientRect().bottom)"
     )
-    assert len(bottoms) == 5  # a heading, a headline, two sliders and the curves
+    assert len(bottoms) == 6  # a heading, a headline, two sliders and two figures
     assert max(bottoms) <= 800
 
 

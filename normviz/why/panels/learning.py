@@ -6,7 +6,6 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.text import typeset
-from normviz.data.digits import CLASSES
 from normviz.describe.seeds import LEVEL, band, compare, mean_percent
 from normviz.ui.components.plot import plot
 from normviz.ui.curves import Curve, Panel, curves
@@ -36,9 +35,12 @@ def show(view: View, theme: str) -> None:
     st.markdown(f"### Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it.")
     if sweeps is not None:
         st.markdown(f"**Why normalize?** {_robustness(sweeps)}")
-    titles = {f"{name.capitalize()}: {levels[name]}": 100 * run.accuracy for name, run in runs.items()}
-    alt = f"Test accuracy by step, a line for each of {len(ends[PLAIN])} networks. At the end: {_spoken(levels)}."
-    plot(learning_figure(LOOKS, titles, 100 / CLASSES, theme), "learning", alt, "22rem")
+    for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
+        with column:
+            title = f"{name.capitalize()}: {levels[name]}"
+            alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
+            figure = learning_figure(title, LOOKS, 100 * run.accuracy, k, theme)
+            plot(figure, "learning normalized" if k else "learning", f"{name.capitalize()}. {alt}", "22rem")
     st.caption(_caption(setting, len(ends[PLAIN]), is_shipped))
     save_table(lambda: _numbers(runs, setting.seed), "learning")
     if sweeps is not None:
