@@ -297,7 +297,7 @@ def inputs_drift_into_saturation(seed: int) -> Evidence:
     clear = find_clear(compared)
     trials = [
         Trial(
-            f"at a learning rate of {rate:g}, share of saturated inputs with batch norm less that without",
+            f"at a learning rate of {rate:g}, share of saturated inputs with batch norm, minus the share without",
             is_clear and difference.mean < 0,
             tuple(map(float, differences[rate])),
         )
