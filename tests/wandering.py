@@ -57,7 +57,7 @@ TYPED = {"identities": {"panel": "own"}}
 FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},
-    "why": {"before", "bands", "bias", "lines", "restyled", "timeline"},
+    "why": {"learning", "before", "bands", "bias", "lines", "restyled", "timeline"},
     "invariance": {"grid table"},
     "geometry": {"with", "lengths", "slice_with", "factors"},
     "running": {"stream"},

@@ -1,4 +1,4 @@
-"""Curves with bands, in panels beside each other, and bars: charts of what was trained, on any page."""
+"""Curves with bands, in panels beside each other: charts of what was trained, on any page."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -147,20 +147,7 @@ def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dic
     figure.add_scatter(x=curve.x, y=curve.y, mode=mode, line=look, showlegend=first, **drawn, **group)
 
 
-def bars(groups: dict[str, np.ndarray], names: Sequence[str], title: str, axis: str, theme: str = "light") -> Figure:
-    """Shares from 0 to 1, a bar for every name and group beside each other, with their numbers."""
-    colours, figure = THEMES[theme], Figure()
-    for k, (name, shares) in enumerate(groups.items()):
-        style = {"color": colours.lines[k], "pattern": {"shape": "/" if k else "", "fillmode": "overlay"}}
-        text = [f"{share:.0%}" for share in shares]
-        figure.add_bar(x=list(names), y=shares, name=name, marker=style, text=text, textposition="outside")
-    figure.update_layout(barmode="group")
-    figure.update_xaxes(title={"text": axis, "standoff": 4})
-    figure.update_yaxes(title={"text": title, "standoff": 4}, range=[0, 1.12], tickformat=".0%", dtick=0.25)
-    return finish(figure, colours, {"t": 10, "b": ROOM, "l": 60}, BELOW)
-
-
-def faint(colour: str) -> str:
-    """A colour "#rrggbb" as what is behind a curve."""
+def faint(colour: str, opacity: float = 0.22) -> str:
+    """Return a colour "#rrggbb" with an opacity from 0 to 1, by default that of a band behind a curve."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, 0.22)"
+    return f"rgba({red}, {green}, {blue}, {opacity:g})"

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from normviz.core.errors import InvalidInput
 from normviz.describe.markdown import escape
 from normviz.ui.link import PRESENTING, View, current_theme, lead
 from normviz.ui.redirects import REDIRECTS
-from normviz.ui.stories import STORIES, Story, following, previous
+from normviz.ui.stories import STORIES, Introduction, Story, following, previous
 
 
 def script(page: str) -> str:
@@ -56,18 +59,45 @@ def redirect(former: str, link: Mapping[str, str]) -> None:
     st.switch_page(script(found.page), query_params=target)
 
 
+@dataclass
+class Frame:
+    """What stands around the page that runs: its story, the place of the heading, and the words shown so far."""
+
+    story: Story
+    header: DeltaGenerator
+    words: Story | Introduction | None = None
+
+
+_FRAME: ContextVar[Frame | None] = ContextVar("frame", default=None)
+
+
+def introduce(panel: str) -> None:
+    """Show the heading of a panel, and its takeaway after the page; those of the page where the panel has none.
+
+    Does nothing for a page that runs without a frame.
+    """
+    frame = _FRAME.get()
+    if frame is not None:
+        frame.words = words = frame.story.panels.get(panel, frame.story)
+        frame.header.markdown(f"# {words.question}\n{words.why}\n\n**Try first:** {words.first}")
+
+
 @contextmanager
 def framed(story: Story) -> Iterator[None]:
     """Show a page inside: between what it asks and what it answers, also where it stops early."""
-    if story.why:
-        with st.container(key="story"):
-            st.markdown(f"# {story.question}\n{story.why}\n\n**Try first:** {story.first}")
+    frame = Frame(story, st.container(key="story"))
+    token = _FRAME.set(frame)
+    if story.why and not story.panels:
+        introduce("")
     try:
         with st.container():  # however much a page shows, what follows stays the same element
             yield
     finally:
+        if story.why and frame.words is None:
+            introduce("")
+        _FRAME.reset(token)
         with st.container(key="takeaway"):
-            st.markdown(f"**Takeaway.** {story.takeaway}")
+            st.markdown(f"**Takeaway.** {(frame.words or story).takeaway}")
             after = following(story)
             with st.container(horizontal=True, gap="small"):
                 st.page_link(script(after.page), label=f"**Next: {after.question}**", icon=":material/arrow_forward:")

@@ -3,7 +3,8 @@
 The order is that of the menu, and the way from page to page.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from normviz.core.schemes import BA, SCHEMES, Reference
 
@@ -22,6 +23,23 @@ class See:
 
 
 @dataclass(frozen=True)
+class Introduction:
+    """The words around one panel of a page, in place of those around the whole page.
+
+    Attributes:
+        question: what the panel answers, the heading of the page.
+        why: why that matters, in a sentence.
+        first: what to try first.
+        takeaway: the answer.
+    """
+
+    question: str
+    why: str
+    first: str
+    takeaway: str
+
+
+@dataclass(frozen=True)
 class Story:
     """One page. What it says holds whatever the page is set to.
 
@@ -34,6 +52,8 @@ class Story:
         first: what to try first; "" where `why` is.
         takeaway: the answer.
         see: where its ideas go on, beside the next page.
+        panels: the introductions of the page's panels by key, where each has its own; the page then shows them by
+            `normviz.ui.frame.introduce`.
     """
 
     page: str
@@ -44,6 +64,7 @@ class Story:
     first: str
     takeaway: str
     see: tuple[See, ...]
+    panels: Mapping[str, Introduction] = field(default_factory=dict)
 
 
 def _source(reference: Reference) -> str:
@@ -102,13 +123,58 @@ STORIES = (
         title="Why normalize",
         section="Why it works",
         question="Why normalize at all?",
-        why="Inputs of a common scale are easier to learn from, and in a deep network every layer is the input of the "
-        "next, and moves while all layers learn.",
-        first="Go from **Centred** to **Scaled per feature** to **Whitened**: the second is what batch norm does of "
-        "the third.",
-        takeaway="Batch norm is the affordable part of whitening: one feature at a time, by the statistics of a "
-        "mini-batch. It works because the gradient knows of it: what it takes out, a step cannot put back.",
+        why="We train the same deep network eight times with batch norm and eight times without, from the same first "
+        "weights.",
+        first="Set a low **learning rate**, then a high one, and see which networks still learn.",
+        takeaway="Batch norm makes training robust: a deep network learns from more first weights and at more learning "
+        "rates. At the best rate of each, the final accuracy may differ little.",
         see=(See("What a batch does to batch norm", "running"),),
+        panels={
+            "saturation": Introduction(
+                question="What goes wrong inside a deep network?",
+                why="Each layer receives what the layers before it compute, and that changes while they learn. Where a "
+                "sigmoid is flat, the gradient vanishes.",
+                first="Move **Hidden layer** from the first to the last one and compare the two bands.",
+                takeaway="Batch norm gives every unit inputs of mean β and standard deviation γ, whatever the layers "
+                "before it do. Far fewer units saturate, unless the learned γ and β drive them there.",
+            ),
+            "whitening": Introduction(
+                question="What does batch norm keep of whitening?",
+                why="LeCun et al. (1998) recommend inputs of mean 0 and variance 1 without correlation. Whitening "
+                "every layer would give that, at a high cost.",
+                first="Under **Transformation**, go from **Centred** to **Scaled per feature** to **Whitened**.",
+                takeaway="Batch norm simplifies whitening twice: one feature at a time, and with the statistics of a "
+                "mini-batch. The correlation remains.",
+            ),
+            "outside": Introduction(
+                question="Why must the gradient include the normalization?",
+                why="If a step ignores that the mean depends on a bias, the normalization undoes the step.",
+                first="Raise the **learning rate**: the bias grows faster, and the loss stays the same.",
+                takeaway="Batch norm works because we backpropagate through the mean and the variance. A step then has "
+                "no part that the normalization would cancel.",
+            ),
+            "identity": Introduction(
+                question="What are γ and β for?",
+                why="Normalizing removes the mean and the variance of a layer, and sometimes the layer needs them.",
+                first="Move the slider to 1: γ and β restore the input.",
+                takeaway="With γ and β the layer can represent what it could without normalization. They start at 1 "
+                "and 0; extreme first values can prevent learning.",
+            ),
+            "style": Introduction(
+                question="What does instance norm remove from a picture?",
+                why="The mean and the standard deviation of each channel hold the contrast and the colours.",
+                first="Lower the **contrast** of the photograph: the normalized picture hardly changes.",
+                takeaway="At a small ε, instance norm removes the contrast and the colour balance. With the statistics "
+                "of another picture as γ and β it transfers style: adaptive instance norm.",
+            ),
+            "history": Introduction(
+                question="Which normalization came when?",
+                why="Most later schemes change one thing about batch norm: the elements that share a mean and "
+                "variance.",
+                first="Find a scheme that you know, and compare its axes with those of batch norm.",
+                takeaway="The table lists each scheme of the app with its paper and the axes that it averages over.",
+            ),
+        },
     ),
     Story(
         page="gradients",

@@ -1,14 +1,15 @@
-"""Charts of the page on why: clouds with their covariance, lines to the identity, papers over time."""
+"""Charts of the page on why: networks that learn, clouds with their covariance, lines to the identity, papers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from normviz.ui.chart import Figure
-from normviz.ui.curves import BELOW, ROOM
+from normviz.data.digits import CLASSES
+from normviz.ui.chart import Figure, make_subplots
+from normviz.ui.curves import BELOW, ROOM, faint
 from normviz.ui.palette import THEMES
-from normviz.ui.style import DASHES, finish, line
+from normviz.ui.style import DASHES, finish, here, line
 
 DRAWN = 500
 """Of a cloud so many points are drawn."""
@@ -70,6 +71,29 @@ def _square(figure: Figure, axes: tuple[str, str]) -> None:
     figure.update_yaxes(scaleanchor="x")
 
 
+def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
+    """Draw the test accuracy of networks of one kind by step: a line for each seed, and their mean.
+
+    Args:
+        title: of the figure.
+        steps: when it was measured, (looks,).
+        accuracy: in per cent, (looks, seeds).
+        look: the number of the kind's colour.
+        theme: a key of THEMES.
+    """
+    colours = THEMES[theme]
+    colour, figure = colours.lines[look], make_subplots(1, 1, [title], horizontal_spacing=0, vertical_spacing=0)
+    for seed in accuracy.T:
+        line = {"color": faint(colour, 0.55), "width": 2}
+        figure.add_scatter(x=steps, y=seed, mode="lines", line=line, showlegend=False, hoverinfo="skip")
+    mean = {"color": colour, "width": 6}
+    figure.add_scatter(x=steps, y=accuracy.mean(1), mode="lines", line=mean, name="mean", showlegend=False)
+    figure.add_hline(100 / CLASSES, line=here(colours))
+    figure.update_xaxes(title={"text": "step", "standoff": 4}, range=[0, steps[-1]])
+    figure.update_yaxes(title={"text": "test accuracy, %", "standoff": 4}, range=[0, 101], dtick=25)
+    return finish(figure, colours, {"t": 34, "b": 46, "l": 60, "r": 16})
+
+
 def scattered(whole: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light") -> Figure:
     """The ellipse of all points over those of mini-batches (k, 2), of which the first is drawn strongly."""
     colours, figure = THEMES[theme], Figure()
@@ -110,12 +134,12 @@ def lines_to_identity(
 def timeline(years: Sequence[float], labels: Sequence[str], known: Sequence[bool], theme: str = "light") -> Figure:
     """Papers over time, a line each, the earliest on top; `known`: whether the app has it, which is a filled marker."""
     colours, figure = THEMES[theme], Figure()
-    for here, name, symbol in ((False, "before", "circle-open"), (True, "a scheme of this app", "diamond")):
-        places = [k for k, each in enumerate(known) if each == here]
+    for present, name, symbol in ((False, "before", "circle-open"), (True, "a scheme of this app", "diamond")):
+        places = [k for k, each in enumerate(known) if each == present]
         figure.add_scatter(
             x=[years[k] for k in places], y=places, mode="markers", name=name, text=[labels[k] for k in places],
             hovertemplate="%{text}<extra></extra>", showlegend=True,
-            marker={"color": colours.field if here else colours.muted, "symbol": symbol, "size": 12},
+            marker={"color": colours.field if present else colours.muted, "symbol": symbol, "size": 12},
         )  # fmt: skip
     first, last = min(years), max(years)
     for k, (year, label) in enumerate(zip(years, labels, strict=True)):

@@ -1,4 +1,4 @@
-"""What a sigmoid unit is given while a deep network learns, with batch norm and without.
+"""Deep sigmoid networks that learn with and without batch norm: their accuracy, and how far their units saturate.
 
 Source: Ioffe & Szegedy 2015, arXiv 1502.03167, sections 2 and 4.1, figure 1.
 """
@@ -13,8 +13,11 @@ from normviz.why.network import Network, Plan, accuracy, digits, train
 
 WIDTH = 50
 STEPS = 500
-EVERY = 10
-"""Steps between two looks at the distribution."""
+EVERY = 25
+"""Steps between two measurements."""
+
+SEEDS = 8
+"""Networks of each kind, from seeds that follow each other."""
 
 QUANTILES = (0.15, 0.5, 0.85)
 """Of figure 1 in the paper."""
@@ -25,52 +28,87 @@ SLOPE = 0.025
 EDGE = float(np.arccosh(0.5 / SLOPE - 1))
 """The input beyond which that is so: σ′(a) = 1 / (2 + 2 cosh a)."""
 
+RATES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Learning rates that are compared."""
+
+SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Scales of the first weights that are compared."""
+
 
 @dataclass(frozen=True)
 class Setting:
-    """A network: how many hidden layers, how large its weights are at first, how fast it learns, and the seed."""
+    """A network: how many hidden layers, how large its weights are at first, how fast it learns, and the first seed."""
 
     depth: int = whole(5, 1, 6, label="Hidden layers", control="slider")
-    start: float = real(4.0, 0.5, 8.0, label="Scale of the first weights", stops=(0.5, 1.0, 2.0, 4.0, 8.0))
-    rate: float = real(3.0, 0.01, 10.0, label="Learning rate", stops=(0.03, 0.1, 0.3, 1.0, 3.0, 10.0))
+    start: float = real(
+        4.0, 0.5, 8.0, label="Scale of the first weights", stops=SCALES,
+        help="Of a layer with n inputs the first weights have the standard deviation scale/√n.",
+    )  # fmt: skip
+    rate: float = real(3.0, 0.01, 10.0, label="Learning rate", stops=RATES)
     seed: int = whole(0, 0, 9999, label="Seed")
 
 
-class Seen(NamedTuple):
-    """A training run as unseen digits see it.
+class Learned(NamedTuple):
+    """Results of networks that learn from seeds that follow each other, with or without batch norm.
 
     Attributes:
-        steps: when it was looked at, (looks,).
-        quantiles: of the input of every unit's sigmoid, (looks, quantiles, depth, WIDTH).
-        saturated: the share of inputs with a slope below SLOPE, (looks, depth).
-        losses: of the mini-batches, (STEPS,).
-        accuracy: of unseen digits at the end.
+        accuracy: on the test digits, every EVERY steps from the first, (looks, seeds).
+        validation: accuracy on the validation digits at the end, (seeds,).
+        saturated: the share of inputs with a slope below SLOPE at the end, (seeds, depth).
+    """
+
+    accuracy: np.ndarray
+    validation: np.ndarray
+    saturated: np.ndarray
+
+
+class Seen(NamedTuple):
+    """Networks that learn from seeds that follow each other, with or without batch norm.
+
+    Attributes:
+        steps: the steps before which they were measured, and the last one, (looks,).
+        accuracy: on the test digits, (looks, seeds).
+        validation: accuracy on the validation digits at the end, (seeds,).
+        saturated: the share of inputs with a slope below SLOPE, (looks, seeds, depth).
+        quantiles: of the input of every unit's sigmoid, in the network of the first seed, (looks, quantiles, depth,
+            WIDTH).
     """
 
     steps: np.ndarray
-    quantiles: np.ndarray
+    accuracy: np.ndarray
+    validation: np.ndarray
     saturated: np.ndarray
-    losses: np.ndarray
-    accuracy: float
+    quantiles: np.ndarray
+
+    @property
+    def learned(self) -> Learned:
+        """The results without the distributions on the way."""
+        return Learned(self.accuracy, self.validation, self.saturated[-1])
 
 
-def run(setting: Setting, normalized: bool) -> Seen:
-    """Train a network, and look at what its sigmoids are given by the digits that it does not train on.
+def run(setting: Setting, normalized: bool, seeds: int = SEEDS) -> Seen:
+    """Train networks side by side, and measure them as they learn.
 
-    With batch norm they are normalized by their own statistics, as a mini-batch of them would be.
+    The inputs of the sigmoids are those of test digits. Batch norm takes the mean and variance of these digits, as it
+    would of a mini-batch.
     """
-    x, _ = digits(test=True)
-    steps, quantiles, saturated = [], [], []
+    x, _ = digits("test")
+    steps, read, saturated, quantiles = [], [], [], []
 
     def watch(step: int, network: Network) -> None:
         if step % EVERY:
             return
-        given = np.stack([layer.a[0] for layer in network.layers(x[None])], axis=1)  # (digits, depth, WIDTH)
+        given = np.stack([layer.a for layer in network.layers(x[None])], axis=2)  # (seeds, digits, depth, WIDTH)
         steps.append(step)
-        quantiles.append(np.quantile(given, QUANTILES, axis=0))
-        saturated.append((np.abs(given) > EDGE).mean((0, 2)))
+        read.append(accuracy(network))
+        saturated.append((np.abs(given) > EDGE).mean((1, 3)))
+        quantiles.append(np.quantile(given[0], QUANTILES, axis=0))
 
-    widths = (WIDTH,) * setting.depth
-    plan = Plan(widths, "sigmoid", normalized, setting.rate, STEPS, setting.start, (1.0,), (0.0,), (setting.seed,))
-    network, losses = train(plan, watch)
-    return Seen(np.array(steps), np.array(quantiles), np.array(saturated), losses[:, 0], float(accuracy(network)[0]))
+    widths, same = (WIDTH,) * setting.depth, (1.0,) * seeds
+    plan = Plan(
+        widths, "sigmoid", normalized, setting.rate, STEPS, setting.start, same, (0.0,) * seeds,
+        tuple(range(setting.seed, setting.seed + seeds)),
+    )  # fmt: skip
+    network, _ = train(plan, watch)
+    found = (np.array(each) for each in (steps, read, accuracy(network, "validation"), saturated, quantiles))
+    return Seen(*found)

@@ -13,17 +13,29 @@ def open_page(page, url, link=""):
     settle(page)
 
 
-def test_stages_are_chosen_by_keyboard(page, server):
+def test_tabs_are_chosen_by_keyboard(page, server):
     open_page(page, server)
-    page.get_by_role("radio", name="Scaled per feature").focus()
+    page.get_by_role("radio", name="Learning").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    page.get_by_text("Whitened: the correlation goes from").wait_for()
+    page.get_by_role("heading", name="What goes wrong inside a deep network?").wait_for()
     settle(page)
-    assert "stage=zca" in page.url
+    assert "show=saturation" in page.url
 
 
-@pytest.mark.parametrize("show", ["whitening", "history"])
+def test_the_first_screen_holds_question_answer_controls_and_curves(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server)
+    seen = page.locator("h1, h3, .st-key-learning, .st-key-learning-normalized, [data-testid=stSlider]")
+    bottoms = seen.evaluate_all(
+        "all => all.filter((e) => e.closest('[class*=st-key-learning], h1, [data-testid=stSlider]') || "
+        "e.textContent.startsWith('Test accuracy')).map((e) => e.getBoundingClientRect().bottom)"
+    )
+    assert len(bottoms) == 6  # a heading, a headline, two sliders and two figures
+    assert max(bottoms) <= 800
+
+
+@pytest.mark.parametrize("show", ["learning", "whitening", "history"])
 def test_on_a_phone_nothing_is_cut(page, server, show):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, f"?show={show}")
@@ -33,7 +45,7 @@ def test_on_a_phone_nothing_is_cut(page, server, show):
     assert max(wide) <= 390
 
 
-@pytest.mark.parametrize("show", ["whitening", "style"])
+@pytest.mark.parametrize("show", ["learning", "whitening", "style"])
 def test_both_themes_and_no_barriers(page, server, show):
     open_page(page, server, f"?show={show}")
     for theme in THEMES:

@@ -9,6 +9,7 @@ from normviz.jobs.spec import finish
 
 VERDICTS = {
     "batch-size": "holds",
+    "dropout": "wrong",
     "learning-rate": "holds-if",
     "convolution": "holds-if",
     "fine-tuning": "holds",

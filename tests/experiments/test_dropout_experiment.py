@@ -1,3 +1,5 @@
+"""Dropout: what follows from made-up results, and that its parts train what they say."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -5,44 +7,112 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.experiments.dropout import EXPERIMENT, Setting, parts, report
-from normviz.experiments.experiment import Difference, paired
+from normviz.describe.seeds import compare
+from normviz.experiments.dropout import EXPERIMENT, RATES, Setting, parts, report
 from normviz.jobs.spec import digest, finish
 
-TINY = Setting(seeds=2, digits=32, steps=20, share=0.3, schemes=("none", "batch"))
+TINY = Setting(seeds=2, digits=32, steps=20, share=0.3)
+SETTING = Setting()
+NOISE = 0.002 * np.array([1, -1, 2, -2, 1, 0, -1, 0])
 
 
-def made_up(setting, errors):
-    """Results in which every network ends with these errors, by share (schemes, seeds)."""
-    results = {}
-    for part in parts(setting):
-        ends = np.asarray(errors(part.share), float)
-        results[part] = {
-            "measured": np.array([1, 2]), "seen": np.stack([ends] * 2), "unseen": np.stack([ends] * 2),
+def made_up(*means, setting=SETTING, best=2):
+    """Return results of networks with these mean test errors, in the order of the parts.
+
+    Only at one rate, which has the lowest validation error; at all others the test error is 0.
+    """
+    found = {}
+    for mean, part, shift in zip(means, parts(setting), range(len(means)), strict=True):
+        test = np.zeros((2, len(RATES), setting.seeds))
+        test[:, best] = mean + np.roll(NOISE, shift)[: setting.seeds]
+        validation = np.ones_like(test)
+        validation[:, best] = 0.1
+        found[part] = {
+            "losses": test, "training": test, "validation": validation, "test": test, "measured": np.array([1, 2]),
             "share": np.array(1.0), "device": np.array("CPU"),
         }  # fmt: skip
-    return results
+    return found
 
 
-def noisy(mean, seeds=8):
-    return mean + 0.001 * np.array([1, -1] * (seeds // 2))
+@pytest.mark.parametrize(
+    ("means", "word"),  # neither, dropout alone, batch norm, batch norm with dropout
+    [
+        ((0.10, 0.06, 0.06, 0.06), "holds"),
+        ((0.10, 0.06, 0.06, 0.08), "holds"),
+        ((0.10, 0.06, 0.08, 0.06), "holds-if"),
+        ((0.10, 0.06, 0.10, 0.06), "wrong"),
+        ((0.06, 0.06, 0.12, 0.06), "wrong"),
+        ((0.06, 0.06, 0.06, 0.06), "open"),
+        ((0.06, 0.06, 0.12, 0.12), "open"),
+    ],
+)
+def test_words(means, word):
+    assert report(SETTING, made_up(*means)).verdict.word == word
 
 
-def test_a_share_is_trained_once_whatever_the_others_are():
+def test_levels_changes_and_rates_are_those_of_the_rate_chosen_on_validation_digits():
+    found = report(SETTING, made_up(0.06, 0.06, 0.12, 0.06, best=3))
+    assert found.headline == "Test error: 6.0% with neither and 12.0% with batch norm."
+    assert "batch norm 12.0 ± 0.2%" in found.verdict.says
+    assert "batch norm with dropout against batch norm −6 ± " in found.verdict.says
+    assert "dropout alone against neither 0 ± 0.41 (no clear difference)" in found.verdict.says
+    assert f"batch norm {RATES[3]:g}" in found.verdict.condition
+    (figure,) = found.figures
+    (panel,) = figure.panels
+    assert [curve.name for curve in panel.curves] == ["Neither", "Dropout", "Batch", "Batch + dropout"]
+    assert len({len(column) for column in found.table.values()}) == 1
+
+
+def test_a_difference_of_one_scheme_among_many_has_to_be_clearer():
+    """Dropout lowers the error of batch norm at p = 0.0145: clear among three comparisons, not as one of four left."""
+    differences = NOISE - 3.22 * NOISE.std(ddof=1) / len(NOISE) ** 0.5
+    assert 0.05 / 4 < compare(differences, np.zeros(8)).p_value < 0.05 / 3
+    three, five = SETTING, replace(SETTING, schemes=("none", "batch", "layer"))
+    for setting, means, word in (
+        (three, (0.1, 0.1, 0.1, 0.1), "wrong"), (five, (0.1, 0.1, 0.1, 0.1, 0.1, 0.06), "open"),
+    ):  # fmt: skip
+        results = made_up(*means, setting=setting)
+        neither, dropout, before, after = (results[part]["test"] for part in parts(setting)[:4])
+        dropout[:], before[:] = neither, neither
+        after[:, 2] = before[:, 2] + differences
+        assert report(setting, results).verdict.word == word
+
+
+def test_all_networks_and_two_schemes_are_needed():
+    assert report(SETTING, {}).verdict.word == "open"
+    assert report(SETTING, {}).headline == "Nothing is trained yet."
+    found = made_up(0.1, 0.06, 0.1, 0.06)
+    found.pop(parts(SETTING)[3])
+    assert report(SETTING, found).verdict.word == "open"
+    alone = replace(SETTING, schemes=("batch",))
+    assert report(alone, made_up(0.1, 0.06, setting=alone)).verdict.word == "open"
+
+
+def test_networks_without_numbers_do_not_break_it():
+    results = made_up(0.1, 0.06, 0.1, 0.06)
+    for arrays in results.values():
+        for name in ("test", "validation", "training"):
+            arrays[name] = np.full_like(arrays[name], np.nan)
+    assert report(SETTING, results).verdict.word == "open"
+
+
+def test_networks_without_dropout_are_trained_once_whatever_the_share():
     first, second = (parts(replace(TINY, share=share)) for share in (0.3, 0.4))
     assert len({digest(part) for part in first}) == len(first)
-    assert digest(first[0]) == digest(second[0])
+    assert [digest(one) == digest(other) for one, other in zip(first, second, strict=True)] == [True, False] * 2
 
 
-def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_scheme_and_seed_alone():
-    part = parts(TINY)[1]
+def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
+    part = parts(TINY)[3]
     whole, again = finish(part), finish(part)
     assert_repeated(whole, again)
-    alone = finish(replace(part, rows=part.rows[1:], networks=part.networks[1:]))
-    np.testing.assert_allclose(alone["unseen"][:, 0, 0], whole["unseen"][:, 1, 1], atol=0.01)
-    told = report(TINY, {part: whole})
-    assert told.verdict.word == "open"
-    assert [shown.key for shown in told.figures] == ["curves"]
+    assert whole["test"].shape[1:] == whole["validation"].shape[1:] == (len(RATES), 2)
+    alone = finish(replace(part, networks=part.networks[1:]))
+    for name in ("training", "validation", "test"):
+        np.testing.assert_allclose(alone[name][:, :, 0], whole[name][:, :, 1], atol=0.05)
+    found = report(TINY, {part: whole})
+    assert found.verdict.word == "open"
+    assert [shown.key for shown in found.figures] == ["curves"]
 
 
 def test_what_is_measured_does_not_change_what_is_trained(monkeypatch):
@@ -50,37 +120,7 @@ def test_what_is_measured_does_not_change_what_is_trained(monkeypatch):
     monkeypatch.setattr("normviz.experiments.dropout.POINTS", 3)
     seldom = finish(parts(TINY)[1])
     assert len(seldom["measured"]) < len(often["measured"])
-    assert_repeated({"unseen": often["unseen"][-1]}, {"unseen": seldom["unseen"][-1]})
-
-
-def test_nothing_is_said_before_anything_is_trained():
-    told = report(Setting(), {})
-    assert told.verdict.word == "open"
-    assert not told.figures
-
-
-def test_it_stays_an_opinion_with_numbers_for_each_side():
-    setting = Setting()
-    told = report(setting, made_up(setting, lambda share: [noisy(0.1 - 0.05 * share), 0.05 + 0.08 * share + noisy(0)]))
-    assert told.verdict.word == "opinion"
-    assert "without normalization by −2.5 ± 0 points, which is better" in told.verdict.says
-    assert "with batch normalization by 4 ± 0 points, which is worse" in told.verdict.says
-    assert told.headline.endswith("in points: None −2.5 ± 0, Batch 4 ± 0.")
-    assert "The lowest mean is 5.0%: Batch, no dropout." in told.verdict.says
-    assert len(set(map(len, told.table.values()))) == 1
-
-
-def test_a_difference_smaller_than_the_noise_is_called_that():
-    setting = Setting(schemes=("batch",))
-    told = report(setting, made_up(setting, lambda share: [noisy(0.05) if share else noisy(0.05)[::-1]]))
-    assert "within the noise" in told.verdict.says
-
-
-def test_networks_without_numbers_do_not_break_it():
-    setting = Setting()
-    told = report(setting, made_up(setting, lambda share: np.full((2, 8), np.nan)))
-    assert told.verdict.word == "opinion"
-    assert "noise" in told.verdict.says
+    assert_repeated({"test": often["test"][-1]}, {"test": seldom["test"][-1]})
 
 
 def test_a_scheme_that_does_not_fit_is_refused():
@@ -88,14 +128,5 @@ def test_a_scheme_that_does_not_fit_is_refused():
         Setting(groups=3)
 
 
-def test_a_paired_difference_is_the_mean_and_its_interval():
-    found = paired(np.array([1.0, 2.0, 3.0]), np.zeros(3))
-    assert found.mean == 2
-    assert found.reach == pytest.approx(4.303 / 3**0.5, rel=1e-3)
-    assert not found.clear
-    assert found.said() == "2 ± 2.5"
-    assert Difference(1.0, 0.5).clear
-    assert Difference(-1e-9, 0.5).said() == "0 ± 0.5"
-    assert not paired(np.array([1.0, np.nan]), np.zeros(2)).clear
-    assert np.isnan(paired(np.ones(1), np.zeros(1)).mean)
+def test_its_claim():
     assert EXPERIMENT.claims == ("B17",)

@@ -97,3 +97,22 @@ def test_errors_are_those_of_the_kept_statistics():
     np.testing.assert_allclose(seen, (told != few.labels).float().mean(-1))
     assert unseen.shape == (2, 2)
     assert unchanged(few.x) is few.x
+
+
+def test_a_network_is_validated_on_digits_that_it_does_not_train_on_with_their_own_labels():
+    few = Few((3, 4), 24, BATCH, CPU, relabelled=1.0)
+    plain = Few((3, 4), 24, BATCH, CPU)
+    together = torch.cat([few.x, few.held_out], 1)
+    everything = sorted(plain.x[0].sum(1).tolist() + plain.held_out[0].sum(1).tolist())
+    assert together.shape[1] == 1347
+    assert sorted(together[1].sum(1).tolist()) == everything
+    assert torch.equal(few.held_out_labels, plain.held_out_labels)
+    assert torch.equal(few.x, plain.x)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_share_of_the_labels_is_drawn_at_random_by_the_seed(share):
+    few, plain = Few((3, 4), 1000, BATCH, CPU, share), Few((3, 4), 1000, BATCH, CPU)
+    changed = (few.labels != plain.labels).double().mean().item()
+    assert changed == pytest.approx(0.9 * share, abs=0.04)  # one in ten draws is the label itself
+    assert torch.equal(Few((4,), 1000, BATCH, CPU, share).labels[0], few.labels[1])

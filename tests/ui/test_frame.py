@@ -3,7 +3,9 @@
 from itertools import groupby
 
 import pytest
-from lab_page import open_lab, texts
+import streamlit as st
+from lab_page import ROOT, open_lab, sound, texts
+from streamlit.testing.v1 import AppTest
 from visitors import PAGES
 
 from normviz.ui.stories import STORIES, following, previous
@@ -37,6 +39,49 @@ def test_a_story_is_whole_and_leads_elsewhere(page):
     ways = [see.page for see in story.see]
     assert set(ways) <= BY_PAGE.keys() - {page, following(story).page}
     assert len(ways) == len(set(ways)) >= 1
+
+
+def test_the_introduction_of_a_panel_is_whole():
+    for story in STORIES:
+        for panel in story.panels.values():
+            assert panel.question.endswith("?")
+            assert all(text.endswith(".") for text in (panel.why, panel.first, panel.takeaway))
+
+
+FRAMED = f"""
+import runpy
+from normviz.ui.frame import framed
+from normviz.ui.stories import STORIES
+
+with framed(next(story for story in STORIES if story.page == "why")):
+    runpy.run_path({str(ROOT / "pages" / "why.py")!r})
+"""
+
+
+def open_why(monkeypatch, **link):
+    """Open the page on why in its frame, but for the ways on: AppTest runs other pages than the default one bare."""
+    monkeypatch.setattr(st, "page_link", lambda *_, **__: None)
+    at = AppTest.from_string(FRAMED, default_timeout=60)
+    at.query_params.update(link)
+    return at.run()
+
+
+@pytest.mark.parametrize("show", ["learning", "saturation", "history", "saturatoin"])
+def test_the_words_around_a_page_belong_to_the_panel_shown(show, monkeypatch):
+    story = BY_PAGE["why"]
+    said = texts(sound(open_why(monkeypatch, show=show)).markdown)
+    words = story.panels.get({"saturatoin": "saturation"}.get(show, show), story)
+    headings = [text for text in said if text.startswith("# ")]
+    assert headings == [f"# {words.question}\n{words.why}\n\n**Try first:** {words.first}"]
+    assert said[-1] == f"**Takeaway.** {words.takeaway}"
+
+
+def test_a_page_that_fails_before_its_panel_is_known_has_the_words_of_the_page(monkeypatch):
+    story = BY_PAGE["why"]
+    monkeypatch.delattr("normviz.ui.link.restore")
+    said = texts(open_why(monkeypatch).markdown)
+    assert said[0].startswith(f"# {story.question}")
+    assert said[-1] == f"**Takeaway.** {story.takeaway}"
 
 
 def test_training_shows_and_proves_nothing():

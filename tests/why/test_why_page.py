@@ -7,15 +7,17 @@ import pytest
 from lab_page import latex, open_lab, plots, said, sound, texts
 
 from normviz.core.schemes import SCHEMES
+from normviz.describe.seeds import mean_percent
 from normviz.ui.palette import THEMES
-from normviz.why import history, identity, saturation, whitening
+from normviz.why import history, identity, learning, saturation, whitening
 from normviz.why.panels import PANELS
-from normviz.why.state import BELONGS, PARAMS, PREFIX, SHOWN, has, sweep
+from normviz.why.state import BELONGS, MORE, PARAMS, PREFIX, SHOWN, has, sweep
 
 SCRIPT = "pages/why.py"
 FIGURES = {
+    "learning": {"learning", "learning normalized", "rates"},
     "whitening": {"before", "made", "batches"},
-    "saturation": {"bands", "bands normalized", "saturated", "losses"},
+    "saturation": {"bands", "bands normalized", "saturated"},
     "outside": {"bias", "loss"},
     "identity": {"lines", "sweep", "accuracy"},
     "style": {"content", "style", "normalized", "restyled"},
@@ -45,7 +47,8 @@ def test_every_control_that_means_something_is_offered(show, points):
     at = open_page(show=show, points=points)
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox, *at.toggle]
     view = {param.name: at.session_state[param.key] for param in PARAMS}
-    assert {each.key.removeprefix(PREFIX) for each in widgets} == {p.name for p in PARAMS if has(view, p.name)}
+    offered = {each.key.removeprefix(PREFIX) for each in widgets} - {"tab", "show"}
+    assert offered == {p.name for p in PARAMS if has(view, p.name)} - {"show"}
 
 
 def test_what_means_nothing_is_not_offered():
@@ -53,10 +56,39 @@ def test_what_means_nothing_is_not_offered():
         at = open_page(**link)
         return {each.label for each in (*at.selectbox, *at.select_slider, *at.number_input, *at.button_group)}
 
-    assert "First feature" in offered() - offered(points="own")
-    assert {"Correlation", "Scale of x₀ against x₁"} <= offered(points="own") - offered()
+    own = offered(show="whitening", points="own")
+    assert "First feature" in offered(show="whitening") - own
+    assert {"Correlation", "Scale of x₀ against x₁"} <= own - offered(show="whitening")
     assert {"Patches of k × k pixels, k", "Seed"} <= offered(show="style", space="features") - offered(show="style")
-    assert offered(show="history") == {"Show"}
+    assert offered(show="history") == {"Panel", "Topic"}
+    assert {"Learning rate", "Scale of the first weights"} < offered()
+
+
+@pytest.mark.parametrize(
+    ("link", "show"),
+    [({}, "learning"), ({"rate": "0.1"}, "learning"), ({"stage": "zca"}, "whitening"), ({"eps": "0.1"}, "whitening"),
+     ({"points": "own", "seed": "3"}, "whitening"), ({"show": "learning", "stage": "zca"}, "learning"),
+     *(({"show": show}, show) for show in SHOWN)],
+)  # fmt: skip
+def test_links_of_before_open_what_they_opened(link, show):
+    at = open_page(**link)
+    assert set(plots(at)) == FIGURES[show]
+    tabs = at.button_group(key=f"{PREFIX}tab")
+    assert tabs.value == ("more" if show in MORE else show)
+    assert len(tabs.options) == 4
+
+
+def test_a_tab_shows_its_panel_and_the_last_one_a_menu():
+    at = open_page()
+    assert not at.selectbox
+    at = sound(at.button_group(key=f"{PREFIX}tab").set_value("more").run())
+    assert set(plots(at)) == FIGURES["outside"]
+    at = sound(at.selectbox(key=f"{PREFIX}show").set_value("style").run())
+    assert set(plots(at)) == FIGURES["style"]
+    assert at.query_params["show"] == "style"
+    at = sound(at.button_group(key=f"{PREFIX}tab").set_value("learning").run())
+    assert set(plots(at)) == FIGURES["learning"]
+    assert "show" not in at.query_params
 
 
 def test_every_value_belongs_somewhere():
@@ -72,7 +104,7 @@ def test_every_value_belongs_somewhere():
 @pytest.mark.parametrize("link", [{}, {"points": "own", "correlation": "1"}, {"eps": "1"}, {"eps": "0"},
                                   {"first": "all", "second": "all", "eps": "0"}, {"size": "2"}])  # fmt: skip
 def test_what_is_drawn_is_what_is_made(stage, link):
-    at = open_page(stage=stage, **link)
+    at = open_page(show="whitening", stage=stage, **link)
     view = {param.name: at.session_state[param.key] for param in PARAMS}
     x = (
         whitening.digits(view["first"], view["second"])
@@ -85,11 +117,11 @@ def test_what_is_drawn_is_what_is_made(stage, link):
     assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at) + " ".join(latex(at)))
     line = link.get("correlation") == "1" or link.get("first") == "all"
     assert ("All points lie on a line" in said(at)) == (line and stage in ("zca", "pca"))
-    assert ("which are σ²/(σ²+ε) (difference 0" in said(at)) == (stage == "scaled")
+    assert ("variances σ²/(σ²+ε) (difference 0" in " ".join(texts(at.caption))) == (stage == "scaled")
 
 
 def test_the_cost_is_measured_when_asked_for():
-    at = open_page()
+    at = open_page(show="whitening")
     assert "costs" not in plots(at)
     at = sound(next(button for button in at.button if button.label.startswith("Measure")).click().run())
     assert "costs" in plots(at)
@@ -99,15 +131,43 @@ def test_the_cost_is_measured_when_asked_for():
 # --- saturation, and outside of the gradient ----------------------------------------------------------------------
 
 
+def test_the_headline_has_the_accuracies_of_the_networks_drawn():
+    for start in ("4", "0.5"):
+        at = open_page(start=start)
+        found = learning.find_shipped(saturation.Setting(start=float(start)))
+        levels = [mean_percent(found[name].accuracy[-1]) for name in learning.KINDS.values()]
+        assert f"Test accuracy: {levels[0]} without batch norm, {levels[1]} with it." in said(at)
+        lines = [each for each in plots(at)["learning"]["figure"]["data"] if each["line"]["width"] < 3]
+        assert len(lines) == saturation.SEEDS
+        np.testing.assert_allclose(lines[0]["y"], 100 * found["without batch norm"].accuracy[:, 0], atol=1e-4)
+
+
+def test_the_answer_counts_the_rates_at_which_all_networks_learn():
+    sweeps = learning.find_sweeps(saturation.Setting())
+    plain, normed = (sweeps[name].robust for name in learning.KINDS.values())
+    assert normed > plain
+    at = open_page()
+    assert f"at {normed} of {len(saturation.RATES)} learning rates with batch norm, at {plain} without" in said(at)
+    best = [mean_percent(sweep.accuracy[sweep.best]) for sweep in sweeps.values()]
+    assert f"At the best rate of each: {best[0]} without batch norm, {best[1]} with it." in said(at)
+
+
+def test_networks_that_are_not_shipped_are_trained():
+    at = open_page(rate="2", start="3")
+    assert set(plots(at)) == {"learning", "learning normalized"}
+    assert "trained just now" in " ".join(texts(at.caption))
+    assert "in advance" in " ".join(texts(open_page().caption))
+
+
 def test_the_sentences_on_saturation_follow_the_run():
-    learns, stuck = said(open_page(show="saturation", depth="2")), said(open_page(show="saturation", start="8"))
-    assert "has not learned to read" not in learns
-    assert "and the one without has not learned to read" in stuck
-    seen = saturation.run(saturation.Setting(start=8.0), False)
-    assert f"up to {seen.saturated[-1].max():.0%} of a layer's inputs" in stuck
+    learns, stuck = said(open_page(show="saturation", rate="1")), said(open_page(show="saturation", start="8"))
+    assert "have not learned to read" not in learns
+    assert "Those without have not learned to read" in stuck
+    shares = learning.find_shipped(saturation.Setting(start=8.0))["without batch norm"].saturated
+    assert mean_percent(shares[:, shares.mean(0).argmax()]) in stuck
     small = said(open_page(show="saturation", start="0.5", rate="0.03"))
     assert "Nothing saturates here" in small
-    assert re.search(r"has not learned to read: .* lie within 6·10⁻⁵, with batch norm within [1-3]\.", small)
+    assert re.search(r"have not learned to read: .* lie within [\d.·⁻⁰-⁹]+, with batch norm within [1-3]\.", small)
 
 
 @pytest.mark.parametrize("link", [{"depth": "1", "layer": "5"}, {"depth": "6", "rate": "10", "start": "8"}])

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from normviz.ui.link import View
-from normviz.why.panels import history, identity, outside, saturation, style, whitening
+from normviz.why.panels import history, identity, learning, outside, saturation, style, whitening
 
 PANELS: dict[str, Callable[[View, str], None]] = {
-    "whitening": whitening.show,
+    "learning": learning.show,
     "saturation": saturation.show,
+    "whitening": whitening.show,
     "outside": outside.show,
     "identity": identity.show,
     "style": style.show,

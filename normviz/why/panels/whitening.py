@@ -11,8 +11,8 @@ from normviz.ui.components.plot import plot
 from normviz.ui.curves import Curve, Panel, curves
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
-from normviz.ui.settings import Controls
 from normviz.why import state
+from normviz.why.controls import draw_beside
 from normviz.why.figures import DRAWN, Cloud, cloud_figure, scattered
 from normviz.why.whitening import (
     COUNT,
@@ -51,7 +51,7 @@ COSTS = state.PREFIX + "costs"
 
 def show(view: View, theme: str) -> None:
     """A cloud as it is and what is made of it; then what each of the two simplifications costs and spares."""
-    Controls(state.Page, state.PREFIX, view, state.has).draw("stage")
+    draw_beside(view)
     if view["points"] == "digits":
         x = digits(view["first"], view["second"])
         axes = (FEATURES[view["first"]].name, FEATURES[view["second"]].name)
@@ -94,11 +94,13 @@ def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
             alt = (
                 f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation {_correlation(cov)}."
             )
-            plot(cloud_figure(shown[key], theme), key, alt, "27rem")
+            plot(cloud_figure(shown[key], theme), key, alt, "23rem")
             st.latex(_matrix(cov))
     outside = int((np.abs(made) > HALF).any(1).sum())
     st.caption(
-        f"{len(x):,} points, of which {DRAWN} are drawn; mean and covariance are of all. Arrows: {RADIUS:g} standard "
+        _scaled_words(before, after, made, eps)
+        * (view["stage"] == "scaled")
+        + f"{len(x):,} points, of which {DRAWN} are drawn; mean and covariance are of all. Arrows: {RADIUS:g} standard "
         f"deviations along each feature of x, and where they come to lie{', drawn shorter' if shorter < 1 else ''}."
         + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
     )
@@ -127,12 +129,7 @@ def _seen(key: str, before: np.ndarray, after: np.ndarray, made: np.ndarray, eps
     if key == "centred":
         return f"Centred: the mean is {_zero(mean)}, the covariance as it was, and the correlation still {now}."
     if key == "scaled":
-        predicted = np.diag(before) / (np.diag(before) + eps)
-        gap = _zero(np.abs(predicted - np.diag(after)).max())
-        return (
-            f"Batch norm: mean {_zero(mean)}, variances {spreads}, which are σ²/(σ²+ε) (difference {gap}). The "
-            f"correlation stays {now}."
-        )
+        return f"Batch norm: variances {spreads}, correlation still {now}."
     if rank < 2:
         return f"All points lie on a line: whitening scales along it, and finds nothing across it. Variances {spreads}."
     return f"Whitened: the correlation goes from {was} to {now}, the variances are {spreads}" + (
@@ -140,6 +137,13 @@ def _seen(key: str, before: np.ndarray, after: np.ndarray, made: np.ndarray, eps
         if np.abs(after - np.eye(2)).max() <= ROUNDING * 1e3
         else f": along each principal direction λ/(λ+ε), ε = {typeset(eps)}."
     )
+
+
+def _scaled_words(before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
+    """Say how closely batch norm has the mean and the variances that it should have."""
+    predicted = np.diag(before) / (np.diag(before) + eps)
+    gap, mean = _zero(np.abs(predicted - np.diag(after)).max()), _zero(np.abs(made.mean(0)).max())
+    return f"Batch norm: mean {mean}, variances σ²/(σ²+ε) (difference {gap}). "
 
 
 def _correlation(cov: np.ndarray) -> str:
