@@ -277,7 +277,7 @@ def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
     if len(found) < len(pair):
         return "Training has begun." if begun else "Nothing is trained yet."
     levels = [f"{each.last_modes.mean():.1f} with {name}".replace("with no ", "without ") for each, name in found]
-    return f"Modes covered, of {spoken([MODES])}: {spoken(levels, 'and')}."
+    return f"Modes covered: {spoken(levels, 'and')}."
 
 
 def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
@@ -317,7 +317,7 @@ EXPERIMENT = Experiment(
     question="Does spectral norm keep a GAN from mode collapse?",
     claims=("S03",),
     claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. "
-    "2018, abstract); a tutorial says that it was introduced against mode collapse.",
+    "2018, abstract). A tutorial says that it was introduced against mode collapse.",
     about="A generator learns to make points like those of eight Gaussians on a ring. A discriminator, normalized or "
     "not, learns to tell them apart, with one step or several for each step of the generator. Both have two layers of "
     "32 units.",

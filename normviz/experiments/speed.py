@@ -330,7 +330,8 @@ def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
     if theirs > their_other:
         why = (
             f"PyTorch computes RMS norm here as {theirs} operations that are not fused, and layer norm as "
-            f"{their_other}. In this app's general form nothing is fused: {ours} operations and {our_other}. "
+            f"{their_other}. In this app's general form nothing is fused: {ours} operations and {our_other}. On large "
+            "tensors, memory for the results of every operation takes further time. "
         )
     return Verdict(
         word,

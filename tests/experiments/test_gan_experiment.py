@@ -112,7 +112,7 @@ def test_with_one_step_of_the_discriminator_there_is_one_side():
     modes = {("spectral", 1): ALL, ("none", 1): FEW}
     found = report(setting, made_up(setting, modes))
     assert found.verdict.word == "holds"
-    assert found.headline == "Modes covered, of 8: 2.2 without normalization and 7.8 with spectral norm."
+    assert found.headline == "Modes covered: 2.2 without normalization and 7.8 with spectral norm."
 
 
 def test_the_rate_is_chosen_by_other_samples_than_those_that_are_counted():

@@ -124,3 +124,12 @@ def test_the_sizes_grow_and_weights_are_not_of_the_choice():
     assert list(EXAMPLES) == sorted(EXAMPLES)
     with pytest.raises(InvalidInput):
         Setting(schemes=("weight",))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("changes", [{}, {"seed": 8}, {"seeds": 40}])
+def test_other_numbers_and_twice_the_rounds_give_the_same_verdict(changes):
+    setting = Setting(device="cpu", **changes)
+    found = report(setting, {part: finish(part) for part in parts(setting)}).verdict
+    assert found.word == "holds-if"
+    assert "in PyTorch’s layers, forward and backward" in found.says
