@@ -17,13 +17,18 @@ from normviz.core.text import typeset
 LEVEL = 0.05
 """The probability of calling any of several differences clear where there is none."""
 
-RULES = (
+COMPARED = (
     "Numbers are means over the seeds with 95% intervals (Student's t). Two schemes are "
     "compared seed by seed: both start from the same weights and see the same batches. A difference is called clear "
-    "where Holm's correction for the number of comparisons rejects chance at 5%. Learning rates are chosen for each "
-    "scheme on validation digits; the test digits choose nothing. The network without normalization has no γ."
+    "where Holm's correction for the number of comparisons rejects chance at 5%."
 )
-"""How an experiment that keeps to this module compares networks, as its page says."""
+"""How schemes are compared, as a page says it."""
+
+RULES = (
+    f"{COMPARED} Learning rates are chosen for each scheme on validation digits; the test digits choose nothing. The "
+    "network without normalization has no γ."
+)
+"""How an experiment on digits that keeps to this module compares networks, as its page says."""
 
 
 class Difference(NamedTuple):

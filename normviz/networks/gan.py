@@ -5,20 +5,23 @@ schemes.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import torch
 
 from normviz.core.schemes import Scheme
-from normviz.networks.learning import started
+from normviz.networks.learning import Learner, started
 from normviz.networks.norm import Norm, weights
+from normviz.networks.optimizers import Adam
 
 LATENT = 8
 """Numbers that a generator makes a point from, N(0, 1) each."""
 
 BETAS = (0.5, 0.99)
-"""Adam's for GANs: with the usual β₁ = 0.9 they oscillate (Radford et al. 2016); β₂ is that of short trainings."""
+"""Adam's β₁ and β₂. With the usual β₁ = 0.9 GANs oscillate (Radford et al. 2016); β₂ suits short trainings."""
 
 
 class Generator:
@@ -100,72 +103,100 @@ class Discriminator:
         return x.squeeze(-1).unflatten(2, count)
 
 
-class Game:
-    """A generator against a discriminator, for every scheme and seed, on points around the corners of a polygon.
+@dataclass(frozen=True)
+class Mixture:
+    """A mixture of Gaussians in the plane, in equal shares.
 
-    The discriminator learns to tell data from what is generated, the generator to be taken for data: both by the
-    cross-entropy, the generator by -log D(G(z)), whose gradient does not vanish where it loses.
+    Attributes:
+        centres: (modes, 2).
+        deviation: σ of each Gaussian along both axes.
+        scale: factor that points have when a discriminator reads them.
+    """
+
+    centres: np.ndarray
+    deviation: float
+    scale: float = 1.0
+
+    def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Draw points (count, 2)."""
+        chosen = self.centres[rng.integers(len(self.centres), size=count)]
+        return chosen + self.deviation * rng.standard_normal((count, 2), np.float32)
+
+
+class Game:
+    """Generators against discriminators, for every scheme, learning rate and seed, on points of a mixture.
+
+    The discriminator learns to tell data from generated points. The generator learns to have its points taken for data.
+    Both minimize the cross-entropy. The generator's is -log D(G(z)), whose gradient does not vanish where it loses.
+    Networks are stacked by rate and then by seed; at all rates a seed has the same first weights, data and z.
 
     Args:
-        centres: of the Gaussians that the data are a mixture of, in equal shares, (modes, 2).
-        deviation: σ of each of them.
-        rate: of Adam, in both.
+        schemes: of the discriminators.
+        seeds: one network each at every rate.
+        rates: learning rates of Adam, of both networks.
+        data: what the discriminators compare generated points with.
+        width: units of each hidden layer.
+        batch: points of a mini-batch.
+        eps: ε of schemes on activations.
+        device: on which all tensors are.
     """
 
     def __init__(
-        self, schemes: Sequence[Scheme], seeds: Sequence[int], centres: np.ndarray, deviation: float, width: int,
-        batch: int, rate: float, eps: float, device: torch.device,
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], rates: Sequence[float], data: Mixture, width: int,
+        batch: int, eps: float, device: torch.device,
     ) -> None:  # fmt: skip
-        self.centres, self.deviation, self.batch, self.device = centres, deviation, batch, device
-        self.generator = Generator(len(schemes), seeds, width, device)
-        self.discriminator = Discriminator(schemes, seeds, width, batch, eps, device)
-        self._generates = torch.optim.Adam(self.generator.parameters, rate, BETAS, fused=True)
-        self._tells = torch.optim.Adam(self.discriminator.parameters, rate, BETAS, fused=True)
-        self._drawn = [np.random.default_rng([seed, 3]) for seed in seeds]
-        self._shape = (len(schemes), len(seeds))
+        self.data, self.batch, self.rates, self.device = data, batch, rates, device
+        networks = tuple(seeds) * len(rates)
+        self.generator = Generator(len(schemes), networks, width, device)
+        self.discriminator = Discriminator(schemes, networks, width, batch, eps, device)
+        adam, each = partial(Adam, betas=BETAS), np.repeat(rates, len(seeds))[None]
+        self._learners = [Learner(one.parameters, adam, each) for one in (self.generator, self.discriminator)]
+        self._draws = [np.random.default_rng([seed, 3]) for seed in seeds]
 
-    def tell(self) -> torch.Tensor:
-        """One step of the discriminators; their losses (schemes, networks)."""
+    def train_discriminator(self) -> torch.Tensor:
+        """Take one step of the discriminators and return their losses (schemes, networks)."""
         with torch.no_grad():
-            made = self.generator(self._latent())
-            batches = torch.stack([self._data().expand_as(made), made], 2)
-        logits = self.discriminator(batches, self.discriminator.used())
+            generated = self.generator(self._draw_latent())
+            batches = torch.stack([self._draw_data().expand_as(generated), generated], 2)
+        logits = self._judge(batches, self.discriminator.used())
         signs = logits.new_tensor([-1.0, 1.0])[:, None]
         losses = torch.nn.functional.softplus(signs * logits).sum(2).mean(-1)
-        _step(self._tells, losses)
+        self._learners[1].step(losses)
         return losses.detach()
 
-    def generate(self) -> torch.Tensor:
-        """One step of the generators; their losses (schemes, networks)."""
+    def train_generator(self) -> torch.Tensor:
+        """Take one step of the generators and return their losses (schemes, networks)."""
         with torch.no_grad():
             used = self.discriminator.used()
-        logits = self.discriminator(self.generator(self._latent())[:, :, None], used)
+        logits = self._judge(self.generator(self._draw_latent())[:, :, None], used)
         losses = torch.nn.functional.softplus(-logits).mean((2, 3))
-        _step(self._generates, losses)
+        self._learners[0].step(losses)
         return losses.detach()
 
     @torch.no_grad()
-    def made(self, z: torch.Tensor) -> torch.Tensor:
-        """What is generated of z, (schemes, networks, N, 2)."""
-        return self.generator(z)
+    def generate(self, z: torch.Tensor) -> torch.Tensor:
+        """Return points (schemes, networks, N, 2) of latent numbers z (seeds, N, LATENT)."""
+        return self.generator(self._repeat(z))
 
-    def _latent(self) -> torch.Tensor:
-        drawn = [rng.standard_normal((self.batch, LATENT), np.float32) for rng in self._drawn]
-        return torch.from_numpy(np.stack(drawn)).to(self.device)
+    def _judge(self, batches: torch.Tensor, used: Sequence[torch.Tensor]) -> torch.Tensor:
+        return self.discriminator(self.data.scale * batches, used)
 
-    def _data(self) -> torch.Tensor:
-        """Points (networks, N, 2) of the mixture."""
-        drawn = [
-            self.centres[rng.integers(len(self.centres), size=self.batch)]
-            + self.deviation * rng.standard_normal((self.batch, 2), np.float32)
-            for rng in self._drawn
-        ]
-        return torch.from_numpy(np.stack(drawn)).to(self.device, torch.float32)
+    def _repeat(self, drawn: torch.Tensor) -> torch.Tensor:
+        """Repeat what was drawn for every seed for all rates."""
+        return drawn.to(self.device, torch.float32).repeat(len(self.rates), 1, 1)
+
+    def _draw_latent(self) -> torch.Tensor:
+        drawn = [rng.standard_normal((self.batch, LATENT), np.float32) for rng in self._draws]
+        return self._repeat(torch.from_numpy(np.stack(drawn)))
+
+    def _draw_data(self) -> torch.Tensor:
+        """Draw points (networks, N, 2) of the mixture."""
+        return self._repeat(torch.from_numpy(np.stack([self.data.draw(rng, self.batch) for rng in self._draws])))
 
 
-def kept(seeds: Sequence[int], count: int) -> torch.Tensor:
-    """Latent numbers (networks, count, LATENT) to look at the generators by, the same at every time."""
-    drawn = [np.random.default_rng([seed, 4]).standard_normal((count, LATENT), np.float32) for seed in seeds]
+def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
+    """Draw latent numbers (seeds, count, LATENT); `stream`: its number, 4 or more, as the lower ones train."""
+    drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT), np.float32) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
 
@@ -178,12 +209,3 @@ def _layers(
         drawn.append(started(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k).to(device).requires_grad_())
         biases.append(torch.zeros(schemes, len(seeds), 1, out, device=device, requires_grad=True))
     return drawn, biases
-
-
-def _step(optimizer: torch.optim.Adam, losses: torch.Tensor) -> None:
-    """One step down the losses of all networks; their parameters alone get a gradient."""
-    parameters = optimizer.param_groups[0]["params"]
-    gradients = torch.autograd.grad(losses.sum(), parameters)
-    for parameter, gradient in zip(parameters, gradients, strict=True):
-        parameter.grad = gradient
-    optimizer.step()

@@ -4,14 +4,14 @@ Parameters have two leading axes, (schemes, networks). The losses of all network
 gradient of its own loss alone; one that diverges leaves the others as they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 
 from normviz.networks import devices
 from normviz.networks.devices import device_words as device_words
-from normviz.networks.optimizers import OPTIMIZERS
+from normviz.networks.optimizers import OPTIMIZERS, Sgd
 
 
 def device_of(name: str) -> torch.device:
@@ -38,16 +38,20 @@ class Learner:
 
     Args:
         parameters: leaves (schemes, networks, …).
-        optimizer: a key of `OPTIMIZERS`.
+        optimizer: a key of `OPTIMIZERS`, or a function of parameters and their rates that returns an optimizer.
         rate: the learning rate, one number or (schemes, networks); or one of these for each parameter.
     """
 
-    def __init__(self, parameters: Sequence[torch.Tensor], optimizer: str, rate: Rate | Sequence[torch.Tensor]) -> None:
+    def __init__(
+        self, parameters: Sequence[torch.Tensor], optimizer: str | Callable[..., Sgd],
+        rate: Rate | Sequence[torch.Tensor],
+    ) -> None:  # fmt: skip
         self.parameters = [parameter.requires_grad_() for parameter in parameters]
         each = [rate] * len(parameters) if isinstance(rate, Rate) else rate
         rates = [self._shaped(one, parameter) for one, parameter in zip(each, parameters, strict=True)]
         self._rates = rates
-        self._optimizer = OPTIMIZERS[optimizer](self.parameters, rates)
+        make = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
+        self._optimizer = make(self.parameters, rates)
 
     @staticmethod
     def _shaped(rate: Rate, like: torch.Tensor) -> torch.Tensor:

@@ -42,17 +42,20 @@ class Momentum(Sgd):
 class Adam(Sgd):
     """Adam (Kingma & Ba 2015), with an ε that only prevents 0/0: at the usual 1e-8 no re-scaling would be exact."""
 
-    def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
+    def __init__(
+        self, parameters: list[torch.Tensor], rates: list[torch.Tensor], betas: tuple[float, float] = BETAS
+    ) -> None:
         super().__init__(parameters, rates)
+        self.betas = betas
         self.first = [torch.zeros_like(p) for p in parameters]
         self.second = [torch.zeros_like(p) for p in parameters]
-        self.powers = [parameters[0].new_ones(()) for _ in BETAS]
+        self.powers = [parameters[0].new_ones(()) for _ in betas]
         numbers = torch.finfo(parameters[0].dtype)
         self.tiny, self.noise = numbers.tiny, NOISE * numbers.eps
 
     def __call__(self, gradients: list[torch.Tensor]) -> None:
         """Update both moments, and the parameters by what they are without their bias."""
-        for power, beta in zip(self.powers, BETAS, strict=True):
+        for power, beta in zip(self.powers, self.betas, strict=True):
             power.mul_(beta)
         first, second = (1 - power for power in self.powers)
         steps = []
@@ -60,8 +63,8 @@ class Adam(Sgd):
             # A gradient that is zero but for rounding would move its weight as far as any other.
             size = g.abs() * _scale(p)
             g = torch.where(size > self.noise * size.amax([*range(2, g.ndim)], keepdim=True), g, 0.0)
-            m.lerp_(g, 1 - BETAS[0])
-            v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+            m.lerp_(g, 1 - self.betas[0])
+            v.mul_(self.betas[1]).addcmul_(g, g, value=1 - self.betas[1])
             steps.append((m / first) / ((v / second).sqrt() + self.tiny))
         super().__call__(steps)
 

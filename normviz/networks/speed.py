@@ -119,18 +119,29 @@ class Race:
             ours = general_layer(scheme, shape, eps, self.x)
             self.timed[1].append(Timed(ours, scheme, "general", self.x))
         self.operations = np.array([[each.operations if each else 0 for each in way] for way in self.timed])
-
-    def round(self) -> tuple[float, np.ndarray]:
-        """Seconds of a copy, and of everything else once: (ways, schemes, 2), forward and with backward.
-
-        NaN where PyTorch has no such layer.
-        """
-        copied = self._seconds(lambda: self.into.copy_(self.x))
-        times = [
-            [[self._seconds(each.forward), self._seconds(each.both)] if each else [np.nan, np.nan] for each in way]
-            for way in self.timed
+        self._passes = [
+            ((w, k, p), getattr(each, name))
+            for w, way in enumerate(self.timed)
+            for p, name in enumerate(("forward", "both"))
+            for k, each in enumerate(way)
+            if each
         ]
-        return copied, np.array(times)
+
+    def round(self, repeats: int) -> tuple[float, np.ndarray]:
+        """Time a copy of the tensor and every pass of every scheme several times, and keep the shortest times.
+
+        Schemes are timed one after the other, in turns forwards and backwards, so that all of them meet the same load.
+
+        Returns:
+            Seconds of a copy; and seconds (ways, schemes, 2) of a forward pass, and of a forward and a backward pass.
+            NaN where PyTorch has no such layer.
+        """
+        copied, times = np.full(repeats, np.nan), np.full((repeats, *self.operations.shape, 2), np.nan)
+        for repeat in range(repeats):
+            copied[repeat] = self._seconds(lambda: self.into.copy_(self.x))
+            for place, call in self._passes[:: 1 if repeat % 2 == 0 else -1]:
+                times[repeat][place] = self._seconds(call)
+        return float(copied.min()), times.min(0)
 
     def _seconds(self, call: Callable[[], Any]) -> float:
         self._wait()

@@ -13,6 +13,7 @@ VERDICTS = {
     "learning-rate": "holds-if",
     "convolution": "holds-if",
     "fine-tuning": "holds",
+    "gan": "holds-if",
 }
 """The verdict of each at its default."""
 

@@ -49,13 +49,13 @@ def test_its_parts_are_jobs_of_plain_data(key):
     for part in found:
         assert pickle.loads(pickle.dumps(part)) == part
         assert part.kind.startswith("experiments/")
-        assert 0 < part.seconds < 20
+        assert 0 < part.seconds < 40
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_default_takes_seconds(key):
     each = EXPERIMENTS[key]
-    assert each.seconds(each.setting()) < 45  # on one core, as estimated; measured it is a quarter less
+    assert each.seconds(each.setting()) < 90  # on one core, as estimated
 
 
 def ends(each: Declaration):

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from normviz.core.schemes import get_scheme
-from normviz.networks.gan import BETAS, LATENT, Game
+from normviz.networks.gan import BETAS, LATENT, Game, Mixture
 
 WIDTH, BATCH, EPS, RATE = 8, 6, 1e-5, 0.01
 CENTRES = np.array([[1.0, 0.0], [-1.0, 0.5]])
@@ -20,9 +20,9 @@ NORMS = {
 }
 
 
-def game(keys, seeds=(0, 1)):
+def game(keys, seeds=(0, 1), rates=(RATE,)):
     schemes = [get_scheme(key, 2) for key in keys]
-    return Game(schemes, seeds, CENTRES, 0.1, WIDTH, BATCH, RATE, EPS, torch.device("cpu"))
+    return Game(schemes, seeds, rates, Mixture(CENTRES, 0.1), WIDTH, BATCH, EPS, torch.device("cpu"))
 
 
 def modules(played, key, scheme, network):
@@ -60,18 +60,18 @@ def test_a_game_is_that_of_torchs_modules(key):
         data = torch.tensor(chosen + 0.1 * drawn.standard_normal((BATCH, 2), np.float32), dtype=torch.float32)
         right, wrong = discriminator(data), discriminator(generator(z).detach())
         loss = cross(right, torch.ones_like(right)) + cross(wrong, torch.zeros_like(wrong))
-        assert played.tell()[1, 1].item() == pytest.approx(loss.item(), rel=1e-4)
+        assert played.train_discriminator()[1, 1].item() == pytest.approx(loss.item(), rel=1e-4)
         optimizers[1].zero_grad()
         loss.backward()
         optimizers[1].step()
         taken = discriminator(generator(torch.from_numpy(drawn.standard_normal((BATCH, LATENT), np.float32))))
         loss = cross(taken, torch.ones_like(taken))
-        assert played.generate()[1, 1].item() == pytest.approx(loss.item(), rel=1e-4)
+        assert played.train_generator()[1, 1].item() == pytest.approx(loss.item(), rel=1e-4)
         optimizers[0].zero_grad()
         loss.backward()
         optimizers[0].step()
     z = torch.randn(1, 5, LATENT, generator=torch.Generator().manual_seed(0))
-    made, wanted = played.made(z)[1, 1], generator(z[0])
+    made, wanted = played.generate(z.expand(2, -1, -1))[1, 1], generator(z[0])
     if key == "batch":  # it does not see where points are as a whole: of the last bias the gradient is rounding alone
         made, wanted = made - made.mean(0), wanted - wanted.mean(0)
     torch.testing.assert_close(made, wanted, rtol=1e-3, atol=1e-4)
@@ -82,8 +82,8 @@ def test_only_schemes_with_a_gain_learn_one(key):
     scheme = get_scheme(key, 2)
     played = game((key, "layer"))
     for _ in range(3):
-        played.tell()
-        played.generate()
+        played.train_discriminator()
+        played.train_generator()
     used = [None if gain is None else gain[0].detach() for gain in played.discriminator.gains]
     learns = [gain is not None and bool((gain != 1).any()) for gain in used]
     assert learns == [scheme.gain is not None] * 2 + [scheme.gain is not None and scheme.on_weights is not None]
@@ -92,8 +92,8 @@ def test_only_schemes_with_a_gain_learn_one(key):
 def test_a_spectral_discriminator_is_no_steeper_than_one():
     played = game(("none", "spectral"))
     for _ in range(20):
-        played.tell()
-        played.generate()
+        played.train_discriminator()
+        played.train_generator()
     used = [w.detach() for w in played.discriminator.used()]
     points = torch.randn(1, 2, 1, 400, 2, generator=torch.Generator().manual_seed(1), requires_grad=True)
     logits = played.discriminator(points.expand(2, -1, -1, -1, -1), used)
@@ -107,3 +107,23 @@ def test_a_discriminator_sees_data_and_generated_points_as_two_mini_batches():
     a, b = torch.randn(2, 1, 2, 1, BATCH, 2, generator=torch.Generator().manual_seed(2))
     used = tells.used()
     torch.testing.assert_close(tells(torch.cat([a, b], 2), used), torch.cat([tells(a, used), tells(b, used)], 2))
+
+
+def test_networks_at_several_rates_are_those_at_each_rate_alone():
+    stacked, alone = game(("spectral",), rates=(0.001, RATE)), game(("spectral",))
+    for played in (stacked, alone):
+        for _ in range(3):
+            played.train_discriminator()
+            played.train_generator()
+    z = torch.randn(2, 5, LATENT, generator=torch.Generator().manual_seed(0))
+    low, high = stacked.generate(z)[0].chunk(2)
+    torch.testing.assert_close(high, alone.generate(z)[0], rtol=1e-4, atol=1e-5)
+    assert (low - high).abs().max() > 1e-3
+
+
+def test_a_discriminator_reads_scaled_points():
+    played = game(("spectral",))
+    points = torch.randn(1, 2, 1, BATCH, 2, generator=torch.Generator().manual_seed(3))
+    used = played.discriminator.used()
+    played.data = Mixture(CENTRES, 0.1, scale=5.0)
+    torch.testing.assert_close(played._judge(points, used), played.discriminator(5 * points, used))

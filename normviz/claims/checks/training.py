@@ -98,16 +98,17 @@ CLAIMS: tuple[Claim, ...] = (
         "001",
         "holds-if",
         "gan",
-        condition="It takes a discriminator that is ahead: with one step for each of the generator's, spectral norm "
-        "covers no more modes, or fewer.",
+        condition="It depends on the steps of the discriminator. With three for each step of the generator, spectral "
+        "norm covers 5.8 of 8 modes and no normalization 2.2, after 1000 steps. With one it covers no more, "
+        "unless the discriminator reads points scaled by 5: spectral norm bounds its slope.",
     ),
     tried(
         "R02",
         "001",
         "holds-if",
         "speed",
-        condition="It takes fewer operations. Run one after the other by the framework, they may still take longer "
-        "than a layer norm that is one fused operation.",
+        condition="RMS norm takes fewer operations. Where nothing is fused, its forward pass is faster. On a CPU "
+        "PyTorch fuses layer norm and not RMS norm, which is then slower at all three sizes.",
     ),
     tried(
         "D03",
