@@ -99,7 +99,7 @@ CLAIMS: tuple[Claim, ...] = (
         "holds-if",
         "gan",
         condition="It depends on the steps of the discriminator. With three for each step of the generator, spectral "
-        "norm covers 5.8 of 8 modes and no normalization 2.2, after 1000 steps. With one it covers no more, "
+        "norm covers 5.8 of 8 modes and no normalization 2.2, after 1000 steps. With one there is no clear gain, "
         "unless the discriminator reads points scaled by 5: spectral norm bounds its slope.",
     ),
     tried(
