@@ -1,8 +1,4 @@
-"""Weight decay where a layer does not see the length of its weights: twins with and without it, step by step.
-
-The panel on the effective learning rate, on the page on geometry, has the closed form of the schedule, and what the
-lengths do; here the rate is that of the lengths as they are measured, for any scheme and over seeds.
-"""
+"""Weight decay in front of a layer that is invariant to the length of its weights: twins with and without it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,10 +10,11 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import real, whole
-from normviz.core.text import typeset
+from normviz.core.text import sentence, typeset
 from normviz.core.theory import predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.seeds import band, compare, estimate, find_clear
 from normviz.experiments.experiment import (
     Arrays,
     Comparison,
@@ -27,7 +24,7 @@ from normviz.experiments.experiment import (
     Shown,
     Verdict,
     comparing,
-    spread,
+    eight_seeds,
 )
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
@@ -54,14 +51,23 @@ FLOOR = 2.0**-56
 POINTS = 200
 """So many points of a curve are shown."""
 
-SMOOTHED = 20
-"""Mini-batches over which a loss is averaged in its curve."""
+LAST = 20
+"""Mini-batches at the end whose losses are averaged."""
+
+RULES = (
+    "Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their logarithms. "
+    "Twins start from the same weights and see the same batches. A gap is the largest of all steps, and “equal” holds "
+    "for every seed. A difference is called clear where Holm's correction for the number of schemes rejects chance at "
+    "5%. Nothing is chosen: all twins have the learning rate of the setting, or the one that follows from it."
+)
+"""How the twins are compared, as the page says."""
 
 
 @dataclass(frozen=True)
 class Setting(Comparison):
     """How the twins are trained."""
 
+    seeds: int = eight_seeds()
     schemes: tuple[str, ...] = comparing(("none", "batch", "layer"))
     eps: float = real(0.0, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     rate: float = real(0.1, 1e-3, 1.0, label="Learning rate η (SGD)", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
@@ -143,181 +149,207 @@ def parts(setting: Setting) -> list[Part]:
     return [Part(row, setting.networks, *rest) for row in setting.rows]
 
 
-class Gaps(NamedTuple):
-    """How far the losses of the twins come from those with weight decay, relatively; the largest of all steps.
+class Outcome(NamedTuple):
+    """The twins of a scheme after their training, by seed.
 
-    `plain`: at the same learning rate, of the seed that comes least away; `matched`: at the one that fits, of the seed
-    that comes furthest; `rounded`: of the one that is off by one rounding, which shows what training makes of it.
+    Attributes:
+        gaps: the largest relative difference of a twin's losses from those with weight decay, (twins, seeds).
+        losses: of the last mini-batches, (twins, seeds).
+        ratio: η/‖W‖² with weight decay over that without it at the same rate, in the last step, (seeds,).
     """
 
-    plain: float
-    matched: float
-    rounded: float
+    gaps: np.ndarray
+    losses: np.ndarray
+    ratio: np.ndarray
+
+    @classmethod
+    def of(cls, result: Arrays) -> "Outcome":
+        """Return the outcome of a result."""
+        losses, effective = result["losses"], result["effective"][-1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = effective[DECAYED] / effective[PLAIN]
+        return cls(measure_gaps(losses).max(0), losses[-LAST:].mean(0), ratio)
 
     @property
-    def says(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
-        """Whether the matched twin is the same function, or is not; or nothing can be told: what rounding does is as
-        much, weight decay changes nothing in these networks, or they diverge."""
-        if not np.isfinite(self.rounded):
+    def kind(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
+        """Whether the matched twin is the same function as the one with weight decay, for every seed.
+
+        "same" or "apart"; "rounding" where a single rounding separates twins as far; "nothing" where weight decay
+        changes nothing in these networks; "diverged" where their losses are no numbers.
+        """
+        plain, matched, rounded = self.gaps[PLAIN], self.gaps[MATCHED], self.gaps[ROUNDED]
+        if not np.isfinite(rounded).all():
             return "diverged"
-        if self.matched <= SAME:
-            return "same" if self.plain > 100 * max(self.matched, ROUNDING["float64"]) else "nothing"
-        return "rounding" if self.matched <= MARGIN * self.rounded else "apart"
+        if (matched <= SAME).all():
+            return "same" if plain.min() > 100 * max(matched.max(), ROUNDING["float64"]) else "nothing"
+        return "rounding" if matched.max() <= MARGIN * rounded.max() else "apart"
 
 
-def gaps(losses: np.ndarray) -> np.ndarray:
-    """|l − l'| / max(l, l') of every twin, l' being the loss with weight decay; infinite where one is not a number."""
+def measure_gaps(losses: np.ndarray) -> np.ndarray:
+    """Return |l − l'| / max(l, l') for every twin, where l' is the loss with weight decay.
+
+    The gap is infinite where a loss is not finite.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         other = losses[:, DECAYED : DECAYED + 1]
         gap = np.abs(losses - other) / np.maximum(np.maximum(np.abs(losses), np.abs(other)), np.finfo(float).tiny)
     return np.where(np.isfinite(gap), gap, np.inf)
 
 
-def compared(losses: np.ndarray) -> Gaps:
-    """The gaps of a scheme."""
-    most = gaps(losses).max(0)
-    return Gaps(float(most[PLAIN].min()), float(most[MATCHED].max()), float(most[ROUNDED].max()))
-
-
-def expected(setting: Setting, row: Row) -> bool:
-    """Whether the rule of Table 1 says that the layer does not see the length of its weights, at ε = 0."""
+def is_invariant(setting: Setting, row: Row) -> bool:
+    """Return True if Table 1 predicts that the layer is invariant to the length of its weights at ε = 0."""
     return predict(
         row.scheme, TRANSFORMATIONS["weight-matrix-rescaling"], "dense", setting.shape, (1, 1, *WIDTHS), eps=0.0
     ).invariant
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Losses of the twins, and how far they come away from each other."""
+    """Return the gaps between the losses of the twins, and their effective learning rates."""
     found = {part.row: results[part] for part in parts(setting) if part in results}
-    ended = {row: compared(each["losses"]) for row, each in found.items() if each["share"] == 1}
-    verdict = _verdict(setting, ended)
-    figures = []
-    if found:
-        panels = [_gap_panel(row, each) for row, each in found.items()]
-        ends = "; ".join(
-            f"{row.scheme.label}: {_power(each.matched)} matched, {_power(each.plain)} at the same rate, "
-            f"{_power(each.rounded)} by one rounding"
-            for row, each in ((row, compared(each["losses"])) for row, each in found.items())
-        )
-        about = (
-            "Relative difference of the losses from those with weight decay, median and range over the seeds. “One "
-            "rounding”: a twin with weight decay that starts from weights longer by 2⁻⁵²; no gap can be told from its."
-        )
-        figures.append(Shown("gaps", panels, f"Gaps of the losses by step, the largest: {ends}.", about))
-        panels = [_loss_panel(row, each) for row, each in found.items()]
-        last = "; ".join(
-            f"{row.scheme.label}: "
-            + ", ".join(
-                f"{name} {typeset(float(np.median(each['losses'][-SMOOTHED:, k].mean(0))), 3)}"
-                for k, name in enumerate(RUNS[:ROUNDED])
-            )
-            for row, each in found.items()
-        )
-        figures.append(
-            Shown(
-                "losses", panels, f"Losses by step, at the end: {last}.",
-                f"Means of {SMOOTHED} mini-batches; median and range over the seeds. How long the weights get: "
-                "[page on geometry](geometry).",
-            )
-        )  # fmt: skip
-    return Report(_headline(setting, ended) or verdict.says, figures, verdict, _table(setting, found))
+    outcomes = {row: Outcome.of(each) for row, each in found.items()}
+    ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
+    figures = [_draw_gaps(found, outcomes), _draw_rates(found, outcomes)] if found else []
+    return Report(_headline(setting, ended), figures, _verdict(setting, ended), _table(setting, outcomes))
 
 
-def _table(setting: Setting, found: dict[Row, Arrays]) -> dict[str, list[Any]]:
-    """Of every twin: how far it came away, its last losses, and η/‖W‖² in the last step."""
-    names = ("scheme", "seed", "twin", "largest gap", "loss at the end", "η/‖W‖² at the end")
+def _table(setting: Setting, outcomes: dict[Row, Outcome]) -> dict[str, list[Any]]:
+    """Return a row for every twin and seed: its largest gap and its last losses."""
+    names = ("scheme", "seed", "twin", "largest gap", "loss at the end")
     table: dict[str, list[Any]] = {name: [] for name in names}
-    for row, each in found.items():
-        most, last = gaps(each["losses"]).max(0), each["losses"][-SMOOTHED:].mean(0)
+    for row, each in outcomes.items():
         for k, seed in enumerate(setting.networks):
             for twin, name in enumerate(RUNS):
-                measured = (float(number) for number in (most[twin, k], last[twin, k], each["effective"][-1, twin, k]))
+                measured = (float(each.gaps[twin, k]), float(each.losses[twin, k]))
                 for column, entry in zip(table.values(), (row.key, seed, name, *measured), strict=True):
                     column.append(entry)
     return table
 
 
-def _headline(setting: Setting, ended: dict[Row, Gaps]) -> str:
-    """What came out for batch norm."""
-    return next((_sentence(setting, row, each) for row, each in ended.items() if row.key == "batch"), "")
+def _draw_gaps(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
+    """Draw the gaps of every scheme's twins by step."""
+    panels = [
+        Panel(
+            row.scheme.label, _lines(np.clip(measure_gaps(each["losses"]), FLOOR, 1.0), (PLAIN, MATCHED, ROUNDED)),
+            "step", "gap of the losses", "y",
+        )
+        for row, each in found.items()
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{row.scheme.label}: " + ", ".join(f"{RUNS[twin]} {_geometric(each.gaps[twin])}" for twin in (PLAIN, MATCHED))
+        for row, each in outcomes.items()
+    )
+    return Shown(
+        "gaps", panels, f"Gaps of the losses by step, the largest: {said}.",
+        "Relative difference of a twin's losses from those with weight decay; geometric means with 95% intervals. “One "
+        "rounding” has weight decay too, and starts from weights longer by 2⁻⁵²: smaller gaps mean nothing.",
+    )  # fmt: skip
 
 
-def _gap_panel(row: Row, found: Arrays) -> Panel:
-    """The gaps of one scheme's twins by step, on a logarithmic axis."""
-    drawn = np.clip(gaps(found["losses"]), FLOOR, 1.0)
-    lines = _lines(drawn, np.arange(len(drawn)), (PLAIN, MATCHED, ROUNDED))
-    return Panel(row.scheme.label, lines, "step", "gap of the losses", "y")
+def _draw_rates(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
+    """Draw the effective learning rates of every scheme's twins by step."""
+    panels = [
+        Panel(row.scheme.label, _lines(each["effective"], (DECAYED, PLAIN, MATCHED)), "step", "η/‖W‖²", "y")
+        for row, each in found.items()
+    ]
+    said = "; ".join(f"{row.scheme.label} {_geometric(each.ratio)}" for row, each in outcomes.items())
+    return Shown(
+        "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",
+        "η/‖W‖² of the first layer: weight decay keeps W short. The matched twin has no decay, and its η grows as its "
+        "weights do.",
+    )  # fmt: skip
 
 
-def _loss_panel(row: Row, found: Arrays) -> Panel:
-    """The losses of one scheme's twins by step."""
-    losses = found["losses"]
-    window = min(SMOOTHED, len(losses))
-    smooth = np.lib.stride_tricks.sliding_window_view(losses, window, axis=0).mean(-1)
-    lines = _lines(smooth, np.arange(window - 1, len(losses)), (DECAYED, PLAIN, MATCHED))
-    return Panel(row.scheme.label, lines, "step", "loss", "y")
-
-
-def _lines(values: np.ndarray, steps: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
-    """Curves of some twins from (steps, twins, networks), with no more points than a figure can show."""
-    shown = slice(None, None, max(len(steps) // POINTS, 1))
+def _lines(values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
+    """Return curves of some twins from (steps, twins, seeds), on a logarithmic axis."""
+    shown = slice(None, None, max(len(values) // POINTS, 1))
+    steps = np.arange(len(values))[shown]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        logarithms = np.log10(values[shown])
     return [
-        Curve(RUNS[twin], steps[shown], middle, twin, low, high)
+        Curve(RUNS[twin], steps, 10**mean, twin, 10**low, 10**high)
         for twin in twins
-        for middle, low, high in [spread(values[shown, twin])]
+        for mean, low, high in [band(logarithms[:, twin])]
     ]
 
 
-def _power(number: float) -> str:
-    """A gap, to one digit."""
-    return typeset(number, 1)
+def _geometric(values: np.ndarray) -> str:
+    """Return the geometric mean of positive numbers with its 95% interval: "2·10⁻¹⁴ (1·10⁻¹⁴ to 4·10⁻¹⁴)"."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean, half_width = estimate(np.log10(np.maximum(values, FLOOR)))
+    middle, low, high = (typeset(float(10**each), 2) for each in (mean, mean - half_width, mean + half_width))
+    return middle if "NaN" in (low, high) or low == high else f"{middle} ({low} to {high})"
 
 
-def _verdict(setting: Setting, ended: dict[Row, Gaps]) -> Verdict:
-    """Whether the matched twins coincide exactly where the layer does not see the length of its weights."""
+def _headline(setting: Setting, ended: dict[Row, Outcome]) -> str:
+    """Say what weight decay changes with batch norm, or with the first scheme."""
+    row = next((row for row in ended if row.key == "batch"), next(iter(ended), None))
+    if row is None:
+        return "No scheme is trained yet."
+    each, name = ended[row], setting.names[setting.rows.index(row)]
+    if each.kind == "same":
+        mean, _ = estimate(np.log10(each.ratio))
+        return (
+            f"With {name}, weight decay only raises the effective learning rate, {typeset(10 ** float(mean), 2)} times."
+        )
+    if each.kind == "apart":
+        return f"With {name}, weight decay does more than raise the learning rate."
+    return f"With {name}, nothing can be said of weight decay here."
+
+
+def _verdict(setting: Setting, ended: dict[Row, Outcome]) -> Verdict:
+    """Say whether the matched twins coincide where the layer is invariant to the length of its weights."""
     if len(ended) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     condition = (
-        f"ε = {typeset(setting.eps)}, plain SGD with η = {typeset(setting.rate)}, and λ = {typeset(setting.decay)} on "
-        "the weights in front of the normalization alone: those of the classifier, γ and β have none."
+        f"ε = {typeset(setting.eps)}, {setting.steps} steps of plain SGD with η = {typeset(setting.rate)}, and λ = "
+        f"{typeset(setting.decay)} on the weights in front of the normalization alone: the classifier, γ and β have "
+        "none. With momentum or Adam the matched rate is another one. Losses are those of the last "
+        f"{min(LAST, setting.steps)} mini-batches."
     )
-    text = " ".join(_sentence(setting, row, each) for row, each in ended.items())
-    blind = {row: each for row, each in ended.items() if expected(setting, row)}
-    if blind and "batch" not in {row.key for row in blind}:
+    clear = find_clear([compare(each.losses[PLAIN], each.losses[DECAYED]) for each in ended.values()])
+    text = " ".join(_sentence(setting, row, ended[row], is_clear) for row, is_clear in zip(ended, clear, strict=True))
+    invariant = {row: each for row, each in ended.items() if is_invariant(setting, row)}
+    if invariant and "batch" not in {row.key for row in invariant}:
         text += " Batch norm is not among the schemes: the others are judged in its place."
-    strays = [each for each in blind.values() if each.says == "apart"]
+    strays = [each for each in invariant.values() if each.kind == "apart"]
     if strays:
-        nearly = all(each.matched < each.plain / 10 for each in strays)
+        nearly = all((each.gaps[MATCHED] < each.gaps[PLAIN] / 10).all() for each in strays)
         return Verdict("wrong" if not setting.eps else "holds-if" if nearly else "open", text, condition)
-    asked = [each for row, each in blind.items() if row.key == "batch"] or list(blind.values())
-    if not any(each.says == "same" for each in asked):
-        return Verdict("open", text or "No scheme is compared.", condition)
-    lone = [row for row, each in ended.items() if row not in blind and each.says == "same"]
+    judged = [each for row, each in invariant.items() if row.key == "batch"] or list(invariant.values())
+    if not any(each.kind == "same" for each in judged):
+        return Verdict("open", text, condition)
+    lone = [row for row, each in ended.items() if row not in invariant and each.kind == "same"]
     return Verdict("wrong" if lone else "holds", text, condition)
 
 
-_WORDS = {
-    "same": "{name}: without weight decay, at the rate that keeps η/‖W‖², the losses are the same to {matched}; at the "
-    "same rate they part, by {plain}.",
-    "apart": "{name}: at the rate that keeps η/‖W‖² the losses come apart, by {matched}{why}.",
-    "rounding": "{name}: nothing can be told, since training magnifies one rounding to {rounded}, and the matched "
-    "losses part by {matched}.",
-    "nothing": "{name}: nothing can be told, since weight decay changes nothing here.",
-    "diverged": "{name}: nothing can be told, since the networks diverge.",
+_KINDS = {
+    "same": "Matched, the losses are equal in every step, up to rounding",
+    "apart": "Matched, the losses differ{gap}{why}",
+    "rounding": "Nothing can be said of the matched twin: training magnifies one rounding to {rounded}",
+    "nothing": "Weight decay changes nothing here",
+    "diverged": "The networks diverge",
 }
 
 
-def _sentence(setting: Setting, row: Row, found: Gaps) -> str:
-    """What came out for one scheme."""
-    numbers = {name: _power(number) for name, number in found._asdict().items()}
-    if found.says == "same" and not found.matched:
-        numbers["matched"] = "the last digit"
-    why = (
-        f", since ε = {typeset(setting.eps)} lets the layer see the length"
-        if setting.eps and expected(setting, row)
-        else ""
+def _sentence(setting: Setting, row: Row, found: Outcome, is_clear: bool) -> str:
+    """Return the losses of the twins of a scheme, and what follows."""
+    why = ""
+    if setting.eps and is_invariant(setting, row):
+        why = f", since at ε = {typeset(setting.eps)} the output depends on the length"
+    gap = f", by up to {_geometric(found.gaps[MATCHED])}" if np.isfinite(found.gaps[MATCHED]).all() else ""
+    kind = _KINDS[found.kind].format(gap=gap, rounded=_geometric(found.gaps[ROUNDED]), why=why)
+    name = sentence(setting.names[setting.rows.index(row)])
+    if found.kind == "diverged":
+        return f"{name}: {kind[0].lower()}{kind[1:]}."
+    levels = [
+        f"{mean:.3f} ± {half:.3f}" if np.isfinite(mean) else "that is no number"
+        for mean, half in zip(*estimate(found.losses), strict=True)
+    ]
+    difference = "a clear difference" if is_clear else "no clear difference"
+    return (
+        f"{name}: loss {levels[DECAYED]} with weight decay, {levels[PLAIN]} without at the same rate ({difference}), "
+        f"{levels[MATCHED]} without at the matched rate. {kind}."
     )
-    return _WORDS[found.says].format(name=row.scheme.label, why=why, **numbers)
 
 
 EXPERIMENT = Experiment(
@@ -325,13 +357,14 @@ EXPERIMENT = Experiment(
     title="Weight decay and batch norm",
     question="What is left of weight decay behind batch norm?",
     claims=("B11",),
-    claim="Where L2 regularization is used with batch norm, its effect as a regularizer is gone, and what is left is "
-    "that of a larger learning rate (slides on Ioffe & Szegedy 2015; van Laarhoven 2017).",
-    about="Twins from the same first weights on the same digits, in float64, two normalized layers of 32 units: one "
-    "with weight decay, the others without, one of which has in every step the learning rate that makes η/‖W‖² the "
-    "same.",
+    claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, regularization "
+    "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
+    "1706.05350, abstract).",
+    about="Twins with the same first weights and mini-batches, in float64, two normalized layers of 32 units: one has "
+    "weight decay, another has none, and a third has none and in every step the learning rate that gives the same "
+    "η/‖W‖².",
     setting=Setting,
     parts=parts,
     report=report,
+    rules=RULES,
 )
-"""With batch norm, without, and with any other scheme."""

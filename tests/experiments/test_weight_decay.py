@@ -11,11 +11,10 @@ from normviz.experiments.weight_decay import (
     PLAIN,
     ROUNDED,
     RUNS,
-    Gaps,
+    Outcome,
     Setting,
-    compared,
-    expected,
-    gaps,
+    is_invariant,
+    measure_gaps,
     parts,
     report,
 )
@@ -25,14 +24,16 @@ TINY = Setting(seeds=2, steps=20, schemes=("none", "batch"))
 
 
 def made_up(setting, **apart):
-    """Results in which the twins of every scheme come so far away from each other: (plain, matched, rounded)."""
+    """Return results with these gaps of every scheme's twins: (plain, matched, rounded)."""
     results = {}
     for part in parts(setting):
         losses = np.ones((3, len(RUNS), setting.seeds))
         for twin, gap in zip((PLAIN, MATCHED, ROUNDED), apart[part.row.key], strict=True):
             losses[-1, twin] = 1 - gap
+        effective = np.ones_like(losses)
+        effective[-1, DECAYED] = 7
         results[part] = {
-            "losses": losses, "effective": np.ones_like(losses), "share": np.array(1.0), "device": np.array("CPU"),
+            "losses": losses, "effective": effective, "share": np.array(1.0), "device": np.array("CPU"),
         }  # fmt: skip
     return results
 
@@ -59,15 +60,22 @@ def test_the_verdict_is_that_of_the_twins(none, batch, eps, word):
     told = report(setting, made_up(setting, none=none, batch=batch))
     assert told.verdict.word == word
     assert len(set(map(len, told.table.values()))) == 1
-    assert [shown.key for shown in told.figures] == ["gaps", "losses"]
+    assert [shown.key for shown in told.figures] == ["gaps", "rates"]
 
 
-def test_others_are_judged_in_place_of_batch_norm_and_no_gap_is_said_in_words():
+def test_others_are_judged_in_place_of_batch_norm():
     setting = Setting(schemes=("none", "layer"), eps=0.0)
-    told = report(setting, made_up(setting, none=SEPARATE, layer=(0.5, 0.0, 1e-15))).verdict
-    assert told.word == "holds"
-    assert "the same to the last digit" in told.says
-    assert "Batch norm is not among the schemes" in told.says
+    told = report(setting, made_up(setting, none=SEPARATE, layer=(0.5, 0.0, 1e-15)))
+    assert told.verdict.word == "holds"
+    assert "Batch norm is not among the schemes" in told.verdict.says
+    assert "Layer norm: loss 1.000" in told.verdict.says
+
+
+def test_levels_and_the_effective_rate_are_said():
+    told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
+    assert told.headline == "With batch norm, weight decay only raises the effective learning rate, 7 times."
+    assert "Batch norm: loss 1.000 ± 0.000 with weight decay, 0.833 ± 0.000 without" in told.verdict.says
+    assert "by up to 0.4." in told.verdict.says
 
 
 def test_nothing_is_said_while_a_scheme_is_missing():
@@ -76,28 +84,32 @@ def test_nothing_is_said_while_a_scheme_is_missing():
     assert report(TINY, dict(list(results.items())[:1])).verdict.word == "open"
 
 
-def test_a_loss_that_is_no_number_is_a_gap_without_end():
+def outcome(losses):
+    return Outcome.of({"losses": losses, "effective": np.ones_like(losses)})
+
+
+def test_a_loss_that_is_no_number_is_an_infinite_gap():
     losses = np.ones((1, len(RUNS), 1))
     losses[0, MATCHED] = np.nan
-    assert gaps(losses)[0, :, 0].tolist() == [0, 0, np.inf, 0]
+    assert measure_gaps(losses)[0, :, 0].tolist() == [0, 0, np.inf, 0]
     losses[0, DECAYED] = np.nan
-    assert compared(losses).says == "diverged"
-    assert Gaps(1e-20, 0.0, 0.0).says == "nothing"
+    assert outcome(losses).kind == "diverged"
+    assert outcome(np.ones((1, len(RUNS), 2))).kind == "nothing"
 
 
-def test_what_is_expected_is_the_rule_of_table_1():
+def test_who_is_invariant_is_the_rule_of_table_1():
     setting = Setting()
-    blind = {row.key for row in Setting(schemes=tuple(SCHEMES)).rows if expected(setting, row)}
+    blind = {row.key for row in Setting(schemes=tuple(SCHEMES)).rows if is_invariant(setting, row)}
     assert "none" not in blind
     assert {"batch", "layer", "group", "rms", "weight", "spectral", "layer-weight"} <= blind
 
 
 def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
     results = {part: finish(part) for part in parts(TINY)}
-    none, batch = (compared(results[part]["losses"]) for part in results)
-    assert none.says == "apart"
-    assert batch.says == "same"
-    assert batch.matched < 1e-12 < 1e-6 < batch.plain
+    none, batch = map(Outcome.of, results.values())
+    assert none.kind == "apart"
+    assert batch.kind == "same"
+    assert batch.gaps[MATCHED].max() < 1e-12 < 1e-6 < batch.gaps[PLAIN].min()
     assert report(TINY, results).verdict.word == "holds"
     first = parts(TINY)[1]
     alone = finish(replace(first, networks=first.networks[1:]))
