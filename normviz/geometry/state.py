@@ -21,7 +21,7 @@ LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("outputs", "length", "scale", "gain", "scheme", "distance", "draws"), ("fisher",)),
-    **dict.fromkeys(("rate", "decay", "steps", "delta"), ("rate",)),
+    **dict.fromkeys(("rate", "steps", "delta"), ("rate",)),
     **dict.fromkeys(("beside", "trained", "directions", "times", "reach"), ("slices",)),
     **dict.fromkeys(("strength", "activation", "gamma", "inputs", "unrolled"), ("recurrent",)),
 }
@@ -68,14 +68,14 @@ def sampled(model: fisher.Model, scheme: str, draws: int) -> fisher.Sampled:
 
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
-def decay_runs(training: rate.Training) -> rate.Course:
-    """The runs with and without weight decay; δ does not matter to them."""
-    return rate.decay_runs(training)
+def rate_run(training: rate.Training) -> rate.Course:
+    """Return the course of one run; δ does not matter to it."""
+    return rate.run(training)
 
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
 def twins(training: rate.Training) -> dict[str, dict[int, float]]:
-    """How far the twins come from their originals, by optimizer; weight decay does not matter to them."""
+    """How far the twins come from their originals, by optimizer."""
     return {optimizer: rate.twins(training, optimizer) for optimizer in rate.OPTIMIZERS}
 
 

@@ -200,9 +200,9 @@ STORIES = (
         why="A step counts by how much it changes the predictions, not by how far the weights move. If a layer is "
         "invariant to the scale of its weights, the same step changes less when the weights are longer.",
         first="In **Distance**, change **KL of the border** and watch the regions. Then open **Effective rate** to "
-        "see the effect of weight decay.",
+        "see how SGD lengthens the weights.",
         takeaway="If a layer is invariant to the scale of its weights W, its effective learning rate is η/‖W‖². SGD "
-        "makes W longer and so lowers this rate. Weight decay makes W shorter and raises it.",
+        "makes W longer and so lowers this rate.",
         see=(See("Length and direction of the weights", "weights"),),
     ),
     Story(

@@ -25,9 +25,9 @@ EXTREMES = {
         {"scheme": "weight", "length": "0.25", "distance": "0.01", "draws": "3000"},
     ),
     "rate": (
-        {"rate": "1", "decay": "0.1", "steps": "400", "delta": "0.1"},
-        {"rate": "0.01", "decay": "0", "steps": "20", "delta": "1"},
-        {"rate": "0.01", "decay": "0.001", "delta": "10"},
+        {"rate": "1", "steps": "400", "delta": "0.1"},
+        {"rate": "0.01", "steps": "20", "delta": "1"},
+        {"rate": "0.01", "delta": "10"},
     ),
     "slices": (
         {"trained": "0", "directions": "fixed", "times": "10", "reach": "2", "beside": "layer"},
@@ -118,20 +118,18 @@ def test_the_length_of_w_moves_the_step_with_normalization_only():
 
 def test_the_sentences_on_the_rate_are_those_of_the_claims():
     words = said(open_page(show="rate"))
-    assert "the network is the same function in all 300 steps" in words
+    assert "SGD lengthens W, here by" in words
     assert "none ever got shorter" in words
     assert "at δ² times the learning rate with SGD, and at δ times with Adam" in words
 
 
-def test_nothing_is_said_of_what_is_not_there():
-    words = said(open_page(show="rate", decay="0", delta="1", steps="20"))
-    assert "there is no weight decay to undo" in words
-    assert "Equilibrium" not in words
-    assert "With δ = 1 the twin is the original" in words
+def test_a_twin_as_long_as_its_original_is_the_original():
+    assert "With δ = 1 the twin is the original" in said(open_page(show="rate", delta="1", steps="20"))
 
 
-def test_rounding_that_a_run_magnifies_is_told():
-    assert "until rounding tells" in said(open_page(show="rate", rate="1", decay="0.1", steps="400"))
+def test_weight_decay_is_a_link_with_the_settings_of_the_page():
+    words = said(open_page(show="rate", rate="0.1", steps="100"))
+    assert "(experiments?show=weight-decay&weight_decay_rate=0.1&weight_decay_steps=100)" in words
 
 
 # --- loss slices --------------------------------------------------------------------------------------------------

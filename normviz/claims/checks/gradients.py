@@ -132,7 +132,7 @@ def length_sets_the_rate(seed: int) -> Evidence:
 
     def measure(each: int) -> dict[str, float]:
         training = rate.Training(steps=STEPS, seed=each)
-        course, twins = rate.decay_runs(training), rate.twins(training, "sgd")
+        course, twins = rate.run(training), rate.twins(training, "sgd")
         return {"rate": course.effective[-1, 0] / course.effective[0, 0], "same": twins[2], "other": twins[0]}
 
     block, found = powers(seed, "w", "w"), by_name(seed, measure)
