@@ -17,7 +17,7 @@ IN_THE_PAGE = {
     "learning": ("rate", "start"),
     "saturation": ("rate", "start", "layer"),
     "whitening": ("stage",),
-    "identity": ("part", "swept"),
+    "identity": ("part",),
 }
 """Values whose controls stand beside what they change, by panel."""
 

@@ -38,7 +38,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("start", "rate"), ("learning", "saturation")),
     **dict.fromkeys(("depth", "layer", "unit"), ("saturation",)),
     **dict.fromkeys(("step_size", "steps"), ("outside",)),
-    **dict.fromkeys(("part", "swept", "sweep_rate"), ("identity",)),
+    **dict.fromkeys(("part",), ("identity",)),
     **dict.fromkeys(("content", "contrast", "space", "kernel"), ("style",)),
 }
 """Where a value means something; one that is not here does everywhere."""
@@ -69,8 +69,6 @@ class Page(saturation.Setting):
     step_size: float = real(0.1, 0.001, 10.0, label="Learning rate", stops=(0.001, 0.01, 0.1, 1.0, 10.0))
     steps: int = whole(50, 1, 500, label="Steps", control="slider")
     part: float = real(0.5, 0.0, 1.0, label="From γ = 1, β = 0 to the identity", stops=(0.0, 0.25, 0.5, 0.75, 1.0))
-    swept: str = choice("gain", {"gain": "First γ", "bias": "First β"}, label="Over", control="menu")
-    sweep_rate: float = real(0.1, 0.01, 1.0, label="Learning rate of the sweep", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
     content: str = choice("china", style.PHOTOS, label="Photograph")
     contrast: float = real(0.3, 0.0, 1.0, label="Its contrast", stops=(0.0, 0.01, 0.1, 0.3, 0.5, 1.0))
     space: str = choice("pixels", {"pixels": "Pixels", "features": "Random features"}, label="Statistics of")
@@ -146,14 +144,6 @@ def descents(rate: float, steps: int, seed: int) -> dict[str, outside.Descent]:
 def undone(part: float, eps: float, seed: int) -> identity.Undone:
     """A layer on its way to the identity."""
     return identity.undone(part, eps, seed)
-
-
-@st.cache_data(max_entries=64, show_spinner="Training a few networks …")
-def sweep(swept: str, rate: float) -> tuple[tuple[float, ...], identity.Sweep]:
-    """What networks learn over their first γ, or over their first β."""
-    if swept == "gain":
-        return identity.GAINS, identity.sweep(identity.GAINS, [0.0] * len(identity.GAINS), rate)
-    return identity.SHIFTS, identity.sweep([1.0] * len(identity.SHIFTS), identity.SHIFTS, rate)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

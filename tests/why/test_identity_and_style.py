@@ -22,15 +22,6 @@ def test_gain_and_bias_undo_the_layer(eps, seed):
     np.testing.assert_allclose(start.y.var(1), found.x.var(1) / (found.x.var(1) + eps), rtol=1e-9)
 
 
-def test_a_first_bias_far_below_zero_leaves_nothing_to_learn_from():
-    found = identity.sweep((1.0, 1.0), (-4.0, 0.0), 0.1)
-    assert found.losses.shape == found.accuracy.shape == (2, identity.SEEDS)
-    assert found.accuracy[0].max() < 0.3
-    assert found.accuracy[1].min() > 0.8
-    alone = identity.sweep((1.0,), (0.0,), 0.1)
-    np.testing.assert_allclose(alone.losses[0], found.losses[1], rtol=1e-9)
-
-
 @pytest.mark.parametrize("kernel", [0, 1, 3, 5])
 def test_features_turn_back_into_the_picture(kernel):
     x = style.photos()["china"]

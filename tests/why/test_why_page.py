@@ -11,7 +11,7 @@ from normviz.describe.seeds import mean_percent
 from normviz.ui.palette import THEMES
 from normviz.why import history, identity, learning, saturation, whitening
 from normviz.why.panels import PANELS
-from normviz.why.state import BELONGS, MORE, PARAMS, PREFIX, SHOWN, has, sweep
+from normviz.why.state import BELONGS, MORE, PARAMS, PREFIX, SHOWN, has
 
 SCRIPT = "pages/why.py"
 FIGURES = {
@@ -19,7 +19,7 @@ FIGURES = {
     "whitening": {"before", "made", "batches"},
     "saturation": {"bands", "bands normalized", "saturated"},
     "outside": {"bias", "loss"},
-    "identity": {"lines", "sweep", "accuracy"},
+    "identity": {"lines"},
     "style": {"content", "style", "normalized", "restyled"},
     "history": {"timeline"},
 }
@@ -198,24 +198,8 @@ def test_the_identity_is_told_at_every_place(part, eps):
     np.testing.assert_allclose(drawn["c = 0"]["y"], [found.y[0].min(), found.y[0].max()], atol=1e-6)
 
 
-@pytest.mark.parametrize("swept", ["gain", "bias"])
-def test_the_sweep_says_what_it_found(swept):
-    at = open_page(show="identity", swept=swept)
-    values, losses = identity.GAINS if swept == "gain" else identity.SHIFTS, plots(at)["sweep"]["figure"]["data"][-1]
-    np.testing.assert_allclose(losses["x"], values)
-    found = re.search(r"It matters: after \d+ steps (\d+)% of unseen digits are read at .* and (\d+)% at", said(at))
-    assert int(found[1]) < int(found[2])
-
-
-@pytest.mark.parametrize("swept", ["gain", "bias"])
-@pytest.mark.parametrize("rate", ["0.1", "0.01"])
-def test_the_sweep_says_the_accuracy_from_the_usual_first_value(swept, rate):
-    values, found = sweep(swept, float(rate))
-    symbol, usual = ("γ₀", 1.0) if swept == "gain" else ("β₀", 0.0)
-    reached = found.accuracy.mean(1)[[*values].index(usual)]
-    at = open_page(show="identity", swept=swept, sweep_rate=rate)
-    assert f"From the usual {symbol} = {usual:g}, {reached:.0%} are." in said(at)
-    assert " = ".join((symbol, f"{usual:g}")) in "γ₀ = 1, β₀ = 0"  # as the caption says
+def test_the_first_values_are_a_link_to_their_experiment():
+    assert "(experiments?show=start&start_schemes=batch)" in said(open_page(show="identity"))
 
 
 @pytest.mark.parametrize(

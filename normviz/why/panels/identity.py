@@ -1,4 +1,4 @@
-"""γ and β: they can undo the normalization, and what their first values do to learning."""
+"""γ and β: they can undo the normalization."""
 
 import numpy as np
 import streamlit as st
@@ -8,32 +8,22 @@ from normviz.core.text import measured, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.describe.wording import shape_words
 from normviz.ui.components.plot import plot
-from normviz.ui.curves import Curve, Panel, curves
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
 from normviz.ui.settings import Controls
 from normviz.why import state
 from normviz.why.figures import lines_to_identity
-from normviz.why.identity import AVERAGED, SEEDS, SHAPE, STEPS, WIDTHS, Sweep
-from normviz.why.network import BATCH, TESTED
+from normviz.why.identity import SHAPE
 
-SYMBOLS = {"gain": "γ₀", "bias": "β₀"}
-WHY = {
-    "gain": "A small γ₀ makes what the next layer is given small, and with it the gradient of that layer's weights.",
-    "bias": "A ReLU whose β₀ is far below 0 gives 0 for most digits, and passes no gradient of these.",
-}
-MATTERS = 0.02
-"""A smaller difference in accuracy is that of six digits."""
+FIRST_VALUES = "experiments?show=start&start_schemes=batch"
+"""The experiment on the first values of γ and β, with batch norm."""
 
 
 def show(view: View, theme: str) -> None:
-    """A layer on its way to doing nothing, and a sweep over what it starts with."""
+    """A layer on its way to doing nothing, and a link to the experiment on its first values."""
     page = Controls(state.Page, state.PREFIX, view, state.has)
     page.draw("part")
     _undone(view, theme)
-    st.markdown("## Does it matter where γ and β start?")
-    page.draw("swept")
-    _sweep(view, theme)
+    st.markdown(f"Do the first values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 49 pairs.")
 
 
 def _undone(view: View, theme: str) -> None:
@@ -70,54 +60,3 @@ def _undone(view: View, theme: str) -> None:
 
 def _column(numbers: np.ndarray) -> list[str]:
     return [typeset(each, 4) for each in numbers]
-
-
-def _sweep(view: View, theme: str) -> None:
-    """What a small network learns in a given time, over the first γ or β."""
-    swept, symbol = view["swept"], SYMBOLS[view["swept"]]
-    values, found = state.sweep(swept, view["sweep_rate"])
-    st.markdown(f"### {_verdict(np.array(values), found, symbol, USUAL[swept])}")
-    x = np.array(values)
-    panels = {
-        "sweep": Panel("Loss", [_band(x, found.losses)], symbol, "loss", "xy" if swept == "gain" else "y"),
-        "accuracy": Panel(
-            "Accuracy on unseen digits", [_band(x, found.accuracy)], symbol, "", "x" if swept == "gain" else "",
-            span=(0.0, 1.03), ticks=".0%",
-        ),
-    }  # fmt: skip
-    for column, (key, panel) in zip(st.columns(2), panels.items(), strict=True):
-        with column:
-            row = found.losses if key == "sweep" else found.accuracy
-            told = ", ".join(f"{typeset(v)}: {m:.2g}" for v, m in zip(values, row.mean(1), strict=True))
-            alt = f"{panel.title} over {symbol}, mean of {SEEDS} networks. {told}."
-            plot(curves([panel], theme), key, alt, "24rem")
-    layers = " → ".join(str(width) for width in (64, *WIDTHS, 10))
-    st.caption(
-        f"{SEEDS} networks each of {layers} units, batch norm and ReLU, {STEPS} mini-batches of {BATCH} digits; loss "
-        f"of the last {AVERAGED}, accuracy on {TESTED} others. Line: mean; band: from the least to the largest. The "
-        f"usual start is γ₀ = 1, β₀ = 0. {WHY[swept]}"
-    )
-    columns = {f"{what}, seed {k}": getattr(found, what)[:, k].tolist() for what in found._fields for k in range(SEEDS)}
-    save_table(lambda: {symbol: list(values)} | columns, "first-values")
-
-
-USUAL = {"gain": 1.0, "bias": 0.0}
-"""The usual first value, by what is swept."""
-
-
-def _band(x: np.ndarray, rows: np.ndarray) -> Curve:
-    return Curve("mean of the networks, least to largest", x, rows.mean(1), 0, rows.min(1), rows.max(1), points=True)
-
-
-def _verdict(values: np.ndarray, found: Sweep, symbol: str, usual: float) -> str:
-    """Return a sentence on the worst, the best and the usual first value."""
-    means = found.accuracy.mean(1)
-    best, worst = int(means.argmax()), int(means.argmin())
-    ahead = int((found.accuracy[best] > found.accuracy[worst]).sum())
-    matters = ahead == SEEDS and means[best] - means[worst] >= MATTERS
-    return (
-        f"{'It matters' if matters else 'It hardly matters'}: after {STEPS} steps {means[worst]:.0%} of unseen digits "
-        f"are read at {symbol} = {typeset(values[worst])} and {means[best]:.0%} at {symbol} = {typeset(values[best])}, "
-        f"higher with {ahead} of {SEEDS} seeds. From the usual {symbol} = {typeset(usual)}, "
-        f"{means[values == usual].item():.0%} are."
-    )
