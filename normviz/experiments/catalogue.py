@@ -8,9 +8,11 @@ from normviz.experiments import (
     dropout,
     fine_tuning,
     gan,
+    leak,
     learning_rate,
     placement,
     recurrent,
+    repair,
     smoothing,
     sparsity,
     speed,
@@ -20,7 +22,7 @@ from normviz.experiments import (
 from normviz.experiments.experiment import Experiment
 
 TOPICS: dict[str, tuple[Experiment, ...]] = {
-    "Batches": (batch_size.EXPERIMENT, fine_tuning.EXPERIMENT),
+    "Batches": (batch_size.EXPERIMENT, leak.EXPERIMENT, repair.EXPERIMENT, fine_tuning.EXPERIMENT),
     "Training": (
         learning_rate.EXPERIMENT,
         start.EXPERIMENT,

@@ -19,6 +19,9 @@ class Course:
     Args:
         length: number of steps of the training.
         points: number of steps at which errors are measured.
+
+    Attributes:
+        found: further results, such as those of the trained networks.
     """
 
     def __init__(self, length: int, points: int) -> None:
@@ -26,6 +29,7 @@ class Course:
         self.marks = marks(length, points)
         self.losses: list[np.ndarray] = []
         self.errors: defaultdict[str, list[np.ndarray]] = defaultdict(list)
+        self.found: Arrays = {}
 
     @property
     def marked(self) -> bool:
@@ -45,7 +49,7 @@ class Course:
         """Return the result so far.
 
         "measured" holds the marked steps, "losses" the mean losses since the step marked before, and every kind of
-        errors an array (marked steps, …).
+        errors an array (marked steps, …). What is `found` comes beside them.
         """
         count = min(map(len, self.errors.values()), default=0)
         measured = self.marks[:count]
@@ -55,6 +59,7 @@ class Course:
         return {
             "losses": np.array(losses, dtype=float).reshape(shape),
             **errors,
+            **self.found,
             "measured": measured,
             "share": np.array(self.share),
             "device": np.array(device),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
+
+if TYPE_CHECKING:
+    from normviz.networks.dense import Dense, Digits
 
 POINTS = 12
 """Steps of a training at which the errors are measured."""
@@ -73,4 +76,15 @@ class DenseGrid:
                 found = network.measure_errors(x, self.batch, (digits.validation, digits.test))
                 for name, wrong in zip(("validation", "test"), found, strict=True):
                     course.add(name, numbers(wrong).reshape(shape))
+            if course.share == 1:
+                course.found = self.examine(network, digits)
             yield Step(course.share, partial(course.so_far, device_words(device)))
+
+    def examine(self, network: "Dense", digits: "Digits") -> Arrays:
+        """Return further results of the trained networks, whose last axes are (rates, seeds): here, none.
+
+        Args:
+            network: the stack, with the statistics of inference.
+            digits: as it was trained, validated and tested on.
+        """
+        return {}

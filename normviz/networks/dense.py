@@ -1,9 +1,11 @@
 """Dense networks on digits whose pixels are in no order: normalized layers and ReLU, of many schemes and seeds."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from normviz.core.schemes import Scheme
@@ -55,14 +57,23 @@ class Dense:
         like = self.weights[0]
         self.schemes = schemes
         self.from_data = [k for k, scheme in enumerate(schemes) if scheme.key == "weight"]
-        activations = [scheme.on_activations for scheme in schemes]
-        self.norms = [Norm(activations, (batch, 1, 1, width), eps, like) for width in widths]
+        self.widths, self.eps = widths, eps
+        self.norms = self._norms(batch)
         self.on_weights = [weights(schemes, (1, 1, *shape), like) for shape in zip(sizes, widths, strict=False)]
 
     @property
     def parameters(self) -> list[torch.Tensor]:
         """All that is learned."""
         return [*self.weights, *self.gains, *self.biases]
+
+    def with_batches_of(self, size: int) -> "Dense":
+        """Return these networks, with the same parameters, for mini-batches of `size` examples.
+
+        `Norm.settle` then normalizes every `size` examples along N by their own statistics.
+        """
+        resized = copy(self)
+        resized.norms = self._norms(size)
+        return resized
 
     def logits(self, x: torch.Tensor, how: How = Norm.__call__, between: Between = unchanged) -> torch.Tensor:
         """(schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
@@ -97,12 +108,33 @@ class Dense:
         """Return the share of wrong answers on each set of digits, (schemes, networks), in inference.
 
         Args:
-            x: the training digits (N, pixels), of which the running averages are taken.
+            x: the digits of which the running averages are taken, (N, pixels); or those of each network, (networks, N,
+                pixels), or of each scheme too.
             batch: the size of a mini-batch.
             unseen: sets of digits and their classes.
         """
-        self.logits(whole(x, batch)[None], Norm.settle)
+        self.logits(whole(x if x.ndim > 2 else x[None], batch), Norm.settle)
         return [error(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
+
+    @torch.no_grad()
+    def measure_own_errors(
+        self, pictures: torch.Tensor, answers: torch.Tensor, size: int, orders: np.ndarray
+    ) -> torch.Tensor:
+        """Return the share of wrong answers, (schemes, networks), on digits that normalize each other.
+
+        Args:
+            pictures: digits (N, pixels).
+            answers: their classes.
+            size: the digits that are normalized together by their own statistics; a smaller rest is left out.
+            orders: which digits are next to each other, (networks, N).
+        """
+        order = torch.from_numpy(orders[:, : len(pictures) // size * size]).to(pictures.device)
+        return error(self.with_batches_of(size).logits(pictures[order], Norm.settle), answers[order])
+
+    def _norms(self, batch: int) -> list[Norm]:
+        """Return the normalization of every layer, for mini-batches of `batch` examples."""
+        activations = [scheme.on_activations for scheme in self.schemes]
+        return [Norm(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
     def _normalized(self, k: int, x: torch.Tensor, how: How) -> torch.Tensor:
         """Return x̂ of a layer, (schemes, networks, N, units), of its inputs."""
@@ -146,5 +178,5 @@ def split_digits(device: torch.device) -> Digits:
 
 
 def whole(x: torch.Tensor, batch: int) -> torch.Tensor:
-    """As many examples as fill mini-batches, for `Norm.settle`; at least one mini-batch."""
-    return x[: max(len(x) // batch, 1) * batch]
+    """Return as many examples (…, N, pixels) as fill mini-batches, for `Norm.settle`; at least one mini-batch."""
+    return x[..., : max(x.shape[-2] // batch, 1) * batch, :]

@@ -160,4 +160,6 @@ def test_digits_as_rows():
 
 @pytest.mark.parametrize(("count", "batch", "kept"), [(100, 8, 96), (96, 8, 96)])
 def test_as_many_as_fill_mini_batches(count, batch, kept):
-    assert len(whole(torch.arange(count), batch)) == kept
+    x = torch.arange(3.0 * count).view(count, 3)
+    assert torch.equal(whole(x, batch), x[:kept])
+    assert torch.equal(whole(x[None], batch), x[None, :kept])

@@ -1,0 +1,303 @@
+"""A leak through batch statistics: blank pictures whose class follows from their companions (He et al. 2020)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
+from normviz.core.settings import among, whole
+from normviz.core.text import typeset
+from normviz.data.digits import CLASSES
+from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.experiments.course import Course, to_percent
+from normviz.experiments.experiment import Arrays, Experiment, Report, Results, Shown, Verdict, Word, eight_seeds
+from normviz.experiments.experiment import Setting as Seeded
+from normviz.jobs.spec import Step
+from normviz.networks.cost import dense_seconds
+from normviz.ui.curves import Curve, Panel
+
+if TYPE_CHECKING:
+    import torch
+
+    from normviz.networks.dense import Dense, Digits
+    from normviz.networks.groups import Batches
+
+NETWORKS = ("batch norm, one class", "batch norm, shuffled", "layer norm")
+"""The networks that are compared, by scheme and by the groups of their mini-batches."""
+
+GROUPS = (0, 1, 0)
+"""Their groups, as `normviz.networks.groups` counts them: of one class, shuffled, of one class."""
+
+RATES = (0.002, 0.005, 0.01, 0.02, 0.05)
+"""Learning rates of Adam of the grid."""
+
+WIDTHS = (64, 64)
+"""Units of the normalized layers."""
+
+LOOKED_AT = 800
+"""Pictures that the statistics of inference are taken of, and those on which networks are tested."""
+
+POINTS = 8
+"""Steps of a training at which the validation error is measured."""
+
+TESTS = {
+    "blank": "blank pictures",
+    "same": "digits, one class",
+    "mixed": "digits, shuffled",
+    "inference": "digits, inference",
+}
+"""The tests of the figure: which pictures, and in which groups or by running averages."""
+
+LEARNS = 0.5
+"""A network learns if its mean validation error, in groups as in training, is less than this."""
+
+APART = 0.12
+"""The distance of points that stand beside each other, as a share of the way to the next test."""
+
+
+@dataclass(frozen=True)
+class Setting(Seeded):
+    """How the networks are trained."""
+
+    seeds: int = eight_seeds()
+    group: int = among(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
+    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+
+
+@dataclass(frozen=True)
+class Part:
+    """All networks of `NETWORKS` at all learning rates, from all seeds, as one stack.
+
+    Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
+    test pictures, (networks, rates, seeds): "blank" for the blank ones in groups as in training, "same" and "mixed" for
+    digits in groups of one class and in shuffled groups, "inference" for digits by running averages.
+    """
+
+    kind: ClassVar[str] = "experiments/leak"
+    version: ClassVar[int] = 1
+
+    networks: tuple[int, ...]
+    rates: tuple[float, ...]
+    group: int
+    length: int
+    device: str
+
+    @property
+    def looks(self) -> int:
+        """The mini-batches that hold `LOOKED_AT` pictures."""
+        return LOOKED_AT // (CLASSES * self.group)
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of its steps on the machine on which that was measured."""
+        schemes, count = [SCHEMES["batch"]] * len(NETWORKS), len(self.rates) * len(self.networks)
+        tested = self.looks * (POINTS + 4) // 3  # a forward pass takes a third of a step
+        return dense_seconds(schemes, count, WIDTHS, CLASSES * self.group, self.length + tested)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step, and test at the end."""
+        from normviz.networks.dense import Dense, split_digits
+        from normviz.networks.groups import measure_wrong
+        from normviz.networks.learning import Learner, cross_entropy, device_of, device_words
+
+        device, count = device_of(self.device), len(self.rates)
+        digits = split_digits(device)
+        training, validation = (self._draw(digits, use) for use in range(2))
+        ghost = get_scheme("ghost-batch", groups=CLASSES)
+        schemes, size = [ghost, ghost, SCHEMES["layer"]], CLASSES * self.group
+        network = Dense(schemes, self.networks * count, WIDTHS, size, DEFAULT_EPS, device)
+        learner = Learner(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
+        course = Course(self.length, POINTS)
+        for step in range(self.length):
+            pictures, labels = training.of(digits.train[0], GROUPS, count, slice(step, step + 1))
+            loss = cross_entropy(network.logits(pictures), labels)
+            learner.step(loss)
+            course.losses.append(self._as_grid(loss))
+            if course.marked:
+                seen = validation.of(digits.validation[0], GROUPS, count, slice(self.looks))
+                course.add("validation", self._as_grid(measure_wrong(network, *seen)))
+            if course.share == 1:
+                late, _ = training.of(digits.train[0], GROUPS, count, slice(-self.looks, None))
+                course.found = self._test(network, digits, late)
+            yield Step(course.share, partial(course.so_far, device_words(device)))
+
+    def _draw(self, digits: "Digits", use: int) -> "Batches":
+        """Return the mini-batches of training (0), validation (1) or test (2)."""
+        from normviz.networks.groups import Batches
+        from normviz.networks.learning import numbers
+
+        _, labels = digits[use]
+        return Batches.draw(numbers(labels), self.group, self.looks if use else self.length, self.networks, use)
+
+    def _test(self, network: "Dense", digits: "Digits", late: "torch.Tensor") -> Arrays:
+        """Return the errors on test pictures; `late`: those of the last mini-batches of the training."""
+        from normviz.networks.groups import ONE_CLASS, SHUFFLED, measure_wrong
+
+        batches, count = self._draw(digits, 2), len(self.rates)
+        found = {}
+        for name, groups in (("blank", GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
+            seen = batches.of(digits.test[0], groups, count, slice(self.looks))
+            found[name] = measure_wrong(network, *seen, blank=name == "blank")
+        (found["inference"],) = network.measure_errors(late, CLASSES * self.group, [digits.test])
+        return {name: self._as_grid(each) for name, each in found.items()}
+
+    def _as_grid(self, tensor: "torch.Tensor") -> np.ndarray:
+        """Return (networks, rates, seeds) of (networks, rates · seeds)."""
+        from normviz.networks.learning import numbers
+
+        return numbers(tensor).reshape(-1, len(self.rates), len(self.networks))
+
+
+def parts(setting: Setting) -> list[Part]:
+    """Return the only part."""
+    return [Part(setting.networks, RATES, setting.group, setting.steps, setting.device)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One network of `NETWORKS` at the learning rate with the lowest mean validation error.
+
+    Attributes:
+        rate: that learning rate.
+        validation: errors on validation digits in groups as in training, (measured steps, seeds).
+        errors: shares of wrong answers at the end by test, each (seeds,).
+    """
+
+    rate: float
+    validation: np.ndarray
+    errors: Mapping[str, np.ndarray]
+
+    @classmethod
+    def of(cls, result: Arrays, network: int) -> "Outcome":
+        """Return the outcome of a network."""
+        validation = result["validation"][:, network]
+        best = choose_rate(validation[-1])
+        errors = {name: result[name][network, best] for name in TESTS if name in result}
+        return cls(RATES[best], validation[:, best], errors)
+
+    def level(self, test: str) -> str:
+        """Return the mean share of wrong answers in a test with its interval: "3.2 ± 0.7%"."""
+        return mean_percent(self.errors[test])
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the errors of all networks in all tests, and the validation error by step."""
+    (part,) = parts(setting)
+    result = results.get(part)
+    waiting = "The networks are not trained yet."
+    if result is None or not len(result["measured"]):
+        return Report(waiting, [], Verdict("open", waiting), {})
+    outcomes = [Outcome.of(result, network) for network in range(len(NETWORKS))]
+    course = _draw_course(outcomes, result["measured"])
+    if result["share"] < 1:
+        return Report(waiting, [course], Verdict("open", waiting), {})
+    table: dict[str, list[Any]] = {
+        "network": [name for name in NETWORKS for _ in setting.networks],
+        "learning rate": [each.rate for each in outcomes for _ in setting.networks],
+        "seed": [*setting.networks] * len(NETWORKS),
+        **{f"error, {words}": [float(one) for each in outcomes for one in each.errors[test]]
+           for test, words in TESTS.items()},
+    }  # fmt: skip
+    headline = (
+        f"Batch norm names {100 * (1 - np.mean(outcomes[0].errors['blank'])):.0f}% of blank pictures, from "
+        "their companions."
+    )
+    return Report(headline, [_draw_tests(outcomes), course], _verdict(setting, outcomes), table)
+
+
+def _draw_tests(outcomes: list[Outcome]) -> Shown:
+    """Draw the errors of all networks in all tests."""
+    places = np.arange(len(TESTS))
+    curves = []
+    for k, (name, each) in enumerate(zip(NETWORKS, outcomes, strict=True)):
+        mean, low, high = (100 * one for one in band(np.stack([each.errors[test] for test in TESTS])))
+        curves.append(Curve(name, places + APART * (k - 1), mean, k, low, high, apart=True))
+    panel = Panel(
+        "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / CLASSES),),
+        marks=places.tolist(), names=[*TESTS.values()],
+    )  # fmt: skip
+    said = "; ".join(
+        f"{words}, " + ", ".join(f"{name} {each.level(test)}" for name, each in zip(NETWORKS, outcomes, strict=True))
+        for test, words in TESTS.items()
+    )
+    return Shown(
+        "tests", [panel], f"Wrong answers on test pictures: {said}.",
+        "“One class” and “shuffled” after batch norm are its groups in training. Blank pictures are in groups as in "
+        "training; “digits, one class” and “digits, shuffled” are digits in these groups, normalized by them; "
+        "“inference” uses running averages. The line is chance. Means over the seeds with 95% intervals.",
+    )  # fmt: skip
+
+
+def _draw_course(outcomes: list[Outcome], measured: np.ndarray) -> Shown:
+    """Draw the validation error by step, as it looks in training."""
+    curves = [
+        Curve(name, measured, mean, k, low, high)
+        for k, (name, each) in enumerate(zip(NETWORKS, outcomes, strict=True))
+        for mean, low, high in [map(to_percent, band(each.validation))]
+    ]
+    panel = Panel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")
+    said = ", ".join(
+        f"{name} {mean_percent(each.validation[-1])}" for name, each in zip(NETWORKS, outcomes, strict=True)
+    )
+    return Shown(
+        "course", [panel], f"Validation error by step, in groups as in training. At the end: {said}.",
+        "In groups as in training, the network that reads the groups looks as good as the others.",
+    )  # fmt: skip
+
+
+def _verdict(setting: Setting, outcomes: list[Outcome]) -> Verdict:
+    """Say whether statistics of a group leak the class, and whether that spoils inference."""
+    one, shuffled, layer = outcomes
+    found = [
+        compare(shuffled.errors["blank"], one.errors["blank"]),
+        *(compare(one.errors["inference"], other.errors["inference"]) for other in (shuffled, layer)),
+    ]
+    clear = find_clear(found)
+    leaks, *spoils = (is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True))
+    undertrained = float(np.mean(one.validation[-1])) >= LEARNS
+    word: Word = "open"
+    if leaks and not undertrained:
+        word = "holds" if all(spoils) else "holds-if"
+    elif clear[0] and not undertrained:
+        word = "wrong"
+    blank, inference = (
+        ", ".join(f"{name} {each.level(test)}" for name, each in zip(NETWORKS, outcomes, strict=True))
+        for test in ("blank", "inference")
+    )
+    says = (
+        f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "
+        f"averages: {inference}. Groups of one class lower the first by {_points(found[0], clear[0])} against shuffled "
+        f"groups, and raise the second by {_points(found[1], clear[1])}."
+    )
+    rates = ", ".join(typeset(each.rate) for each in outcomes)
+    condition = (
+        f"The mini-batch has {CLASSES} groups of {setting.group}, one of each class, and a blank picture in every "
+        "group. Shuffled networks see the same pictures in other groups. "
+        f"{setting.steps} steps of Adam at rates of {rates}, each with the lowest validation error in groups as in "
+        f"training. Holm's correction is for {len(found)} comparisons."
+    )
+    return Verdict(word, f"Undertrained. {says}" if undertrained else says, condition)
+
+
+def _points(difference: Difference, is_clear: bool) -> str:
+    """Return a difference in points, or that it is not clear."""
+    return f"{difference.text(100)} points" if is_clear else "no clear number of points"
+
+
+EXPERIMENT = Experiment(
+    key="leak",
+    title="A leak in the batch",
+    question="Can an example's label leak through its batch?",
+    claims=("B10",),
+    claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling “effectively "
+    "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
+    about="Dense networks of two layers of 64 units learn digits in groups that are normalized by themselves, as on "
+    "several GPUs. Every group holds digits of one class and one blank picture, which counts as that class.",
+    setting=Setting,
+    parts=parts,
+    report=report,
+    rules=RULES,
+)

@@ -1,0 +1,284 @@
+"""Batch norm on shifted test pictures: the error with statistics of training, and with new ones (Li et al. 2016)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from normviz.core.rows import Row
+from normviz.core.schemes import DEFAULT_EPS, SCHEMES
+from normviz.core.settings import choice, whole
+from normviz.core.text import typeset
+from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.experiments.dense_grid import DenseGrid
+from normviz.experiments.experiment import Arrays, Experiment, Report, Results, Shown, Verdict, Word, eight_seeds
+from normviz.experiments.experiment import Setting as Seeded
+from normviz.ui.curves import Curve, Panel
+
+if TYPE_CHECKING:
+    import torch
+
+    from normviz.networks.dense import Dense, Digits
+
+SHIFTS = {"bright": "Overexposed", "washed": "Washed out", "dim": "Dimmed"}
+"""How test pictures differ from those of training."""
+
+LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8)
+"""Strengths of the shift."""
+
+MIDDLE = 0.4
+"""The strength that the headline is about."""
+
+SIZES = (2, 4, 8, 16, 32, 64)
+"""Test pictures that are normalized together by their own statistics."""
+
+SHOWN_SIZE = 16
+"""The size in the first figure."""
+
+RATES = (0.001, 0.002, 0.005, 0.01, 0.02)
+"""Learning rates of Adam of the grid."""
+
+WIDTHS = (64, 64)
+"""Units of the normalized layers."""
+
+BATCH = 32
+"""Digits of a mini-batch in training."""
+
+
+@dataclass(frozen=True)
+class Setting(Seeded):
+    """What happens to the test pictures, and how long the networks are trained on pictures without it."""
+
+    seeds: int = eight_seeds()
+    shift: str = choice("bright", SHIFTS, label="Shift", help="Of all test pictures, in the same way.")
+    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+
+
+def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor":
+    """Return pictures 0..1 with a change of brightness, contrast or both; level 0 is none.
+
+    "bright" is min(x + s, 1), "washed" (1 − s)x + s, "dim" (1 − s)x.
+    """
+    if shift == "bright":
+        return (x + level).clamp(max=1)
+    return (1 - level) * x + (level if shift == "washed" else 0)
+
+
+@dataclass(frozen=True)
+class Part(DenseGrid):
+    """The networks of one scheme, tested on shifted pictures with different statistics.
+
+    Its result also holds errors on test digits: "running" with the statistics of training and "recalculated" with those
+    of shifted validation digits, (levels, rates, seeds); "own" with those of a few test digits, (sizes, levels, rates,
+    seeds).
+    """
+
+    kind: ClassVar[str] = "experiments/repair"
+    version: ClassVar[int] = 1
+
+    shift: str
+
+    def examine(self, network: "Dense", digits: "Digits") -> Arrays:
+        """Return the errors on shifted test digits; the seeds put them in different orders."""
+        from normviz.networks.learning import numbers
+
+        def as_grid(errors: list["torch.Tensor"]) -> np.ndarray:
+            return np.stack([numbers(each) for each in errors]).reshape(-1, len(self.rates), len(self.networks))
+
+        (x, _), (others, _), (test, answers) = digits
+        shifted, tests = (
+            [shift_pictures(each, self.shift, level) for level in LEVELS] for each in (others, test)
+        )  # fmt: skip
+        running = network.measure_errors(x, self.batch, [(each, answers) for each in tests])
+        new = [
+            network.measure_errors(like, self.batch, [(each, answers)])[0]
+            for like, each in zip(shifted, tests, strict=True)
+        ]
+        orders = np.stack([np.random.default_rng([seed, 6]).permutation(len(test)) for seed in self.networks])
+        orders = np.tile(orders, (len(self.rates), 1))
+        own = [[network.measure_own_errors(each, answers, size, orders) for each in tests] for size in SIZES]
+        return {
+            "running": as_grid(running), "recalculated": as_grid(new), "own": np.stack([as_grid(each) for each in own]),
+        }  # fmt: skip
+
+
+def parts(setting: Setting) -> list[Part]:
+    """Return a part for batch norm and one for layer norm."""
+    return [
+        Part(
+            Row.of(SCHEMES[key]), RATES, setting.networks, "adam", WIDTHS, BATCH, setting.steps, DEFAULT_EPS,
+            setting.device, setting.shift,
+        )
+        for key in ("batch", "layer")
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Errors on test digits at the learning rate with the lowest mean error on validation digits without a shift.
+
+    Attributes:
+        rate: that learning rate.
+        running: with the statistics of training, (levels, seeds); recalculated: with new ones.
+        own: with those of a few test digits, (sizes, levels, seeds).
+    """
+
+    rate: float
+    running: np.ndarray
+    recalculated: np.ndarray
+    own: np.ndarray
+
+    @classmethod
+    def of(cls, result: Arrays) -> "Outcome":
+        """Return the outcome of a result."""
+        best = choose_rate(result["validation"][-1])
+        return cls(RATES[best], *(result[name][..., best, :] for name in ("running", "recalculated", "own")))
+
+    @property
+    def lines(self) -> dict[str, np.ndarray]:
+        """The errors of batch norm over the level, by the statistics that normalize the test digits."""
+        return {
+            "running averages": self.running,
+            "recalculated": self.recalculated,
+            f"own, of {SHOWN_SIZE}": self.own[SIZES.index(SHOWN_SIZE)],
+        }
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the error over the strength of the shift, and over the number of test pictures in a batch."""
+    found = {part.row.key: results[part] for part in parts(setting) if part in results}
+    ended = {key: Outcome.of(each) for key, each in found.items() if each["share"] == 1}
+    figures = [_draw_levels(setting, ended), _draw_sizes(setting, ended)] if ended else []
+    table: dict[str, list[Any]] = {
+        "strength": [level for level in LEVELS for _ in setting.networks],
+        "seed": [*setting.networks] * len(LEVELS),
+    }
+    for key, each in ended.items():
+        columns = {"running averages": each.running, "recalculated": each.recalculated}
+        columns |= {f"own, of {size}": errors for size, errors in zip(SIZES, each.own, strict=True)}
+        table |= {f"{key}, {name}": [float(one) for one in errors.flat] for name, errors in columns.items()}
+    return Report(_headline(ended), figures, _verdict(setting, ended), table)
+
+
+def _lines(ended: Mapping[str, Outcome]) -> dict[str, np.ndarray]:
+    """Return the errors of the first figure over the level."""
+    lines = ended["batch"].lines if "batch" in ended else {}
+    return lines | ({"layer norm": ended["layer"].running} if "layer" in ended else {})
+
+
+def _draw_levels(setting: Setting, ended: Mapping[str, Outcome]) -> Shown:
+    """Draw the test error over the strength of the shift."""
+    middle, lines = LEVELS.index(MIDDLE), _lines(ended)
+    curves = [
+        Curve(name, np.array(LEVELS), mean, k, low, high, points=True)
+        for k, (name, errors) in enumerate(lines.items())
+        for mean, low, high in [band(100 * errors)]
+    ]
+    panel = Panel(f"{SHIFTS[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
+    said = ", ".join(f"{name} {mean_percent(errors[middle])}" for name, errors in lines.items())
+    return Shown(
+        "levels", [panel], f"Test error over the strength of the shift. At {typeset(MIDDLE)}: {said}.",
+        "All networks are trained on pictures without the shift. The first three lines are one network with batch norm "
+        "and different statistics. Means over the seeds with 95% intervals.",
+    )  # fmt: skip
+
+
+def _draw_sizes(setting: Setting, ended: Mapping[str, Outcome]) -> Shown:
+    """Draw the test error over the number of test pictures that are normalized together."""
+    middle = LEVELS.index(MIDDLE)
+    sizes = {f"{name} norm": ended[key].own for name, key in (("batch", "batch"), ("layer", "layer")) if key in ended}
+    panels = [
+        Panel(
+            f"Own statistics, strength {typeset(LEVELS[level])}",
+            [
+                Curve(name, np.array(SIZES), mean, k, low, high, points=True)
+                for k, (name, errors) in enumerate(sizes.items())
+                for mean, low, high in [band(100 * errors[:, level])]
+            ],
+            "test pictures in a batch", "test error, %", "x", marks=SIZES,
+        )
+        for level in (0, middle)
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{name}, {mean_percent(errors[0, middle])} of {SIZES[0]} and {mean_percent(errors[-1, middle])} of {SIZES[-1]}"
+        for name, errors in sizes.items()
+    )
+    return Shown(
+        "sizes", panels, f"Test error over the size of a test batch, at strength {typeset(MIDDLE)}: {said}.",
+        "Batch norm in training mode: each batch of test pictures has its own mean and variance. Layer norm depends on "
+        "no batch.",
+    )  # fmt: skip
+
+
+def _headline(ended: Mapping[str, Outcome]) -> str:
+    """Return how much of the error new statistics remove."""
+    if "batch" not in ended:
+        return "The network with batch norm is not trained yet."
+    middle = LEVELS.index(MIDDLE)
+    before, after = (
+        100 * float(np.mean(each[middle])) for each in (ended["batch"].running, ended["batch"].recalculated)
+    )
+    if not after < before:
+        return "Recalculated statistics do not lower the test error."
+    return f"Recalculated statistics lower the test error from {before:.0f}% to {after:.0f}%."
+
+
+def _verdict(setting: Setting, ended: Mapping[str, Outcome]) -> Verdict:
+    """Say whether new statistics lower the error at every strength of the shift."""
+    if len(ended) < len(parts(setting)):
+        return Verdict("open", "Not all networks are trained yet.")
+    batch, layer = ended["batch"], ended["layer"]
+    middle, own = LEVELS.index(MIDDLE), batch.own[SIZES.index(SHOWN_SIZE)]
+    gains = [compare(batch.running[k], batch.recalculated[k]) for k in range(1, len(LEVELS))]
+    left = compare(batch.recalculated[middle], batch.running[0])
+    others = [
+        left,
+        compare(own[middle], batch.recalculated[middle]),
+        compare(layer.running[middle], batch.running[middle]),
+    ]
+    clear = find_clear([*gains, *others])
+    lower = [is_clear and gain.mean > 0 for gain, is_clear in zip(gains, clear, strict=False)]
+    higher = [is_clear and gain.mean < 0 for gain, is_clear in zip(gains, clear, strict=False)]
+    word: Word = "wrong" if any(higher) else "holds" if all(lower) else "holds-if" if any(lower) else "open"
+    texts = [_difference(each, is_clear) for each, is_clear in zip(others, clear[len(gains) :], strict=True)]
+    levels = [
+        mean_percent(each)
+        for each in (
+            batch.running[middle], batch.recalculated[middle], batch.running[0], own[middle], layer.running[middle],
+        )
+    ]  # fmt: skip
+    says = (
+        f"Test error at strength {typeset(MIDDLE)}: {levels[0]} with the running averages of training and {levels[1]} "
+        f"with recalculated statistics; without a shift it is {levels[2]} ({texts[0]}). With the own statistics of "
+        f"{SHOWN_SIZE} test pictures: {levels[3]} ({texts[1]} from recalculated). Layer norm: {levels[4]} ({texts[2]} "
+        f"from running averages). Recalculation lowers the error clearly at {sum(lower)} of {len(gains)} strengths."
+    )
+    condition = (
+        f"{SHIFTS[setting.shift]} pictures, all by the same amount; statistics are recalculated on 449 digits without "
+        f"labels that have this shift too. Networks are trained for {setting.steps} steps of Adam on pictures without "
+        f"it, at the best rate on validation digits: {typeset(batch.rate)} and {typeset(layer.rate)}. Holm's "
+        f"correction is for {len(clear)} comparisons."
+    )
+    return Verdict(word, says, condition)
+
+
+def _difference(difference: Difference, is_clear: bool) -> str:
+    """Return a difference of errors in points, where it is clear."""
+    return f"a difference of {difference.text(100)} points" if is_clear else "no clear difference"
+
+
+EXPERIMENT = Experiment(
+    key="repair",
+    title="Repair at test time",
+    question="Can new statistics repair a network on shifted pictures?",
+    claims=(),
+    claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach achieves "
+    "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
+    about="Dense networks of two normalized layers of 64 units learn digits. The test pictures are then made brighter, "
+    "paler or darker. No weight changes: only the mean and the variance of batch norm are computed anew.",
+    setting=Setting,
+    parts=parts,
+    report=report,
+    rules=RULES,
+)
