@@ -5,6 +5,7 @@ from normviz.experiments.controls import controls, heading
 from normviz.ui.frame import shown
 from normviz.ui.link import opened
 
+state.follow_aliases()
 with opened(state.PAGE, state.PARAMS, state.has) as view:
     heading(view)
     controls(view)

@@ -1,5 +1,8 @@
 """All experiments, by topic, in the order in which they are offered."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
 from normviz.experiments import (
@@ -14,7 +17,6 @@ from normviz.experiments import (
     recurrent,
     repair,
     smoothing,
-    sparsity,
     speed,
     start,
     weight_decay,
@@ -29,7 +31,6 @@ TOPICS: dict[str, tuple[Experiment, ...]] = {
         dropout.EXPERIMENT,
         weight_decay.EXPERIMENT,
         smoothing.EXPERIMENT,
-        sparsity.EXPERIMENT,
     ),
     "Architectures": (convolution.EXPERIMENT, recurrent.EXPERIMENT, placement.EXPERIMENT, gan.EXPERIMENT),
     "Cost": (speed.EXPERIMENT,),
@@ -40,8 +41,28 @@ EXPERIMENTS: dict[str, Experiment] = {each.key: each for topic in TOPICS.values(
 """All of them by key."""
 
 
+@dataclass(frozen=True)
+class Alias:
+    """An experiment that has become part of another one.
+
+    Attributes:
+        key: of the other one.
+        settings: the names of its settings that the other one has too, with their names there.
+    """
+
+    key: str
+    settings: Mapping[str, str]
+
+
+_SAME = ("seeds", "seed", "device", "schemes", "groups", "radius", "own", "digits", "steps")
+
+ALIASES = {"sparsity": Alias("smoothing", {**{name: name for name in _SAME}, "first": "eps"})}
+"""By the key in old links and commands."""
+
+
 def get_experiment(key: str) -> Experiment:
-    """Return the experiment of a key; raises InvalidInput where there is none."""
+    """Return the experiment of a key or of an alias; raises InvalidInput where there is none."""
+    key = ALIASES[key].key if key in ALIASES else key
     if key not in EXPERIMENTS:
         raise InvalidInput(f"experiment {key!r} is unknown; {spoken(EXPERIMENTS)} would do.")
     return EXPERIMENTS[key]

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import Declaration, Several, Value, declarations
-from normviz.experiments.catalogue import EXPERIMENTS, get_experiment
+from normviz.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.experiments.experiment import WORDS, Experiment, Part
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
@@ -109,8 +109,11 @@ def read(words: Sequence[str], several: bool = False) -> Asked:
     declared = declarations(experiment.setting)
     parser = Options(prog=f"normviz experiment {name}", allow_abbrev=False)
     parser.add_argument("--json", action="store_true")
-    for key, each in declared.items():
-        parser.add_argument(f"--{key.replace('_', '-')}", dest=key, help=each.about().replace("%", "%%"))
+    options_of = ALIASES[name].settings if name in ALIASES else {key: key for key in declared}
+    for option, key in options_of.items():
+        parser.add_argument(
+            f"--{option.replace('_', '-')}", dest=key, help=declared[key].about().replace("%", "%%")
+        )  # fmt: skip
     found = {key: value for key, value in vars(parser.parse_args(options)).items() if value is not None}
     as_json = found.pop("json")
     choices = []

@@ -1,12 +1,14 @@
 """The state of the page on experiments: what its link holds, and the setting that it asks for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import streamlit as st
+
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import build, choice
-from normviz.experiments.catalogue import EXPERIMENTS
+from normviz.experiments.catalogue import ALIASES, EXPERIMENTS
 from normviz.experiments.experiment import Experiment, own_text
 from normviz.ui import custom
 from normviz.ui.custom import SIZES
@@ -27,6 +29,32 @@ class Page:
 def under(key: str) -> str:
     """What the names of an experiment's values begin with."""
     return key.replace("-", "_") + "_"
+
+
+def follow_aliases() -> None:
+    """Rewrite the page's link if it names an experiment that has become part of another one."""
+    link = st.query_params.to_dict()
+    renamed = rename_link(link)
+    if renamed != link:
+        st.query_params.from_dict(renamed)
+
+
+def rename_link(link: Mapping[str, str]) -> dict[str, str]:
+    """Return a link with the names of today for experiments in `ALIASES` and for their settings.
+
+    Example:
+        >>> rename_link({"show": "sparsity", "sparsity_first": "0.3"})
+        {'show': 'smoothing', 'smoothing_eps': '0.3'}
+    """
+    names = {
+        under(old) + name: under(alias.key) + new
+        for old, alias in ALIASES.items()
+        for name, new in alias.settings.items()
+    }
+    keys = {old: alias.key for old, alias in ALIASES.items()}
+    return {
+        names.get(name, name): keys.get(value, value) if name == "show" else value for name, value in link.items()
+    }  # fmt: skip
 
 
 def shown(view: View) -> Experiment:

@@ -11,6 +11,12 @@ from normviz.networks.learning import error, mini_batches
 from normviz.networks.norm import Norm
 
 
+def draw_digits(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
+    """Return which `count` of `total` digits the network of each seed trains on, (seeds, count)."""
+    drawn = [np.random.default_rng([seed, 3]).choice(total, count, replace=False) for seed in seeds]
+    return torch.from_numpy(np.stack(drawn))
+
+
 class Few:
     """The digits that each network trains on, drawn by its seed, and those that all of them are tested on.
 
@@ -25,9 +31,8 @@ class Few:
         self, seeds: Sequence[int], count: int, batch: int, device: torch.device, relabelled: float = 0.0
     ) -> None:
         (x, labels), (unseen, answers) = rows(), rows(test=True)
-        drawn = [np.random.default_rng([seed, 3]).choice(len(x), count, replace=False) for seed in seeds]
-        chosen = torch.from_numpy(np.stack(drawn))
-        held_out = torch.from_numpy(np.stack([np.setdiff1d(np.arange(len(x)), each) for each in drawn]))
+        chosen = draw_digits(seeds, len(x), count)
+        held_out = torch.from_numpy(np.stack([np.setdiff1d(np.arange(len(x)), each) for each in chosen.numpy()]))
         self.seeds, self.batch = seeds, batch
         self.x, self.labels = x[chosen].to(device), _relabel(labels[chosen], seeds, relabelled).to(device)
         self.held_out, self.held_out_labels = x[held_out].to(device), labels[held_out].to(device)

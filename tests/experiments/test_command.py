@@ -161,3 +161,11 @@ def test_a_scheme_of_one_s_own_goes_both_ways():
     assert setting.names[1] == "a scheme of your own behind spectral norm"
     with pytest.raises(InvalidInput):
         command.read(["batch-size", "--own", "a|b"])
+
+
+def test_a_command_for_an_experiment_that_is_part_of_another_runs_that_one():
+    found = command.read(["sparsity", "--first", "0.3", "--seeds", "2"])
+    assert found.experiment is EXPERIMENTS["smoothing"]
+    assert (found.settings[0].eps, found.settings[0].seeds) == (0.3, 2)
+    with pytest.raises(InvalidInput, match="--penalty"):
+        command.read(["sparsity", "--penalty", "0.1"])

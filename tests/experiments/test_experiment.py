@@ -14,7 +14,7 @@ from checked import checked
 
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import Among, By, Choice, Declaration, Real, Several, Switch, declarations
-from normviz.experiments.catalogue import EXPERIMENTS, get_experiment
+from normviz.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.experiments.experiment import WORDS, Comparison, Heat, own_scheme, own_text, paired, spread
 from normviz.experiments.figures import figure_of
 from normviz.jobs.spec import digest
@@ -33,6 +33,14 @@ def test_what_is_said_of_it(key):
     assert all(text.endswith(".") for text in (each.claim, each.about))
     assert all(re.fullmatch(r"[A-Z]\d\d", claim) for claim in each.claims)
     assert each.claims or "arXiv" in each.claim
+
+
+@pytest.mark.parametrize("old", ALIASES)
+def test_an_alias_opens_the_experiment_that_it_is_part_of_now(old):
+    alias = ALIASES[old]
+    assert old not in EXPERIMENTS
+    assert get_experiment(old) is EXPERIMENTS[alias.key]
+    assert set(alias.settings.values()) <= set(declarations(get_experiment(old).setting))
 
 
 def test_an_unknown_one_is_refused():

@@ -374,3 +374,10 @@ def test_links_name_the_values_of_every_experiment_apart():
     for key, each in EXPERIMENTS.items():
         assert {under(key) + name for name in declarations(each.setting)} <= set(names)
     assert SCRIPT.partition("/")[2].removesuffix(".py") == PAGE
+
+
+def test_a_link_to_an_experiment_that_is_part_of_another_opens_that_one_with_its_settings():
+    at = open_page(show="sparsity", sparsity_first="0.3", sparsity_schemes="batch", sparsity_penalty="0.1")
+    assert at.code[0].value == "normviz experiment smoothing --schemes batch --eps 0.3"
+    assert EXPERIMENTS["smoothing"].claim in said(at)
+    assert any("penalty” in the link is ignored" in text for text in texts(at.markdown))
