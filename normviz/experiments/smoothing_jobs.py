@@ -85,7 +85,7 @@ class Part:
                 found = network.measure_errors(x[few].repeat(copies, 1, 1), BATCH, (digits.validation, digits.test))
                 for name, wrong in zip(("validation", "test"), found, strict=True):
                     course.add(name, numbers(wrong).reshape(shape))
-                course.found = {"eps": np.stack([numbers(each).reshape(shape) for each in network.terms()[0]])}
+                course.found = {"eps": np.stack([numbers(each).reshape(shape) for each in network.terms()])}
             yield Step(course.share, partial(course.so_far, device_words(device)))
 
 

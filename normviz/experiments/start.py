@@ -63,7 +63,7 @@ class Setting(Comparison):
     seeds: int = eight_seeds()
     schemes: tuple[str, ...] = comparing(("layer",))
     optimizer: str = choice("adam", {"sgd": "SGD", "adam": "Adam"}, label="Optimizer")
-    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    steps: int = whole(200, 20, 400, label="Steps", stops=(50, 100, 200, 400), control="stops")
 
     @property
     def shape(self) -> Shape:

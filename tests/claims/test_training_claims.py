@@ -40,7 +40,7 @@ def test_the_evidence_is_what_the_experiments_say_each_with_its_condition():
     assert evidence.says == "Holds here: 3 of 3. Conditions: 100 steps. Not yet known: Not trained yet."
 
 
-@pytest.mark.parametrize("claim", TRIED)
+@pytest.mark.parametrize("claim", [claim for claim in TRIED if CLAIMS[claim].expected != "open"])
 def test_what_is_not_known_is_no_agreement(claim):
     found = record(CLAIMS[claim], Evidence((), verdicts=[Verdict("open", "Not trained yet.")]))
     assert "measured open" in complaints([found], {})[0]
