@@ -281,4 +281,6 @@ EXPERIMENT = Experiment(
     parts=parts,
     report=report,
     rules=RULES,
+    why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the shifted data "
+    "cancel this; those of the training data do not. Ink that is clipped stays lost.",
 )

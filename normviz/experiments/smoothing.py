@@ -308,4 +308,5 @@ EXPERIMENT = Experiment(
     parts=parts,
     report=report,
     rules=RULES,
+    why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",
 )

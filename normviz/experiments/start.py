@@ -123,7 +123,7 @@ class Part:
             if step == self.length:
                 errors = network.measure_errors(x, BATCH, (digits.validation, digits.test))
                 named = zip(("validation", "test"), errors, strict=True)
-                ended = {name: numbers(each).reshape(shape) for name, each in named}
+                ended = {name: numbers(each).reshape(shape).astype(float) for name, each in named}
             yield Step(
                 step / self.length, partial(_collect, losses, ended, step / self.length, device_words(device))
             )  # fmt: skip
@@ -286,4 +286,6 @@ EXPERIMENT = Experiment(
     parts=parts,
     report=report,
     rules=RULES,
+    why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "
+    "Training corrects milder values.",
 )

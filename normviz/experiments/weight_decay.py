@@ -1,6 +1,6 @@
 """Weight decay in front of a layer that is invariant to the length of its weights: twins with and without it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -15,6 +15,7 @@ from normviz.core.theory import predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.seeds import band, compare, estimate, find_clear
+from normviz.experiments.course import marks
 from normviz.experiments.experiment import (
     Arrays,
     Comparison,
@@ -48,8 +49,8 @@ MARGIN = 1000
 FLOOR = 2.0**-56
 """Where a gap of 0 stands on a logarithmic axis."""
 
-POINTS = 200
-"""So many points of a curve are shown."""
+POINTS = 100
+"""Steps of a training of which results are kept."""
 
 LAST = 20
 """Mini-batches at the end whose losses are averaged."""
@@ -84,10 +85,15 @@ class Setting(Comparison):
 
 @dataclass(frozen=True)
 class Part:
-    """The twins of one scheme."""
+    """The twins of one scheme.
+
+    Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
+    weight decay so far, and "effective", η/‖W‖² of the first layer, both (measured steps, twins, seeds); and "losses",
+    the means of the last mini-batches so far, (twins, seeds).
+    """
 
     kind: ClassVar[str] = "experiments/weight-decay"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     row: Row
     networks: tuple[int, ...]
@@ -119,7 +125,9 @@ class Part:
         rates = [x.new_full((len(RUNS), len(self.networks)), self.rate) for _ in network.parameters]
         learner = Learner(network.parameters, "sgd", rates)
         losses: list[np.ndarray] = []
+        gaps: list[np.ndarray] = []
         effective: list[np.ndarray] = []
+        largest, measured = np.zeros((len(RUNS), len(self.networks))), marks(self.length, POINTS)
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, BATCH), 1):
             squares = [weights.detach().square().sum((-2, -1)) for weights in normalized]
             for rate, square in zip(rates, squares, strict=False):
@@ -128,16 +136,21 @@ class Part:
             penalty = sum(weights.square().sum((-2, -1)) for weights in normalized)
             learner.step(loss + decays / 2 * penalty)
             losses.append(numbers(loss))
-            effective.append(numbers(rates[0] / squares[0]))
-            share = step / self.length
-            yield Step(share, partial(_so_far, losses, effective, share, device_words(device)))
+            largest = np.maximum(largest, measure_gaps(losses[-1]))
+            if step in measured:
+                gaps.append(largest)
+                effective.append(numbers(rates[0] / squares[0]))
+            kept = {"measured": [*measured], "gaps": gaps, "effective": effective, "losses": losses}
+            yield Step(step / self.length, partial(_collect, kept, step / self.length, device_words(device)))
 
 
-def _so_far(losses: list[np.ndarray], effective: list[np.ndarray], share: float, device: str) -> Arrays:
-    """The losses, and η/‖W‖² of the first layer, (steps, twins, networks)."""
+def _collect(kept: Mapping[str, Sequence[np.ndarray]], share: float, device: str) -> Arrays:
+    """Return the result so far."""
     return {
-        "losses": np.stack(losses),
-        "effective": np.stack(effective),
+        "measured": np.array(kept["measured"])[: len(kept["gaps"])],
+        "gaps": np.stack(kept["gaps"]),
+        "effective": np.stack(kept["effective"]),
+        "losses": np.mean(kept["losses"][-LAST:], axis=0),
         "share": np.array(share),
         "device": np.array(device),
     }
@@ -165,10 +178,10 @@ class Outcome(NamedTuple):
     @classmethod
     def of(cls, result: Arrays) -> "Outcome":
         """Return the outcome of a result."""
-        losses, effective = result["losses"], result["effective"][-1]
+        effective = result["effective"][-1]
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = effective[DECAYED] / effective[PLAIN]
-        return cls(measure_gaps(losses).max(0), losses[-LAST:].mean(0), ratio)
+        return cls(result["gaps"][-1], result["losses"], ratio)
 
     @property
     def kind(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
@@ -186,12 +199,12 @@ class Outcome(NamedTuple):
 
 
 def measure_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |l − l'| / max(l, l') for every twin, where l' is the loss with weight decay.
+    """Return |l − l'| / max(l, l') for the loss l of every twin, (twins, seeds), where l' is the one with weight decay.
 
     The gap is infinite where a loss is not finite.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        other = losses[:, DECAYED : DECAYED + 1]
+        other = losses[DECAYED]
         gap = np.abs(losses - other) / np.maximum(np.maximum(np.abs(losses), np.abs(other)), np.finfo(float).tiny)
     return np.where(np.isfinite(gap), gap, np.inf)
 
@@ -229,8 +242,8 @@ def _draw_gaps(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
     """Draw the gaps of every scheme's twins by step."""
     panels = [
         Panel(
-            row.scheme.label, _lines(np.clip(measure_gaps(each["losses"]), FLOOR, 1.0), (PLAIN, MATCHED, ROUNDED)),
-            "step", "gap of the losses", "y",
+            row.scheme.label, _lines(each["measured"], np.clip(each["gaps"], FLOOR, 1.0), (PLAIN, MATCHED, ROUNDED)),
+            "step", "largest gap so far", "y",
         )
         for row, each in found.items()
     ]  # fmt: skip
@@ -239,7 +252,7 @@ def _draw_gaps(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
         for row, each in outcomes.items()
     )
     return Shown(
-        "gaps", panels, f"Gaps of the losses by step, the largest: {said}.",
+        "gaps", panels, f"The largest gap of the losses so far, by step. At the end: {said}.",
         "Relative difference of a twin's losses from those with weight decay; geometric means with 95% intervals. “One "
         "rounding” has weight decay too, and starts from weights longer by 2⁻⁵²: smaller gaps mean nothing.",
     )  # fmt: skip
@@ -248,7 +261,13 @@ def _draw_gaps(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
 def _draw_rates(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
     """Draw the effective learning rates of every scheme's twins by step."""
     panels = [
-        Panel(row.scheme.label, _lines(each["effective"], (DECAYED, PLAIN, MATCHED)), "step", "η/‖W‖²", "y")
+        Panel(
+            row.scheme.label,
+            _lines(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)),
+            "step",
+            "η/‖W‖²",
+            "y",
+        )
         for row, each in found.items()
     ]
     said = "; ".join(f"{row.scheme.label} {_geometric(each.ratio)}" for row, each in outcomes.items())
@@ -259,12 +278,10 @@ def _draw_rates(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown
     )  # fmt: skip
 
 
-def _lines(values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
-    """Return curves of some twins from (steps, twins, seeds), on a logarithmic axis."""
-    shown = slice(None, None, max(len(values) // POINTS, 1))
-    steps = np.arange(len(values))[shown]
+def _lines(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
+    """Return curves of some twins from (measured steps, twins, seeds), on a logarithmic axis."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        logarithms = np.log10(values[shown])
+        logarithms = np.log10(values)
     return [
         Curve(RUNS[twin], steps, 10**mean, twin, 10**low, 10**high)
         for twin in twins
@@ -367,4 +384,6 @@ EXPERIMENT = Experiment(
     parts=parts,
     report=report,
     rules=RULES,
+    why="A layer that is invariant to the length of its weights computes the same function with weights w and w/c. So "
+    "shorter weights only make the steps longer, relative to them.",
 )

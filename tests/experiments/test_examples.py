@@ -15,7 +15,9 @@ from normviz.experiments.examples import FOLDER, MAX_BYTES, find_example, find_o
 from normviz.experiments.experiment import Report, Verdict
 from normviz.jobs.spec import finish
 
-PENDING = EXPERIMENTS.keys() - {"batch-size", "learning-rate"}
+PENDING = EXPERIMENTS.keys() - {
+    "batch-size", "learning-rate", "leak", "repair", "smoothing", "start", "weight-decay"
+}  # fmt: skip
 """Experiments without a shipped result. `make results KEYS="…"` computes one; then its key leaves this set."""
 
 SHIPPED = [key for key in EXPERIMENTS if key not in PENDING]
@@ -43,7 +45,7 @@ def test_a_report_of_the_shipped_results_has_a_verdict(key):
     experiment = EXPERIMENTS[key]
     version, results = find_example(key, experiment.parts(experiment.setting()))
     report = experiment.report(experiment.setting(), results)
-    assert report.verdict.word != "open"
+    assert report.verdict != experiment.report(experiment.setting(), {}).verdict
     assert report.figures
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
 
