@@ -87,6 +87,13 @@ def test_the_verdict_on_depth_is_that_of_divisive_normalization_over_all_learnin
     assert words(eps=eps)["D03"] == word
 
 
+def test_the_trend_is_the_mean_over_the_first_values():
+    results = {
+        part: result | {"eps": result["eps"][:: 1 if part.first == 1 else -1]} for part, result in made_up().items()
+    }
+    assert report(SETTING, results).verdicts["D03"].word == "wrong"  # −1 from the largest, 1 from the two others
+
+
 def test_the_correlation_with_depth_is_that_of_ranks():
     assert correlate_with_depth(np.tile(FALLS[:, None], 2)).tolist() == [-1, -1]
     assert correlate_with_depth(np.exp(RISES)[:, None]).tolist() == [1]
