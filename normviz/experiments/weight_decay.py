@@ -359,7 +359,7 @@ def _sentence(setting: Setting, row: Row, found: Outcome, is_clear: bool) -> str
     if found.kind == "diverged":
         return f"{name}: {kind[0].lower()}{kind[1:]}."
     levels = [
-        f"{mean:.3f} ± {half:.3f}" if np.isfinite(mean) else "that is no number"
+        f"{mean:.3f} ± {half:.3f}" if np.isfinite(mean) else "infinite (diverged)"
         for mean, half in zip(*estimate(found.losses), strict=True)
     ]
     difference = "a clear difference" if is_clear else "no clear difference"
