@@ -14,6 +14,8 @@ VERDICTS = {
     "convolution": "holds-if",
     "fine-tuning": "holds",
     "gan": "holds-if",
+    "recurrent": "holds-if",
+    "placement": "holds-if",
 }
 """The verdict of each at its default."""
 
