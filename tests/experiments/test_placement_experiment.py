@@ -88,6 +88,7 @@ def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
         ((0.3, 0.3), (0, 0), "holds"),
         ((0, 0.3), (0, 0), "holds-if"),
         ((0, 0.3), (0, 0.3), "open"),  # pre needs it as much
+        ((0, 0.3), (0, 0.299 + 50 * OFF), "open"),  # or within the noise
         ((0, 0), (0, 0), "open"),
         ((0, -0.1), (0, 0), "wrong"),
     ],
