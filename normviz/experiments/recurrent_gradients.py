@@ -39,10 +39,12 @@ def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | No
     drawn = [("Wh + Ux normalized together", together)]
     if apart is not None:
         drawn.append(("Wh and Ux normalized apart", apart))
+    means = np.concatenate([estimate(_factors(norms))[0].ravel() for _, norms in drawn])
+    top = 1.1 * max(means[np.isfinite(means)], default=1.0)
     panels = [
         Panel(
             title, _draw_factors(setting, norms, GAINS), "γ at first", "factor of the gradient, a step back", "x",
-            levels=(1.0,), marks=GAINS,
+            levels=(1.0,), marks=GAINS, span=(0.0, max(top, 1.1)),
         )
         for title, norms in drawn
     ]  # fmt: skip

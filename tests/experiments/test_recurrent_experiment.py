@@ -102,6 +102,7 @@ def test_the_first_figure_and_the_headline_are_on_gradients_over_the_initial_gai
     assert [curve.name for curve in together.curves] == ["None", "Batch", "Layer"]
     np.testing.assert_allclose(together.curves[2].y, 0.3 + 0.33 * np.array(GAINS), rtol=1e-3)
     np.testing.assert_allclose(apart.curves[2].y, 0.8, rtol=1e-3)
+    assert together.span == apart.span
     assert found.headline == "γ sets layer norm's gradient factor per step back: 0.33 to 1.3."
 
 
