@@ -39,7 +39,7 @@ RATIO = 4
 """The look of a curve that belongs to two placements."""
 
 LEARNS = 0.5
-"""A placement learns if its mean test error at the best rate is less than this."""
+"""A placement learns at a rate where its mean validation error is less than this."""
 
 DOUBLED, EVEN = 0.25, 0.5
 """The largest deviations from a factor of 2 a branch, and from equal growth in both halves of the chain."""
@@ -267,31 +267,35 @@ def _judge_gradients(depth: Arrays) -> tuple[Word, str]:
 
 
 def _judge_warmup(begun: Mapping[str, Arrays], ended: Runs) -> tuple[Word, str]:
-    """Say whether post norm needs a warm-up, and more of one than pre norm, at each rate and at the best of each."""
+    """Say whether post norm needs a warm-up, and more of one than pre norm, at a large rate and at the best of each."""
     if len(ended) < len(TRAINED):
         return "open", "The networks are not trained yet."
     pair = {name: ended[name] for name in ("post", "pre")}
-    if min(each.last.mean() for outcomes in pair.values() for each in outcomes) > LEARNS:
-        return "open", "Neither post norm nor pre norm learns here; more steps may help."
-    harms = {name: without.errors[-1] - warm.errors[-1] for name, (warm, without) in pair.items()}
+    large = _choose_large(pair["post"][0])
+    if large is None:
+        return "open", "Post norm does not learn here, even with the warm-up; more steps may help."
+    at_large = {name: without.errors[-1, large] - warm.errors[-1, large] for name, (warm, without) in pair.items()}
     at_best = {name: without.last - warm.last for name, (warm, without) in pair.items()}
-    found = [_compare_harm(*each) for each in zip(harms["post"], harms["pre"], strict=True)]
-    found.append(_compare_harm(at_best["post"], at_best["pre"]))
-    needed = [clear and each.mean > 0 for each, clear in zip(found, find_clear(found), strict=True)]
-    said = [
-        f"At rate {typeset(RATES[k])}, post norm needs the warm-up: {_both_levels(pair['post'], k)} (pre norm: "
-        f"{_both_levels(pair['pre'], k)})."
-        for k in range(len(RATES))
-        if needed[k]
+    found = [_compare_harm(each["post"], each["pre"]) for each in (at_large, at_best)]
+    clear = find_clear(found)
+    needed = [is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True)]
+    words = [
+        "post norm clearly needs it more" if each else "post norm does not clearly need it more" for each in needed
     ]
-    if not said:
-        said = ["At no rate does post norm clearly need the warm-up more than pre norm."]
-    levels = "; ".join(f"{name} norm {_both_levels(outcomes)}" for name, outcomes in pair.items())
-    effect = "post norm clearly needs it more" if needed[-1] else "neither clearly needs it more"
-    said.append(f"At the best rate of each, {effect}: {levels}.")
-    said.append(_undertrained(begun, pair))
-    word: Word = "holds" if needed[-1] else "holds-if" if any(needed) else "wrong" if any(find_clear(found)) else "open"
+    said = [
+        f"At rate {typeset(RATES[large])}, the largest at which post norm learns with the warm-up, {words[0]}: "
+        f"{_both_levels(pair, large)}.",
+        f"At the best rate of each, {words[1]}: {_both_levels(pair)}.",
+        _undertrained(begun, pair),
+    ]
+    word: Word = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
     return word, " ".join(said).rstrip()
+
+
+def _choose_large(warm: Outcome) -> int | None:
+    """Return the position of the largest rate at which a placement learns with the warm-up, by validation digits."""
+    learning = np.flatnonzero(warm.validation.mean(-1) < LEARNS)
+    return int(learning[-1]) if len(learning) else None
 
 
 def _compare_harm(post: np.ndarray, pre: np.ndarray) -> Difference:
@@ -303,11 +307,14 @@ def _compare_harm(post: np.ndarray, pre: np.ndarray) -> Difference:
     return rise._replace(p_value=max(rise.p_value, excess.p_value) if rise.mean * excess.mean > 0 else 1.0)
 
 
-def _both_levels(outcomes: list[Outcome], k: int | None = None) -> str:
+def _both_levels(pair: Runs, k: int | None = None) -> str:
     """Return the test errors with the warm-up and without, at the rate at a position or at the best of each."""
-    warm, without = (_level(each, each.best if k is None else k) for each in outcomes)
-    at = ["", ""] if k is not None else [f" (rate {typeset(RATES[each.best])})" for each in outcomes]
-    return f"{warm}{at[0]} with it, {without}{at[1]} without"
+    words = []
+    for name, outcomes in pair.items():
+        warm, without = (_level(each, each.best if k is None else k) for each in outcomes)
+        at = ["", ""] if k is not None else [f" (rate {typeset(RATES[each.best])})" for each in outcomes]
+        words.append(f"{name} norm {warm}{at[0]} with it, {without}{at[1]} without")
+    return "; ".join(words)
 
 
 def _undertrained(begun: Mapping[str, Arrays], pair: Runs) -> str:

@@ -38,10 +38,12 @@ def made_up(post=(0, 0), pre=(0, 0), factor=2.0, exponents=(0.0, -0.5), setting=
     for training in trainings:
         errors = np.full((2, len(KINDS), len(RATES), 5), 0.2) + OFF
         errors[:, 1] += OFF[::-1] - OFF
-        for place, more in zip((BEST, LARGE), {"post": post, "pre": pre}.get(training.placement, (0, 0)), strict=True):
+        places = (slice(BEST + 1), LARGE)
+        for place, more in zip(places, {"post": post, "pre": pre}.get(training.placement, (0, 0)), strict=True):
             errors[:, 1, place] += more
         errors[0] += fall + OFF[[1, 3, 0, 2, 4]]
-        validation = errors + (np.arange(len(RATES)) != BEST)[:, None]
+        errors[:, :, LARGE + 1 :] = 0.9
+        validation = errors + 0.1 * (np.arange(len(RATES)) != BEST)[:, None]
         results[training] = {
             "losses": errors, "test": errors, "validation": validation, "measured": np.array([200, 400]), **DONE
         }  # fmt: skip
@@ -97,9 +99,10 @@ def test_post_needs_a_warm_up_where_leaving_it_out_costs_more_than_with_pre(post
     assert judge(post, pre).word == joined(["holds", word])
 
 
-def test_levels_are_said_at_the_rate_that_needs_the_warm_up_and_at_the_best():
+def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():
     says = judge((0, 0.3)).says
-    assert "At rate 0.01, post norm needs the warm-up: 20.0 ± 0.1% with it, 50.0 ± 0.1% without (pre norm: 20.0" in says
+    assert "At rate 0.01, the largest at which post norm learns with the warm-up, post norm clearly needs it" in says
+    assert "post norm 20.0 ± 0.1% with it, 50.0 ± 0.1% without; pre norm 20.0 ± 0.1% with it, 20.0" in says
     assert "post norm 20.0 ± 0.1% (rate 0.003) with it, 20.0 ± 0.1% (rate 0.003) without" in says
 
 
@@ -133,8 +136,8 @@ def test_where_nothing_is_learned_nothing_is_said():
     results = made_up((0, 0.3))
     for result in results.values():
         if "test" in result:
-            result["test"] = result["test"] + 0.5
-    assert "learns here" in report(SETTING, results).verdict.says
+            result["validation"] = result["validation"] + 0.5
+    assert "does not learn here" in report(SETTING, results).verdict.says
     assert report(SETTING, results).verdict.word == "open"
 
 
