@@ -22,6 +22,9 @@ from normviz.networks.norm import Norm
 WHERE = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
 """Where each placement normalizes: before and behind a branch, the sum with it, and at the end of all."""
 
+CHUNK = 64
+"""Examples that pass a network at a time in inference."""
+
 
 class Place:
     """A place where networks may normalize: there γ x̂ + β, and in the other networks x as it is."""
@@ -123,8 +126,8 @@ class Transformer:
 
     @torch.no_grad()
     def told(self, x: torch.Tensor) -> torch.Tensor:
-        """Logits by what is kept."""
-        return self.logits(x, Norm.infer)
+        """Return the logits by kept statistics, of some examples at a time: all at once take much memory."""
+        return torch.cat([self.logits(part, Norm.infer) for part in x.split(CHUNK, dim=1)], dim=2)
 
     @torch.no_grad()
     def mean_squares(self, x: torch.Tensor) -> torch.Tensor:
