@@ -1,6 +1,6 @@
-"""Placement: where a transformer normalizes, whether it needs a warm-up, and what a long residual chain does."""
+"""Placement: gradients by depth, warm-up and residual growth, by where a transformer normalizes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,27 +10,46 @@ from normviz.core.fields import Shape, divisors
 from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import among, choice, real, value, whole
-from normviz.core.text import typeset
+from normviz.core.text import spoken, typeset
 from normviz.data.digits import SIDE
+from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, estimate, find_clear, mean_percent
 from normviz.experiments import experiment
-from normviz.experiments.experiment import Arrays, Experiment, Report, Results, Shown, Verdict, Word, paired, spread
-from normviz.experiments.placement_jobs import PLACEMENTS, TRAINED, WIDTH, Chain, Start, Training
+from normviz.experiments.experiment import Arrays, Experiment, Report, Results, Shown, Verdict, Word, joined
+from normviz.experiments.placement_jobs import (
+    DEPTHS,
+    KINDS,
+    PLACEMENTS,
+    RATES,
+    TRAINED,
+    WIDE,
+    WIDTH,
+    Chain,
+    Depth,
+    Training,
+)
 from normviz.ui.curves import Curve, Panel
 
 LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
-"""Of the placements."""
+"""The placements in figures."""
 
 FITTING = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.acts_on == "activation"}
 """Schemes that can stand in a place between branches: those that normalize activations."""
 
-SLOWER = 0.3
-"""The smaller learning rate over the larger one."""
+RATIO = 4
+"""The look of a curve that belongs to two placements."""
+
+LEARNS = 0.5
+"""A placement learns at a rate where its mean validation error is less than this."""
+
+DOUBLED, EVEN = 0.25, 0.5
+"""The largest deviations from a factor of 2 a branch, and from equal growth in both halves of the chain."""
 
 
 @dataclass(frozen=True)
 class Setting(experiment.Setting):
-    """What is normalized in all places, and how it is trained."""
+    """The scheme in all places, and its training."""
 
+    seeds: int = experiment.eight_seeds()
     scheme: str = choice("layer-channels", FITTING, label="Scheme")
     groups: int = among(2, divisors(WIDTH), label="Groups G")
     radius: int = whole(1, 0, WIDTH - 1, label="Radius R", help="Of the windows of divisive normalization.")
@@ -38,9 +57,8 @@ class Setting(experiment.Setting):
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     layers: int = whole(4, 1, 8, label="Layers", help="Each is attention, then ReLU units: two branches.")
     batch: int = among(16, (8, 16), label="Batch size N")
-    steps: int = whole(120, 20, 500, label="Steps", stops=(50, 100, 120, 200, 500), control="stops")
+    steps: int = whole(400, 20, 800, label="Steps", stops=(100, 200, 400, 800), control="stops")
     warm: int = whole(40, 2, 200, label="Steps of the warm-up", stops=(10, 20, 40, 80, 200), control="stops")
-    rate: float = real(0.01, 1e-4, 0.1, label="Learning rate (Adam)", stops=(0.003, 0.005, 0.01, 0.02))
     pairs: int = whole(16, 2, 32, label="Half the branches of the chain")
 
     weighted: ClassVar[bool] = False
@@ -57,187 +75,293 @@ class Setting(experiment.Setting):
 
     @property
     def shape(self) -> Shape:
-        """(N, tokens, 1, channels): what a scheme of one's own is laid out on."""
+        """(N, tokens, 1, channels), on which a custom scheme is defined."""
         return self.batch, SIDE, 1, WIDTH
 
-    @property
-    def rates(self) -> tuple[float, float]:
-        """The two learning rates, the larger one first."""
-        return self.rate, SLOWER * self.rate
 
-
-def parts(setting: Setting) -> list[Training | Start | Chain]:
-    """The start, the chain, and a training at each of the rates."""
+def parts(setting: Setting) -> list[Depth | Chain | Training]:
+    """Return the gradients by depth, the chain, and a training of each placement."""
     s = setting
     return [
-        Start(s.row, s.networks, s.layers, s.batch, s.eps, s.device),
+        Depth(s.row, s.networks, s.eps, s.device),
         Chain(s.row, s.networks, s.pairs, s.eps, s.device),
-        *(Training(s.row, s.networks, s.layers, s.batch, s.steps, s.warm, each, s.eps, s.device) for each in s.rates),
+        *(
+            Training(placement, s.row, s.networks, s.layers, s.batch, s.steps, s.warm, s.eps, s.device)
+            for placement in TRAINED
+        ),
     ]
 
 
-@np.errstate(divide="ignore", invalid="ignore", over="ignore")  # of networks that give no numbers
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
-    """Losses with a warm-up and without, gradients by depth and the chain, before training."""
-    start, chain, *trained = (results.get(part, {}) for part in parts(setting))
+    """Return the last layer's gradient by depth, the test error by learning rate, and the growth along a chain."""
+    depth, chain, *trained = (results.get(part, {}) for part in parts(setting))
+    begun = {name: each for name, each in zip(TRAINED, trained, strict=True) if len(each.get("test", ()))}
+    runs = {name: [Outcome.of(result, kind) for kind in range(len(KINDS))] for name, result in begun.items()}
+    ended = {name: outcomes for name, outcomes in runs.items() if begun[name]["share"] == 1}
     figures = []
-    begun = [(rate, each["losses"]) for rate, each in zip(setting.rates, trained, strict=True) if "losses" in each]
-    if begun:
-        panels = [_losses(rate, losses) for rate, losses in begun]
-        said = " ".join(f"At rate {typeset(rate)}, {_ends(losses)}." for rate, losses in begun)
-        beyond = ", no fewer than the whole training" if setting.warm >= setting.steps else ""
-        figures.append(Shown("training", panels, said, f"The warm-up takes {setting.warm} steps{beyond}. {BANDS}"))
-    at_start = []
-    if "norms" in start:
-        at_start.append(_depth(start["norms"]))
+    if "norms" in depth:
+        figures.append(_draw_depth(depth["norms"]))
+    if runs:
+        figures.append(_draw_rates(setting, runs))
     if "squares" in chain:
-        at_start.append(_chain(chain["squares"]))
-    if at_start:
-        said = " ".join(_last(panel) for panel in at_start)
-        figures.append(Shown("start", at_start, said, f"Before training. {BANDS}"))
-    found: list[tuple[Word, str]] = [_warmup(setting, trained), _growth(chain)]
-    words = {word for word, _ in found}
-    word: Word = found[0][0] if len(words) == 1 else "open" if "open" in words else "holds-if"
-    says = " ".join([*(text for _, text in found), *_gradients(start)])
+        figures.append(_draw_chain(chain["squares"]))
+    found = [_judge_gradients(depth), _judge_warmup(begun, ended), _judge_chain(chain)]
     condition = (
-        f"{setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}; whether a "
-        "warm-up is needed depends on the learning rate and, as others report, on the depth. ± is the 95% interval "
-        f"over {setting.seeds} seeds."
+        f"Trained: {setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}, "
+        f"Adam on batches of {setting.batch} for {setting.steps} steps, a warm-up of {setting.warm} steps. Each "
+        f"placement has its best learning rate of {spoken(map(typeset, RATES), 'and')} where no rate is named. Before "
+        f"training: networks of {WIDE} channels with random weights."
     )
-    return Report(_headline(setting, trained), figures, Verdict(word, says, condition), _table(setting, trained))
+    verdict = Verdict(joined(word for word, _ in found), " ".join(says for _, says in found), condition)
+    return Report(_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
 
 
-BANDS = "Lines are medians over the seeds, bands reach from the least to the largest."
+@dataclass(frozen=True)
+class Outcome:
+    """The networks of one placement, with a warm-up or without.
 
-KINDS = ("warm-up", "no warm-up")
-"""Of every placement's two trainings, in their order."""
+    Attributes:
+        errors: on test digits, (measured steps, rates, seeds).
+        validation: errors on validation digits at the end, (rates, seeds).
+        best: the position of the rate with the lowest mean validation error.
+    """
+
+    errors: np.ndarray
+    validation: np.ndarray
+    best: int
+
+    @classmethod
+    def of(cls, result: Arrays, kind: int) -> "Outcome":
+        """Return the outcome of a training with a warm-up (0) or without (1)."""
+        validation = result["validation"][-1, kind]
+        return cls(result["test"][:, kind], validation, choose_rate(validation))
+
+    @property
+    def last(self) -> np.ndarray:
+        """The test errors at the end at the best rate, by seed."""
+        return self.errors[-1, self.best]
+
+    @property
+    def decline(self) -> np.ndarray:
+        """The fall of these errors since the step measured before, by seed."""
+        return self.errors[-2:, self.best][0] - self.last
 
 
-def _curves(
-    names: Iterable[str], x: np.ndarray, values: Iterable[np.ndarray], axis: int, points: bool = False
-) -> list[Curve]:
+Runs = Mapping[str, list[Outcome]]
+"""Outcomes of each placement, with a warm-up and without."""
+
+
+def _draw_placements(x: np.ndarray, values: Mapping[str, np.ndarray], points: bool = True) -> list[Curve]:
+    """Return a curve of each placement, of values (…, seeds)."""
     return [
-        Curve(name, x, middle, k, low, high, points=points)
-        for k, (name, each) in enumerate(zip(names, values, strict=True))
-        for middle, low, high in [spread(each, axis)]
+        Curve(LABELS[name], x, mean, PLACEMENTS.index(name), low, high, points=points)
+        for name, each in values.items()
+        for mean, low, high in [band(each)]
     ]
 
 
-def _losses(rate: float, losses: np.ndarray) -> Panel:
-    """Means over twenty stretches of the training, or fewer, of losses (steps, placements × warm-up, seeds)."""
-    cut = np.array_split(losses, min(20, len(losses)))
-    means = np.stack([each.mean(0) for each in cut])
-    names = [f"{LABELS[placement]}, {kind}" for placement in TRAINED for kind in KINDS]
-    lines = _curves(names, np.cumsum([len(each) for each in cut]), np.moveaxis(means, 1, 0), -1)
-    return Panel(f"Learning rate {typeset(rate)}", lines, "step", "loss", "y")
+def _ratios(norms: np.ndarray) -> np.ndarray:
+    """Return the logarithms of the ratio of post to pre, (depths, seeds), of norms (seeds, depths, placements)."""
+    logs = np.log(norms)
+    return (logs[..., TRAINED.index("post")] - logs[..., TRAINED.index("pre")]).T
 
 
-def _depth(norms: np.ndarray) -> Panel:
-    """Norms (mini-batches, branches, placements, seeds) by branch."""
-    means = np.moveaxis(norms.mean(0), 1, 0)
-    names = [LABELS[placement] for placement in PLACEMENTS]
-    return Panel("‖∂l/∂W‖", _curves(names, np.arange(1, means.shape[1] + 1), means, -1, True), "branch", "", "y")
+def _draw_depth(norms: np.ndarray) -> Shown:
+    """Draw the gradient of the last layer over the number of layers, as a ratio and by placement."""
+    layers = np.array(DEPTHS)
+    mean, low, high = map(np.exp, band(_ratios(norms)))
+    ratio = [
+        Curve("Post / pre", layers, mean, RATIO, low, high, points=True),
+        Curve("√L", layers, np.sqrt(layers), -1),
+    ]
+    each = _draw_placements(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED)})
+    panels = [
+        Panel("Gradient of the last layer, post / pre", ratio, "layers L", "ratio", "xy", marks=DEPTHS),
+        Panel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=DEPTHS),
+    ]
+    said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(mean, DEPTHS, strict=True))
+    return Shown(
+        "depth", panels, f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
+        "Before training. W is the last matrix of the last layer. The ratio is a geometric mean over the seeds with "
+        "its 95% interval. √L is what the bounds of Xiong et al. (2020) predict.",
+    )  # fmt: skip
 
 
-def _chain(squares: np.ndarray) -> Panel:
-    """Mean squares (seeds, 1 + branches, placements), over that of the input."""
-    relative = np.moveaxis(squares / squares[:, :1], 2, 0)
-    names = [LABELS[placement] for placement in PLACEMENTS]
-    return Panel(
-        "Mean square along a chain", _curves(names, np.arange(relative.shape[2]), relative, 0), "branches", "", "y"
+def _draw_rates(setting: Setting, runs: Runs) -> Shown:
+    """Draw the test error over the learning rate, with a warm-up and without."""
+    panels = [
+        Panel(
+            title,
+            _draw_placements(np.array(RATES), {name: 100 * each[kind].errors[-1] for name, each in runs.items()}),
+            "learning rate", "test error, %", "x", marks=RATES, span=(0, 100),
+        )
+        for kind, title in enumerate(("With a warm-up", "Without a warm-up"))
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{LABELS[name]} {', '.join(f'{_level(each, k)} at {typeset(rate)}' for k, rate in enumerate(RATES))}"
+        for name, (_, each) in runs.items()
     )
+    beyond = ", no shorter than the whole training" if setting.warm >= setting.steps else ""
+    return Shown(
+        "rates", panels, f"Test error by learning rate. Without a warm-up: {said}.",
+        f"Means over the seeds with 95% intervals. The warm-up takes {setting.warm} steps{beyond}.",
+    )  # fmt: skip
 
 
-def _ends(losses: np.ndarray) -> str:
-    middle = np.median(losses[-10:].mean(0), -1)
-    return "loss at the end, with a warm-up and without: " + "; ".join(
-        f"{LABELS[placement]} {typeset(float(middle[2 * k]), 2)} and {typeset(float(middle[2 * k + 1]), 2)}"
-        for k, placement in enumerate(TRAINED)
-    )
+def _draw_chain(squares: np.ndarray) -> Shown:
+    """Draw the mean square of the stream over the branches that it has passed."""
+    relative = _relative(squares)
+    values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
+    panel = Panel(
+        "Mean square along a residual chain", _draw_placements(np.arange(relative.shape[1]), values, False), "branches",
+        "relative to the input", "y",
+    )  # fmt: skip
+    said = ", ".join(f"{LABELS[name]} {typeset(float(estimate(each)[0][-1]), 2)}" for name, each in values.items())
+    return Shown(
+        "chain", [panel], f"Mean square behind the last of {relative.shape[1] - 1} branches: {said}.",
+        "Before training. Means over the seeds with 95% intervals.",
+    )  # fmt: skip
 
 
-def _last(panel: Panel) -> str:
-    ends = (f"{c.name} {typeset(float(c.y[0]), 2)} to {typeset(float(c.y[-1]), 2)}" for c in panel.curves)
-    return f"{panel.title.replace('‖∂l/∂W‖', 'Gradient by depth')}, first to last: {', '.join(ends)}."
+def _relative(squares: np.ndarray) -> np.ndarray:
+    """Return mean squares (seeds, 1 + branches, placements) relative to the input's."""
+    return squares / squares[:, :1]
 
 
-def _warmup(setting: Setting, trained: Sequence[Arrays]) -> tuple[Word, str]:
-    """Whether post needs a warm-up, and more of one than pre."""
-    said, needs, ruled_out = [], [], []
-    for rate, each in zip(setting.rates, trained, strict=True):
-        if "errors" not in each:
-            return "open", "The networks are not trained yet."
-        losses = {placement: each["errors"][2 * k + 1] - each["errors"][2 * k] for k, placement in enumerate(TRAINED)}
-        change = {placement: paired(loss, np.zeros_like(loss)) for placement, loss in losses.items()}
-        more = paired(losses["post"], losses["pre"])
-        harmed = {placement: one.clear and one.mean > 0 for placement, one in change.items()}
-        needs.append(harmed["post"] and more.clear and more.mean > 0 and not harmed["pre"])
-        ruled_out.append(change["post"].clear and change["post"].mean <= 0)
-        noise = {placement: "" if one.clear else " (within the noise)" for placement, one in change.items()}
-        of = ", ".join(f"{LABELS[p]} {change[p].said(100)}{noise[p]}" for p in TRAINED)
-        said.append(f"At rate {typeset(rate)}: {of}.")
-    word: Word = "holds" if all(needs) else "holds-if" if any(needs) else "wrong" if all(ruled_out) else "open"
-    return word, "What leaving out the warm-up changes in the test error, in points. " + " ".join(said)
+def _level(outcome: Outcome, k: int) -> str:
+    """Return the test error at the rate at a position, with its interval."""
+    return mean_percent(outcome.errors[-1, k])
 
 
-def _headline(setting: Setting, trained: Sequence[Arrays]) -> str:
-    """What leaving out the warm-up changes with post and with pre, at the first rate that is trained."""
-    for rate, each in zip(setting.rates, trained, strict=True):
-        if "errors" in each:
-            post, pre = (
-                paired(each["errors"][2 * k + 1], each["errors"][2 * k]).said(100)
-                for k in map(TRAINED.index, ("post", "pre"))
-            )
-            at = f"at rate {typeset(rate)}"
-            return f"Without a warm-up the test error changes by {post} points (post) and {pre} (pre) {at}."
+def _headline(depth: Arrays, runs: Runs) -> str:
+    """Say the ratio of the gradients in the deepest networks."""
+    if "norms" in depth:
+        ratio = float(np.exp(np.mean(_ratios(depth["norms"])[-1])))
+        return f"At {DEPTHS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
+    if runs:
+        return f"Training of {spoken([f'{name} norm' for name in runs], 'and')} has begun."
     return "Nothing is trained yet."
 
 
-def _growth(chain: Arrays) -> tuple[Word, str]:
-    """Whether the chain doubles without normalization, and grows linearly with it in front of the branch."""
+def _judge_gradients(depth: Arrays) -> tuple[Word, str]:
+    """Say whether the last layer's gradient falls with depth for pre norm in comparison with post norm."""
+    if depth.get("share") != 1:
+        return "open", "The gradients by depth are not computed yet."
+    x = np.log(DEPTHS) - np.mean(np.log(DEPTHS))
+    norms = depth["norms"]
+    slopes = {name: np.einsum("d,sd->s", x, np.log(norms[..., k])) / (x @ x) for k, name in enumerate(TRAINED)}
+    growth = compare(slopes["post"], slopes["pre"])
+    if np.isnan(growth.p_value):
+        return "open", "The gradients by depth are not finite."
+    mean, low, high = (np.exp(each[-1]) for each in band(_ratios(norms)))
+    each = {name: compare(slope, np.zeros_like(slope)).text() for name, slope in slopes.items()}
+    says = (
+        f"With {DEPTHS[-1]} layers, the last layer's gradient before training is {typeset(float(mean), 2)} times as "
+        f"large for post norm as for pre norm ({typeset(float(low), 2)} to {typeset(float(high), 2)}; √L is "
+        f"{typeset(DEPTHS[-1] ** 0.5, 2)}). The ratio grows as L to the power of {growth.text()} (theory 0.5): post "
+        f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
+    )
+    clear = find_clear([growth])[0]
+    return "holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says
+
+
+def _judge_warmup(begun: Mapping[str, Arrays], ended: Runs) -> tuple[Word, str]:
+    """Say whether post norm needs a warm-up, and more of one than pre norm, at a large rate and at the best of each."""
+    if len(ended) < len(TRAINED):
+        return "open", "The networks are not trained yet."
+    pair = {name: ended[name] for name in ("post", "pre")}
+    large = _choose_large(pair["post"][0])
+    if large is None:
+        return "open", "Post norm does not learn here, even with the warm-up; more steps may help."
+    at_large = {name: without.errors[-1, large] - warm.errors[-1, large] for name, (warm, without) in pair.items()}
+    at_best = {name: without.last - warm.last for name, (warm, without) in pair.items()}
+    found = [_compare_harm(each["post"], each["pre"]) for each in (at_large, at_best)]
+    clear = find_clear(found)
+    needed = [is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True)]
+    words = [
+        "post norm clearly needs it more" if each else "post norm does not clearly need it more" for each in needed
+    ]
+    said = [
+        f"At rate {typeset(RATES[large])}, the largest at which post norm learns with the warm-up, {words[0]}: "
+        f"{_both_levels(pair, large)}.",
+        f"At the best rate of each, {words[1]}: {_both_levels(pair)}.",
+        _undertrained(begun, pair),
+    ]
+    word: Word = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
+    return word, " ".join(said).rstrip()
+
+
+def _choose_large(warm: Outcome) -> int | None:
+    """Return the position of the largest rate at which a placement learns with the warm-up, by validation digits."""
+    learning = np.flatnonzero(warm.validation.mean(-1) < LEARNS)
+    return int(learning[-1]) if len(learning) else None
+
+
+def _compare_harm(post: np.ndarray, pre: np.ndarray) -> Difference:
+    """Return the rise of post norm's error without the warm-up.
+
+    Its p-value is the larger of its own and that of its excess over pre norm's rise: both have to be clear.
+    """
+    rise, excess = compare(post, np.zeros_like(post)), compare(post, pre)
+    return rise._replace(p_value=max(rise.p_value, excess.p_value) if rise.mean * excess.mean > 0 else 1.0)
+
+
+def _both_levels(pair: Runs, k: int | None = None) -> str:
+    """Return the test errors with the warm-up and without, at the rate at a position or at the best of each."""
+    words = []
+    for name, outcomes in pair.items():
+        warm, without = (_level(each, each.best if k is None else k) for each in outcomes)
+        at = ["", ""] if k is not None else [f" (rate {typeset(RATES[each.best])})" for each in outcomes]
+        words.append(f"{name} norm {warm}{at[0]} with it, {without}{at[1]} without")
+    return "; ".join(words)
+
+
+def _undertrained(begun: Mapping[str, Arrays], pair: Runs) -> str:
+    """Return a warning that the errors at the best rates still fall at the end; empty where they do not."""
+    decline = np.mean([each.decline for outcomes in pair.values() for each in outcomes], axis=0)
+    fall = compare(decline, np.zeros_like(decline))
+    if not find_clear([fall])[0] or fall.mean <= 0:
+        return ""
+    middle, last = next(iter(begun.values()))["measured"][-2:]
+    return (
+        f"All are undertrained: from step {middle} to {last} these errors fall by {fall.text(100)} points on average."
+    )
+
+
+def _judge_chain(chain: Arrays) -> tuple[Word, str]:
+    """Say whether the mean square doubles without normalization, and grows linearly with pre norm."""
     if chain.get("share") != 1:
         return "open", "The residual chain is not computed yet."
     if not np.isfinite(chain["squares"]).all():
         return "open", "The residual chain overflows."
-    branches = chain["squares"].shape[1] - 1
-    relative = np.moveaxis(chain["squares"] / chain["squares"][:, :1], 2, 0)
-    factor = relative[0][:, -1] ** (1 / branches)
-    steps = (relative[PLACEMENTS.index("pre")][:, -1] - 1) / branches
-    half = (relative[PLACEMENTS.index("pre")][:, branches // 2] - 1) / (branches // 2)
-    bent = steps / half
-    doubles = bool(np.all(abs(factor - 2) < 0.25))
-    linear = bool(np.all(abs(bent - 1) < 0.5))
+    relative = _relative(chain["squares"])
+    branches = relative.shape[1] - 1
+    half = branches // 2
+    none, pre = (relative[..., PLACEMENTS.index(name)] for name in ("none", "pre"))
+    factor = compare(none[:, -1] ** (1 / branches), np.zeros(len(none)))
+    step = compare((pre[:, -1] - 1) / branches, np.zeros(len(pre)))
+    bend = np.mean((pre[:, -1] - pre[:, half]) / (branches - half)) / np.mean((pre[:, half] - 1) / half)
+    doubles, even = abs(factor.mean - 2) < DOUBLED, abs(bend - 1) < EVEN
     says = (
-        f"Over {branches} residual branches the mean square is multiplied by {typeset(float(np.median(factor)), 3)} a "
-        f"branch without normalization; with it in front of each, every branch adds "
-        f"{typeset(float(np.median(steps)), 2)} times that of the input{'' if linear else ', though not evenly'}."
+        f"Over {branches} residual branches the mean square is multiplied by {factor.text()} a branch without "
+        f"normalization. With pre norm each branch adds {step.text()} times the input's"
+        f"{'' if even else ', though not evenly'}."
     )
-    return "holds" if doubles and linear else "holds-if" if doubles or linear else "wrong", says
+    return "holds" if doubles and even else "holds-if" if doubles or even else "wrong", says
 
 
-def _gradients(start: Arrays) -> list[str]:
-    """How the gradients of the last layer compare, before training."""
-    if start.get("share") != 1:
-        return []
-    means = np.median(start["norms"].mean(0), -1)
-    post, pre = (means[:, PLACEMENTS.index(placement)] for placement in ("post", "pre"))
-    return [
-        f"Before training, the gradient of the last branch is {typeset(float(post[-1] / pre[-1]), 2)} times as large "
-        f"with post as with pre, that of the first branch {typeset(float(post[0] / pre[0]), 2)} times."
-    ]
-
-
-def _table(setting: Setting, trained: Sequence[Arrays]) -> dict[str, list[Any]]:
-    """Test errors by rate and seed."""
-    ended = [(rate, each["errors"]) for rate, each in zip(setting.rates, trained, strict=True) if "errors" in each]
+def _tabulate(setting: Setting, ended: Runs) -> dict[str, list[Any]]:
+    """Return all errors at the end, a row for every rate and seed."""
     table: dict[str, list[Any]] = {
-        "rate": [rate for rate, _ in ended for _ in setting.networks],
-        "seed": [*setting.networks] * len(ended),
+        "learning rate": [rate for rate in RATES for _ in setting.networks],
+        "seed": [*setting.networks] * len(RATES),
     }
-    for k, placement in enumerate(TRAINED):
-        for j, kind in enumerate(KINDS):
-            table[f"{placement}, {kind}"] = [float(each) for _, errors in ended for each in errors[2 * k + j]]
-    return table
+    for name, outcomes in ended.items():
+        for kind, outcome in zip(KINDS, outcomes, strict=True):
+            table[f"{name}, {kind}, validation error"] = [float(each) for each in outcome.validation.flat]
+            table[f"{name}, {kind}, test error"] = [float(each) for each in outcome.errors[-1].flat]
+    return table if ended else {}
 
 
 EXPERIMENT = Experiment(
@@ -245,13 +369,16 @@ EXPERIMENT = Experiment(
     title="Placement",
     question="Where in a residual network should one normalize?",
     claims=(),
-    claim="A transformer that normalizes behind each residual sum (post) needs a learning rate that warms up, one that "
-    "normalizes in front of each branch (pre) does not: its gradients are smaller near the output at the start (Xiong "
-    "et al. 2020, arXiv 2002.04745). And the variance along residual branches doubles with each of them without "
-    "normalization, but grows linearly with it (De & Smith 2020, arXiv 2002.10444).",
-    about="Transformers on the rows of digits, eight tokens of eight pixels, trained with Adam at two learning rates, "
-    "with a linear warm-up and without; peri normalizes in front of and behind each branch (arXiv 2502.02732).",
+    claim="Post norm normalizes behind each residual sum, and the gradient of its last layer is “independent of L”, "
+    "the number of layers. Pre norm normalizes in front of each branch, and that gradient is smaller by √L (Xiong et "
+    "al. 2020, arXiv 2002.04745, section 3.3, Theorem 1). With post norm, “using a large learning rate without "
+    "warm-up may make the training unstable” (section 3.4). With pre norm, the scale of the hidden states “grows "
+    "linearly along with the depth” (section 3.3, on Lemma 2). Without normalization, it doubles with each branch (De "
+    "& Smith 2020, arXiv 2002.10444, who show linear growth for batch norm in the branches).",
+    about="Transformers on the rows of digits, eight tokens of eight pixels, trained with Adam at four learning rates, "
+    "with a linear warm-up and without. Peri norm normalizes in front of and behind each branch (arXiv 2502.02732).",
     setting=Setting,
     parts=parts,
     report=report,
+    rules=RULES,
 )

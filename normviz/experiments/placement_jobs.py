@@ -1,4 +1,4 @@
-"""The jobs of the experiment on placement: trainings, gradients at the start, and a long residual chain."""
+"""The jobs of the experiment on placement: gradients by depth, a residual chain, and trainings at several rates."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,113 +8,145 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.core.rows import Row
+from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step
 
 WIDTH, HEADS = 16, 2
-"""Channels of a token, and heads of attention."""
+"""Channels of a token, and heads of attention, of the networks that are trained."""
 
-CHAIN_WIDTH, CHAIN_BATCH = 64, 32
-"""Channels of a token in the chain, where chance should decide little, and digits."""
+WIDE, WIDE_HEADS, WIDE_BATCH = 64, 2, 32
+"""Channels, heads and digits of a mini-batch before training: in wide networks, chance decides less."""
+
+BATCHES = 2
+"""Mini-batches over which gradients before training are averaged."""
+
+DEPTHS = (1, 2, 4, 8, 16)
+"""Layers of the networks whose gradients are compared before training."""
+
+RATES = (0.001, 0.003, 0.01, 0.03)
+"""Learning rates of Adam of the grid."""
 
 TRAINED = ("post", "pre", "peri")
-"""Placements that are trained; the first is what the claim is about, and it is held against the second."""
+"""Placements that are trained. The claim compares the first two."""
 
 PLACEMENTS = ("none", *TRAINED)
-"""Those that are looked at before training."""
+"""Placements of the residual chain."""
+
+KINDS = ("warm-up", "no warm-up")
+"""The two trainings of every network, in their order."""
+
+POINTS = 3
+"""Steps of a training at which the errors are measured: the first, the middle and the last."""
 
 SETTLED = 256
-"""Digits from which statistics for inference are taken."""
+"""Digits from which the statistics for inference are taken."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """Networks of all placements and seeds, each with a warm-up of the learning rate and without."""
+    """The networks of one placement at all learning rates, from all seeds, each with and without a warm-up.
+
+    Its result holds "losses", "validation" and "test", each (measured steps, kinds, rates, seeds).
+    """
 
     kind: ClassVar[str] = "experiments/placement/training"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
+    placement: str
     row: Row
     networks: tuple[int, ...]
     layers: int
     batch: int
     length: int
     warm: int
-    rate: float
     eps: float
     device: str
 
     @property
     def seconds(self) -> float:
-        """A step of so many networks and layers, and telling all digits at the end."""
-        count = 2 * len(TRAINED) * len(self.networks)
-        return self.layers * count * (self.length * (5e-5 + 2.2e-5 * self.batch) + 1e-2)
+        """The expected time of the steps and of the measured errors."""
+        count = len(KINDS) * len(RATES) * len(self.networks)
+        return self.layers * count * (self.length * (2.5e-5 + 1e-5 * self.batch) + POINTS * 6e-3)
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Step by step. The first axis of the results: every placement with a warm-up, then without."""
+        """Train step by step."""
         from normviz.networks.learning import Learner, cross_entropy, device_words, error, mini_batches, numbers
         from normviz.networks.transformer import Transformer, tokens
 
-        device, (x, labels), (unseen, answers) = tokens(self.device)
-        placements = [placement for placement in TRAINED for _ in range(2)]
+        device, digits = tokens(self.device)
+        x, labels = digits.train
+        shape = (len(KINDS), len(RATES), len(self.networks))
         network = Transformer(
-            placements, self.row.scheme, self.networks, self.layers, WIDTH, HEADS, self.batch, self.eps, device
-        )
-        learner = Learner(network.parameters, "adam", self.rate)
-        losses: list[np.ndarray] = []
-        so_far = partial(_so_far, losses, device_words(device))
+            [self.placement] * len(KINDS), self.row.scheme, self.networks * len(RATES), self.layers, WIDTH, HEADS,
+            self.batch, self.eps, device,
+        )  # fmt: skip
+        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
+        course = Course(self.length, POINTS)
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
-            share = x.new_tensor([min(step / self.warm, 1.0), 1.0] * len(TRAINED))[:, None]
-            loss = cross_entropy(network.logits(x[chosen]), labels[chosen])
+            same = chosen.repeat(len(RATES), 1)
+            share = x.new_tensor([min(step / self.warm, 1.0), 1.0])[:, None]
+            loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss, share)
-            losses.append(numbers(loss))
-            yield Step(0.9 * step / self.length, partial(so_far, share=0.9 * step / self.length))
-        network.settle(x[None, : SETTLED // self.batch * self.batch])
-        errors = numbers(error(network.told(unseen[None]), answers))
-        yield Step(1.0, partial(so_far, share=1.0, errors=errors))
+            course.losses.append(numbers(loss).reshape(shape))
+            if course.marked:
+                network.settle(x[None, : SETTLED // self.batch * self.batch])
+                for name, (unseen, answers) in (("validation", digits.validation), ("test", digits.test)):
+                    course.add(name, numbers(error(network.told(unseen[None]), answers)).reshape(shape))
+            yield Step(course.share, partial(course.so_far, device_words(device)))
 
 
 @dataclass(frozen=True)
-class Start:
-    """‖∂l/∂W‖ of the last matrix of every branch, before training."""
+class Depth:
+    """‖∂l/∂W‖ of the last layer's last matrix before training, by the number of layers.
 
-    kind: ClassVar[str] = "experiments/placement/start"
+    Its result holds "norms", (seeds, depths, placements that are trained).
+    """
+
+    kind: ClassVar[str] = "experiments/placement/depth"
     version: ClassVar[int] = 1
 
     row: Row
     networks: tuple[int, ...]
-    layers: int
-    batch: int
     eps: float
     device: str
 
     @property
     def seconds(self) -> float:
-        """A pass forward and back for each of a few mini-batches."""
-        return 0.05 + SETTLED * self.layers * len(PLACEMENTS) * len(self.networks) * 1.5e-5
+        """The expected time of a few passes forward and back at every depth."""
+        return 0.05 + 0.35 * len(self.networks)
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Mini-batch by mini-batch, in the mean."""
+        """Measure network by network."""
         from normviz.networks.learning import device_words, mini_batches, numbers
         from normviz.networks.transformer import Transformer, tokens
 
-        device, (x, labels), _ = tokens(self.device)
-        network = Transformer(
-            PLACEMENTS, self.row.scheme, self.networks, self.layers, WIDTH, HEADS, self.batch, self.eps, device
-        )
+        device, digits = tokens(self.device)
+        x, labels = digits.train
         norms: list[np.ndarray] = []
-        count = SETTLED // self.batch
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), count, self.batch), 1):
-            norms.append(numbers(network.gradients(x[chosen], labels[chosen])))
-            yield Step(step / count, partial(_so_far, norms, device_words(device), step / count, "norms"))
+        for step, seed in enumerate(self.networks, 1):
+            batches = mini_batches([seed], len(x), BATCHES, WIDE_BATCH)
+            by_depth = []
+            for layers in DEPTHS:
+                network = Transformer(
+                    TRAINED, self.row.scheme, [seed], layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps, device
+                )
+                found = [numbers(network.gradients(x[chosen], labels[chosen])[-1, :, 0]) for chosen in batches]
+                by_depth.append(np.mean(found, axis=0))
+            norms.append(np.stack(by_depth))
+            share = step / len(self.networks)
+            yield Step(share, partial(_so_far, norms, device_words(device), share, "norms"))
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The mean square of the stream along a chain of residual branches of ReLU units, before training."""
+    """The mean square of the stream along a chain of residual branches of ReLU units, before training.
+
+    Its result holds "squares", (seeds, 1 + branches, placements).
+    """
 
     kind: ClassVar[str] = "experiments/placement/chain"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     row: Row
     networks: tuple[int, ...]
@@ -124,25 +156,25 @@ class Chain:
 
     @property
     def seconds(self) -> float:
-        """A pass forward."""
+        """The expected time of a pass forward."""
         return 0.05 + self.pairs * len(PLACEMENTS) * len(self.networks) * 1.5e-3
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Network by network."""
+        """Measure network by network."""
         from normviz.networks.learning import device_words, numbers
         from normviz.networks.transformer import Transformer, tokens
 
-        device, (x, _), _ = tokens(self.device)
+        device, digits = tokens(self.device)
+        x = digits.train[0][None, :WIDE_BATCH]
         squares: list[np.ndarray] = []
         for step, seed in enumerate(self.networks, 1):
             network = Transformer(
-                PLACEMENTS, self.row.scheme, [seed], self.pairs, CHAIN_WIDTH, 1, CHAIN_BATCH, self.eps, device,
-                attention=False,
-            )  # fmt: skip
-            squares.append(numbers(network.mean_squares(x[None, :CHAIN_BATCH])[..., 0]))
+                PLACEMENTS, self.row.scheme, [seed], self.pairs, WIDE, 1, WIDE_BATCH, self.eps, device, attention=False
+            )
+            squares.append(numbers(network.mean_squares(x)[..., 0]))
             share = step / len(self.networks)
             yield Step(share, partial(_so_far, squares, device_words(device), share, "squares"))
 
 
-def _so_far(series: list[np.ndarray], device: str, share: float, name: str = "losses", **more: np.ndarray) -> Arrays:
-    return {name: np.stack(series), "share": np.array(share), "device": np.array(device), **more}
+def _so_far(series: list[np.ndarray], device: str, share: float, name: str) -> Arrays:
+    return {name: np.stack(series), "share": np.array(share), "device": np.array(device)}

@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from normviz.core.rows import Row
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step
+
+if TYPE_CHECKING:
+    import torch
 
 UNITS = 32
 """Of the state."""
@@ -19,6 +22,12 @@ PIXELS = 64
 
 SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 """By which the first weights are multiplied, 1/4 to 4."""
+
+GAINS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""First values of γ at which gradients are measured; Cooijmans et al. (2016) start at 0.1."""
+
+RATES = (0.005, 0.01, 0.02, 0.05)
+"""Learning rates of Adam of the grid."""
 
 BACK = 24
 """Steps over which the gradient goes back before training."""
@@ -40,33 +49,37 @@ def waits(most: int) -> range:
 
 @dataclass(frozen=True)
 class Reading:
-    """The networks of all schemes and seeds, trained on sequences of unequal length, and tested on longer ones."""
+    """The networks of one scheme at all learning rates, from all seeds, trained on sequences of unequal length.
+
+    Its result holds "losses", (steps, rates, seeds). At the end it has "validation", the errors on lengths of the
+    training, (rates, seeds), and the test errors on all lengths, (lengths, rates, seeds): "by_step" with the statistics
+    of every step, "together" with one statistic for all steps.
+    """
 
     kind: ClassVar[str] = "experiments/recurrent/reading"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
-    rows: tuple[Row, ...]
+    row: Row
     networks: tuple[int, ...]
     inputs: int
     wait: int
     batch: int
     length: int
-    rate: float
     gain: float
     eps: float
     device: str
 
     @property
     def seconds(self) -> float:
-        """A time step of so many networks, forward and back."""
-        count = len(self.rows) * len(self.networks)
+        """The expected time of the steps, forward and back, and of the tests."""
+        count = len(RATES) * len(self.networks)
         steps = PIXELS // self.inputs + self.wait
         tested = sum(PIXELS // self.inputs + wait for wait in waits(self.wait))
-        return self.length * steps * (1e-3 + count * (1e-5 + 1e-6 * self.batch)) + 4e-4 * count * tested
+        return self.length * steps * (5e-4 + count * (5e-6 + 5e-7 * self.batch)) + 4e-4 * count * tested
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Step by step, and then length by length."""
-        from normviz.networks.dense import both
+        """Train step by step, then test length by length."""
+        from normviz.networks.dense import split_digits
         from normviz.networks.learning import (
             Learner,
             cross_entropy,
@@ -79,103 +92,122 @@ class Reading:
         from normviz.networks.recurrent import Recurrent, last, pooled, read, unequal
 
         device = device_of(self.device)
-        x, labels, unseen, answers = both(device)
-        ahead, still = unequal(self.batch, self.wait, PIXELS // self.inputs)
-        schemes = [row.scheme for row in self.rows]
-        network = Recurrent(schemes, self.networks, self.inputs, UNITS, still, 1.0, self.gain, self.eps, device)
-        learner = Learner(network.parameters, "adam", self.rate)
+        digits = split_digits(device)
+        (x, labels), shape = digits.train, (len(RATES), len(self.networks))
+        each = PIXELS // self.inputs
+        ahead, still = unequal(self.batch, self.wait, each)
+        network = Recurrent(
+            [self.row.scheme], self.networks * shape[0], self.inputs, UNITS, still, 1.0, self.gain, self.eps, device
+        )
+        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
         losses: list[np.ndarray] = []
         so_far = partial(_so_far, losses, device=device_words(device))
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
-            sequences = read(x[chosen], self.inputs, ahead, len(still)).unsqueeze(1)
-            states = list(network.states(sequences, still))
-            loss = cross_entropy(network.logits(last(states, still)), labels[chosen])
+            same = chosen.repeat(shape[0], 1)
+            sequences = read(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
+            loss = cross_entropy(network.logits(last(list(network.states(sequences, still)), still)), labels[same])
             learner.step(loss)
-            losses.append(numbers(loss))
-            yield Step(0.95 * step / self.length, partial(so_far, share=0.95 * step / self.length))
+            losses.append(numbers(loss).reshape(shape))
+            yield Step(0.9 * step / self.length, partial(so_far, share=0.9 * step / self.length))
+
+        def errors(part: "tuple[torch.Tensor, torch.Tensor]", wait: int) -> np.ndarray:
+            pictures, answers = part
+            tested = read(pictures, self.inputs, [wait] * len(pictures), wait + each)
+            return numbers(error(network.told(tested), answers)).reshape(shape)
 
         whole = x[: len(x) // self.batch * self.batch].unflatten(0, (-1, self.batch))
         network.settle(read(whole, self.inputs, ahead, len(still))[None])
-        kept = (network.norms, [pooled(network.norms)])  # by step, and one for all
-        found: tuple[list[np.ndarray], ...] = ([], [])
-        lengths = waits(self.wait)
+        validation = np.mean([errors(digits.validation, wait) for wait in range(self.wait + 1)], axis=0)
+        found: dict[str, list[np.ndarray]] = {"by_step": [], "together": []}
+        norms, lengths = {"by_step": network.norms, "together": [pooled(network.norms)]}, waits(self.wait)
         for wait in lengths:
-            tested = read(unseen, self.inputs, [wait] * len(unseen), wait + PIXELS // self.inputs)
-            for norms, errors in zip(kept, found, strict=True):
-                network.norms = norms
-                errors.append(numbers(error(network.told(tested), answers)))
-            share = 0.95 + 0.04 * (wait + 1) / len(lengths)
+            for name, network.norms in norms.items():
+                found[name].append(errors(digits.test, wait))
+            share = 0.9 + 0.09 * (wait + 1) / len(lengths)
             yield Step(share, partial(so_far, share=share))
-        by_step, together = map(np.stack, found)
-        yield Step(1.0, partial(so_far, share=1.0, by_step=by_step, together=together))
+        tests = {name: np.stack(each) for name, each in found.items()}
+        yield Step(1.0, partial(so_far, share=1.0, validation=validation, **tests))
 
 
 @dataclass(frozen=True)
 class Back:
-    """‖∂l/∂h_t‖ at the start, of the loss behind the last of `BACK` steps, for first weights times each of `SCALES`."""
+    """‖∂l/∂h_t‖ at the start, of the loss behind the last of `BACK` steps, at every point.
+
+    A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
+    seeds).
+    """
 
     kind: ClassVar[str] = "experiments/recurrent/back"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     rows: tuple[Row, ...]
     networks: tuple[int, ...]
     inputs: int
     batch: int
-    gain: float
+    points: tuple[tuple[float, float], ...]
+    apart: bool
     eps: float
     device: str
 
     @property
     def seconds(self) -> float:
-        """A pass forward and back for each of the scales."""
+        """The expected time of a pass forward and back at each point."""
         count = len(self.rows) * len(self.networks)
-        return len(SCALES) * BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
+        return len(self.points) * BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Scale by scale; every network reads digits behind each other, those of its first mini-batches."""
-        from normviz.networks.dense import rows
+        """Measure point by point; every network reads digits behind each other, those of its first mini-batches."""
+        from normviz.networks.dense import split_digits
         from normviz.networks.learning import device_of, device_words, mini_batches, numbers
         from normviz.networks.recurrent import Recurrent, read, way_back
 
         device = device_of(self.device)
-        x, labels = (each.to(device) for each in rows())
+        x, labels = split_digits(device).train
         each = PIXELS // self.inputs
         order = mini_batches(self.networks, len(x), -(-BACK // each), self.batch)
         digits = read(x[order], self.inputs, [0] * self.batch, each)
         sequences = digits.permute(1, 2, 0, 3, 4).flatten(2, 3)[:, :, -BACK:]
         schemes, still = [row.scheme for row in self.rows], [self.batch] * BACK
         norms: list[np.ndarray] = []
-        for k, scale in enumerate(SCALES, 1):
-            network = Recurrent(schemes, self.networks, self.inputs, UNITS, still, scale, self.gain, self.eps, device)
+        for k, (scale, gain) in enumerate(self.points, 1):
+            network = Recurrent(
+                schemes, self.networks, self.inputs, UNITS, still, scale, gain, self.eps, device,
+                normalized="apart" if self.apart else "sum",
+            )  # fmt: skip
             norms.append(numbers(way_back(network, sequences, labels[order[-1]])))
-            yield Step(k / len(SCALES), partial(_so_far, norms, k / len(SCALES), device_words(device), "norms"))
+            share = k / len(self.points)
+            yield Step(share, partial(_so_far, norms, share, device_words(device), "norms"))
 
 
 @dataclass(frozen=True)
 class Layouts:
-    """Networks whose inputs' part is normalized over all steps at once, in each of `LAYOUTS`."""
+    """Networks whose inputs' part is normalized over all steps at once, in each of `LAYOUTS`, at all learning rates.
+
+    Its result holds "losses", (steps, layouts, rates, seeds), and "spreads", the standard deviation of every unit
+    before training, the largest first, (layouts, seeds, units). At the end it has "validation" and "test", the errors
+    (layouts, rates, seeds).
+    """
 
     kind: ClassVar[str] = "experiments/recurrent/layouts"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     networks: tuple[int, ...]
     inputs: int
     batch: int
     length: int
-    rate: float
     gain: float
     eps: float
     device: str
 
     @property
     def seconds(self) -> float:
-        """A time step of so many networks, forward and back."""
-        count = len(LAYOUTS) * len(self.networks)
-        return self.length * PIXELS // self.inputs * (3e-4 + count * (5e-6 + 3e-7 * self.batch)) + 0.02 * count
+        """The expected time of the steps, forward and back, and of the tests."""
+        count = len(LAYOUTS) * len(RATES) * len(self.networks)
+        return self.length * PIXELS // self.inputs * (3e-4 + count * (1e-5 + 5e-7 * self.batch)) + 0.02 * count
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Step by step."""
-        from normviz.networks.dense import both
+        """Train step by step."""
+        from normviz.networks.dense import split_digits
         from normviz.networks.learning import (
             Learner,
             cross_entropy,
@@ -188,27 +220,31 @@ class Layouts:
         from normviz.networks.recurrent import Recurrent, read
 
         device = device_of(self.device)
-        x, labels, unseen, answers = both(device)
-        x, unseen = (read(each, self.inputs, [0] * len(each), PIXELS // self.inputs) for each in (x, unseen))
-        still = [self.batch] * x.shape[1]
-        schemes = [row.scheme for row in LAYOUTS]
+        each = PIXELS // self.inputs
+        digits = [(read(x, self.inputs, [0] * len(x), each), labels) for x, labels in split_digits(device)]
+        (x, labels), *unseen = digits
+        shape, still = (len(LAYOUTS), len(RATES), len(self.networks)), [self.batch] * each
         network = Recurrent(
-            schemes, self.networks, self.inputs, UNITS, still, 1.0, self.gain, self.eps, device, sequence=True
-        )
-        learner = Learner(network.parameters, "adam", self.rate)
-        first = network.driven(x[None, None, : self.batch]) / self.gain
+            [row.scheme for row in LAYOUTS], self.networks * shape[1], self.inputs, UNITS, still, 1.0, self.gain,
+            self.eps, device, normalized="sequence",
+        )  # fmt: skip
+        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
+        first = (
+            network.driven(x[None, None, : self.batch])[:, : shape[2]] / self.gain
+        )  # networks start alike at all rates
         spreads = numbers(first.std((2, 3)).sort(descending=True).values)
         losses: list[np.ndarray] = []
         so_far = partial(_so_far, losses, device=device_words(device), spreads=spreads)
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
-            *_, state = network.states(x[chosen].unsqueeze(1), still)
-            loss = cross_entropy(network.logits(state), labels[chosen])
+            same = chosen.repeat(shape[1], 1)
+            *_, state = network.states(x[same].unsqueeze(1), still)
+            loss = cross_entropy(network.logits(state), labels[same])
             learner.step(loss)
-            losses.append(numbers(loss))
+            losses.append(numbers(loss).reshape(shape))
             yield Step(0.95 * step / self.length, partial(so_far, share=0.95 * step / self.length))
         network.settle(x[: SETTLED // self.batch * self.batch].unflatten(0, (-1, self.batch))[None])
-        errors = numbers(error(network.told(unseen), answers))
-        yield Step(1.0, partial(so_far, share=1.0, errors=errors))
+        validation, test = (numbers(error(network.told(x), answers)).reshape(shape) for x, answers in unseen)
+        yield Step(1.0, partial(so_far, share=1.0, validation=validation, test=test))
 
 
 def _so_far(series: list[np.ndarray], share: float, device: str, name: str = "losses", **more: np.ndarray) -> Arrays:

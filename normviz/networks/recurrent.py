@@ -3,10 +3,15 @@
     a_t = W h_{t-1} + U x_t,   h_t = tanh(γ â_t + β),   â_t: a_t normalized by itself
 
 as in Ba et al. 2016 (arXiv 1607.06450), section 3.1, with one γ and one β for all steps. A scheme sees the tensor
-(N, 1, 1, C) of one step, and so nothing that comes later. With `sequence` it is the inputs' part alone that is
-normalized, and that of all steps at once, as a tensor (N, T, 1, C), as in Laurent et al. 2016 (arXiv 1510.01378):
+(N, 1, 1, C) of one step, and so nothing that comes later. Normalized "apart" are both parts of a, each by itself, as in
+Cooijmans et al. 2016 (arXiv 1603.09025), here with one γ for both:
 
-    h_t = tanh(W h_{t-1} + γ b̂_t + β),   b_t = U x_t
+    h_t = tanh(γ (ĉ_t + b̂_t) + β),   c_t = W h_{t-1},   b_t = U x_t
+
+Normalized as a "sequence" is the inputs' part alone, of all steps at once, as a tensor (N, T, 1, C), as in Laurent et
+al. 2016 (arXiv 1510.01378):
+
+    h_t = tanh(W h_{t-1} + γ b̂_t + β)
 
 Sequences of a mini-batch may end at different steps. They stand in order, the longest first: those that are still read
 at a step are the first ones, and a statistic over examples is one over these.
@@ -15,6 +20,7 @@ at a step are the first ones, and a statistic over examples is one over these.
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
+from typing import Literal
 
 import torch
 
@@ -38,18 +44,19 @@ class Recurrent:
         gain: γ at first.
         eps: ε on activations.
         device, dtype: of all numbers.
-        sequence: whether the inputs' part of all steps is normalized at once, instead of every step by itself.
+        normalized: "sum" for a at every step, "apart" for both of its parts, or "sequence" for the inputs' part of all
+            steps at once.
     """
 
     def __init__(
         self, schemes: Sequence[Scheme], seeds: Sequence[int], inputs: int, units: int, still: Sequence[int],
         scale: float, gain: float, eps: float, device: torch.device, dtype: torch.dtype = torch.float32,
-        sequence: bool = False,
+        normalized: Literal["sum", "apart", "sequence"] = "sum",
     ) -> None:  # fmt: skip
         def first(part: int, into: int, out: int, scale: float) -> torch.Tensor:
             return started(seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype)
 
-        self.units, self.still, self.sequence = units, list(still), sequence
+        self.units, self.still, self.sequence = units, list(still), normalized == "sequence"
         self.incoming = torch.cat([first(0, units, units, scale), first(1, inputs, units, scale)], dim=2).to(device)
         self.readout = first(2, units, CLASSES, 1.0).to(device)
         lead = (len(schemes), len(seeds), 1)
@@ -58,8 +65,11 @@ class Recurrent:
         self.offset = torch.zeros(*lead, CLASSES, device=device, dtype=dtype)
         self.schemes = schemes
         activations = [scheme.on_activations for scheme in schemes]
-        shapes = [(self.still[0], len(self.still), 1, units)] if sequence else [(n, 1, 1, units) for n in self.still]
+        whole = (self.still[0], len(self.still), 1, units)
+        shapes = [whole] if self.sequence else [(n, 1, 1, units) for n in self.still]
         self.norms = [Norm(activations, shape, eps, self.incoming) for shape in shapes]
+        again = shapes if normalized == "apart" else []
+        self.norms_back = [Norm(activations, shape, eps, self.incoming) for shape in again]
         self.on_weights = weights(schemes, (1, 1, units + inputs, units), self.incoming)
 
     @property
@@ -81,14 +91,24 @@ class Recurrent:
         driven = self.driven(x, how) if self.sequence else None
         gain, state = mask_gain(self.gain, self.schemes), None
         for step, n in enumerate(still):
-            a = x[:, :, :n, step].flatten(1, 2) @ into if driven is None else driven[:, :, :, step]
+            parts = [x[:, :, :n, step].flatten(1, 2) @ into if driven is None else driven[:, :, :, step]]
             if state is not None:
-                a = a + state[:, :, :, :n].flatten(2, 3) @ back
+                parts.append(state[:, :, :, :n].flatten(2, 3) @ back)
             if driven is None:
-                norm = self.norms[min(step, len(self.norms) - 1)]
-                a = torch.addcmul(self.bias, gain, how(norm, a[:, :, :, None, None])[:, :, :, 0, 0])
-            state = torch.tanh(a).unflatten(2, (-1, n))
+                parts = [torch.addcmul(self.bias, gain, self._normalized(step, parts, how))]
+            state = torch.tanh(sum(parts[1:], parts[0])).unflatten(2, (-1, n))
             yield state
+
+    def _normalized(self, step: int, parts: Sequence[torch.Tensor], how: How) -> torch.Tensor:
+        """Return x̂ of the sum of the parts of a at a step; or the sum of each part's x̂, where they are apart."""
+        if self.norms_back:
+            both = zip((self.norms, self.norms_back), parts, strict=False)
+        else:
+            both = zip((self.norms,), (sum(parts[1:], parts[0]),), strict=True)
+        found = [
+            how(norms[min(step, len(norms) - 1)], part[:, :, :, None, None])[:, :, :, 0, 0] for norms, part in both
+        ]
+        return sum(found[1:], found[0])
 
     def driven(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
         """γ b̂ + β of all steps of whole sequences, (schemes, networks, examples, steps, units)."""

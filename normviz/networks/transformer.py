@@ -15,12 +15,15 @@ import torch
 
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES, SIDE
-from normviz.networks.dense import How, rows
+from normviz.networks.dense import Digits, How, split_digits
 from normviz.networks.learning import cross_entropy, device_of, started
 from normviz.networks.norm import Norm
 
 WHERE = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
 """Where each placement normalizes: before and behind a branch, the sum with it, and at the end of all."""
+
+CHUNK = 64
+"""Examples that pass a network at a time in inference."""
 
 
 class Place:
@@ -123,8 +126,8 @@ class Transformer:
 
     @torch.no_grad()
     def told(self, x: torch.Tensor) -> torch.Tensor:
-        """Logits by what is kept."""
-        return self.logits(x, Norm.infer)
+        """Return the logits by kept statistics, of some examples at a time: all at once take much memory."""
+        return torch.cat([self.logits(part, Norm.infer) for part in x.split(CHUNK, dim=1)], dim=2)
 
     @torch.no_grad()
     def mean_squares(self, x: torch.Tensor) -> torch.Tensor:
@@ -155,15 +158,8 @@ def _units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]
     return [first(width, 2 * width, 2.0), first(2 * width, width)]
 
 
-Pictures = tuple[torch.Tensor, torch.Tensor]
-"""Digits (digits, rows, pixels) in −1..1, and their classes."""
-
-
-def tokens(name: str) -> tuple[torch.device, Pictures, Pictures]:
-    """The device of that name; on it, the digits to train on and those to test on."""
+def tokens(name: str) -> tuple[torch.device, Digits]:
+    """Return the device of a name and the digits on it, as pictures (digits, rows, pixels) in −1..1."""
     device = device_of(name)
-
-    def put(x: torch.Tensor, labels: torch.Tensor) -> Pictures:
-        return (2 * x.unflatten(-1, (SIDE, SIDE)) - 1).to(device), labels.to(device)
-
-    return device, put(*rows()), put(*rows(test=True))
+    parts = split_digits(device)
+    return device, Digits(*((2 * x.unflatten(-1, (SIDE, SIDE)) - 1, labels) for x, labels in parts))

@@ -19,6 +19,8 @@ VERDICTS = {
     "smoothing": "open",
     "start": "holds-if",
     "weight-decay": "holds",
+    "recurrent": "holds-if",
+    "placement": "holds-if",
 }
 """The verdict of each at its default."""
 

@@ -42,7 +42,7 @@ LABELS = torch.arange(2 * BATCH).view(2, BATCH) % 10
 class Plain(nn.Module):
     """One network with torch's own layers, one at every step, from the weights of one in a stack."""
 
-    def __init__(self, network, key, scheme, seed):
+    def __init__(self, network, key, scheme, seed, apart=False):
         super().__init__()
         joint = network.incoming[scheme, seed].detach()
         self.incoming = nn.Linear(*joint.shape, bias=False, dtype=torch.float64)
@@ -52,6 +52,7 @@ class Plain(nn.Module):
             self.incoming.parametrizations.weight.original0.data.fill_(1)
             self.incoming.parametrizations.weight.original0.requires_grad_(False)  # γ is behind it
         self.norms = nn.ModuleList(LAYERS[key]() for _ in STILL)
+        self.norms_back = nn.ModuleList(LAYERS[key]() for _ in STILL) if apart else None
         learned = SCHEMES[key].gain is not None
         gain = network.gain[scheme, seed].detach().clone()
         self.gain = nn.Parameter(gain if learned else torch.ones_like(gain), requires_grad=learned)
@@ -65,17 +66,24 @@ class Plain(nn.Module):
         """Logits of x (N, steps, inputs), each at its own last step."""
         states, h = [], x.new_zeros(len(x), UNITS)
         for step, n in enumerate(still):
-            a = self.incoming(torch.cat([h[:n], x[:n, step]], 1))
-            h = torch.tanh(self.gain * self.norms[min(step, len(STILL) - 1)](a) + self.bias)
+            at = min(step, len(STILL) - 1)
+            if self.norms_back is None:
+                xhat = self.norms[at](self.incoming(torch.cat([h[:n], x[:n, step]], 1)))
+            else:
+                back, into = self.incoming.weight.split([UNITS, INPUTS], dim=1)
+                xhat = self.norms[at](x[:n, step] @ into.T)
+                xhat = xhat + self.norms_back[at](h[:n] @ back.T) if step else xhat
+            h = torch.tanh(self.gain * xhat + self.bias)
             states.append(h)
         ends = [max(t for t, n in enumerate(still) if k < n) for k in range(len(x))]
         return self.readout(torch.stack([states[end][k] for k, end in enumerate(ends)]))
 
 
+@pytest.mark.parametrize("normalized", ["sum", "apart"])
 @pytest.mark.parametrize("key", LAYERS)
-def test_one_network_of_a_stack_trains_as_a_module_does(key):
-    network = stack(["rms", key, "layer"])
-    plain = Plain(network, key, 1, 1)
+def test_one_network_of_a_stack_trains_as_a_module_does(key, normalized):
+    network = stack(["rms", key, "layer"], normalized=normalized)
+    plain = Plain(network, key, 1, 1, normalized == "apart")
     learner, other = Learner(network.parameters, "sgd", 0.5), torch.optim.SGD(plain.parameters(), 0.5)
     for seed in range(3):
         x = sequences(1, len(STILL), seed)
@@ -91,10 +99,11 @@ def test_one_network_of_a_stack_trains_as_a_module_does(key):
     torch.testing.assert_close(network.readout[1, 1].T, plain.readout.weight)
 
 
+@pytest.mark.parametrize("normalized", ["sum", "apart"])
 @pytest.mark.parametrize("key", ["batch", "layer"])
-def test_inference_is_by_the_statistics_of_every_step_and_beyond_by_those_of_the_last(key):
-    network = stack(["none", key])
-    plain = Plain(network, key, 1, 1)
+def test_inference_is_by_the_statistics_of_every_step_and_beyond_by_those_of_the_last(key, normalized):
+    network = stack(["none", key], normalized=normalized)
+    plain = Plain(network, key, 1, 1, normalized == "apart")
     x = sequences(3, len(STILL))
     with torch.no_grad():
         for _ in network.states(x, STILL, Norm.settle):
@@ -122,7 +131,7 @@ def test_a_layer_that_is_the_same_at_every_step_keeps_what_all_of_them_see():
 
 def test_the_two_layouts_are_those_of_batch_norm_on_whole_sequences():
     rows = [Row("batch", *["full,full,full,own"] * 2), Row("custom", *["full,own,full,full"] * 2)]
-    network = stack([], still=[BATCH] * STEPS, rows=rows, sequence=True)
+    network = stack([], still=[BATCH] * STEPS, rows=rows, normalized="sequence")
     x = sequences(1, STEPS)
     found = network.driven(x) / 0.7
     for seed in (0, 1):

@@ -6,7 +6,7 @@ from torch import nn
 
 from normviz.core.schemes import get_scheme
 from normviz.networks.learning import Learner, cross_entropy
-from normviz.networks.transformer import WHERE, Transformer
+from normviz.networks.transformer import CHUNK, WHERE, Transformer
 
 EPS = 1e-3
 CPU = torch.device("cpu")
@@ -123,7 +123,7 @@ def test_one_network_of_a_stack_tells_as_a_module_does_by_what_it_keeps(key, pla
         for batch in x[1].split(BATCH):
             plain(batch)
         plain.eval()
-        unseen = pictures(seed=1, count=4)
+        unseen = pictures(seed=1, count=CHUNK + 4)  # more than pass at a time
         torch.testing.assert_close(network.told(unseen)[position, 1], plain(unseen[1]))
 
 

@@ -32,10 +32,11 @@ CLAIMS: tuple[Claim, ...] = (
         "000",
         "holds-if",
         "recurrent",
-        says="Layer norm is invariant to re-scaling of the summed inputs, which keeps the gradients of a recurrent "
-        "network from exploding and from vanishing.",
-        condition="What a step back multiplies the gradient by no longer depends on the scale of the weights, but it "
-        "need not be 1: over many steps the gradient may vanish all the same.",
+        says="“The normalization terms make a layer invariant to any re-scaling of its summed inputs, which prevents "
+        "both exploding and vanishing gradients” in recurrent networks. The paper claims less: it “results in much "
+        "more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
+        condition="Layer norm does cancel the scale of the weights. The gain γ has none to cancel it: with a small γ "
+        "the gradient vanishes over the steps, and with batch norm and a large γ it explodes.",
     ),
     tried(
         "L09",
@@ -70,9 +71,10 @@ CLAIMS: tuple[Claim, ...] = (
         "002",
         "holds-if",
         "recurrent",
-        says="Batch norm cannot be used on sequences, since its channel axis is time there.",
-        condition="With the layout (B, C, T) the channels stay channels, and it can. What harms is that statistics "
-        "differ from step to step, and that sequences may be longer than those that it was trained on.",
+        says="“Batch normalization cannot be used on time sequence data”, because its channel axis is “the time "
+        "dimension” there.",
+        condition="Normalized at each step, or in the layout (B, C, T), batch norm learns sequences. Its errors rise "
+        "with one statistic for all steps, and on sequences longer than those of the training.",
     ),
     tried(
         "B16",
