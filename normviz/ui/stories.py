@@ -183,8 +183,7 @@ STORIES = (
         question="What does normalization do to a gradient?",
         why="Centring removes the mean of the gradient, and dividing removes its component along x̂. People who write "
         "the backward pass by hand often forget one of the two.",
-        first="Open **Step by step** and press **Play**. Then compare the formulas of **RMS** and **Layer**: layer "
-        "norm also subtracts a mean.",
+        first="Press **Play** and follow one number to the loss and back.",
         takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
         "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
         see=(

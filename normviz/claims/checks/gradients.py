@@ -290,7 +290,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="Both formulas on random sums, with ∂l/∂h f′ given, beside the gradients that PyTorch's autograd finds.",
         expected="holds",
         check=gain_and_bias,
-        see="/gradients?scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
+        see="/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
         condition="That is for one example; over a mini-batch both are summed.",
     ),
     Claim(
@@ -310,7 +310,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="The formula, at one unit and summed over all, beside the gradient of layer norm by s.",
         expected="holds-if",
         check=by_the_smoothing_term,
-        see=f"/gradients?scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING}",
+        see=f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING}",
         condition="Summed over the units: all of a layer share one s, so each has a part in its gradient.",
     ),
     Claim(
