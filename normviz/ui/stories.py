@@ -229,8 +229,7 @@ STORIES = (
         question="Which normalization ignores the changes you choose?",
         why="Choose the changes that your layer should ignore. We list the schemes that ignore them, or explain why "
         "no scheme can.",
-        first="Choose **single training case re-scaling**, then also **dataset re-centring**. On a dense layer no "
-        "scheme ignores both.",
+        first="Press a question. Each cube below is an answer: the lit elements share their statistics.",
         takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
         "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
         "contains all six changes.",
