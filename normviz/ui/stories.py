@@ -305,7 +305,7 @@ STORIES = (
         question="Common claims about normalization, tested",
         why="Papers, tutorials and blogs disagree, and some are wrong. Each claim stands beside a measurement that "
         "supports, limits or refutes it.",
-        first="Show the **Wrong** ones and open one. It links to the page that shows the effect.",
+        first="Guess why a claim below is wrong, then open it. It links to the page that shows the effect.",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             See("Which normalizations are the same?", "identities"),

@@ -296,7 +296,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "N02",
         ("000",),
-        says="The gradient of a summed input behind layer norm is ∂l/∂aᵢ = ∂l/∂hᵢ · ∂hᵢ/∂aᵢ.",
+        says="With layer norm, the gradient of a pre-activation is ∂l/∂aᵢ = ∂l/∂hᵢ · ∂hᵢ/∂aᵢ.",
         how="That term, the sum of such terms over all units, and autograd's gradient, on random sums of one example.",
         expected="wrong",
         check=through_its_own_unit,
