@@ -329,7 +329,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X06",
         ("normviz",),
-        says="If normalization is invariant to a re-scaling of the weights, the network learns as before.",
+        says="If normalization is invariant to a re-scaling of the weights, the network learns as without the "
+        "re-scaling.",
         how="The twins of all invariant cells of Table 1, trained by SGD on digits at ε = 0 with δ = 3.",
         expected="wrong",
         check=equal_outputs,
