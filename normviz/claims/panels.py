@@ -18,9 +18,9 @@ from normviz.claims.state import (
     PREFIX,
     UNFOLDED,
     Page,
-    grouped,
+    group_by_verdict,
     is_unfolded,
-    selected,
+    select_claims,
 )
 from normviz.claims.verdicts import counts
 from normviz.describe.markdown import escape
@@ -70,9 +70,9 @@ def show(view: View) -> None:
         known = Known(*evidence(claims, seed, found))
         headline(known)
         measuring(quick, at_once, seed)
-        passing = selected(view, known.verdicts)
+        passing = select_claims(view, known.verdicts)
         rows(passing, known, view)
-        below(passing, known)
+        show_count(passing, known)
         trying(long, later)
 
     look()
@@ -122,7 +122,7 @@ def rows(claims: Sequence[Claim], known: Known, view: View) -> None:
     with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
         if not claims:
             st.markdown("No claim passes all filters. Remove one of them.")
-        for group, some in grouped(claims, verdicts).items():
+        for group, some in group_by_verdict(claims, verdicts).items():
             _heading(group, some, verdicts, view)
             if is_unfolded(view, group, some):
                 with st.container(gap="xsmall"):
@@ -132,7 +132,7 @@ def rows(claims: Sequence[Claim], known: Known, view: View) -> None:
 
 def _heading(group: str, claims: Sequence[Claim], verdicts: Mapping[str, str], view: View) -> None:
     """Show the words of a group; of one that is folded, or opened by its button, as a button."""
-    words = wording.group(group, len(claims), sum(verdicts[claim.id] == "unmeasured" for claim in claims))
+    words = wording.group_words(group, len(claims), sum(verdicts[claim.id] == "unmeasured" for claim in claims))
     if group in FOLDED and (group in view["open"] or not is_unfolded(view, group, claims)):
         icon = "expand_less" if group in view["open"] else "expand_more"
         st.button(
@@ -153,7 +153,7 @@ def _unfold(group: str) -> None:
     st.session_state[UNFOLDED] = others if group in st.session_state[UNFOLDED] else [*others, group]
 
 
-def below(claims: Sequence[Claim], known: Known) -> None:
+def show_count(claims: Sequence[Claim], known: Known) -> None:
     """Show how many claims pass the filters, and the button that saves them."""
     with st.container(horizontal=True, vertical_alignment="center", key="count"):
         st.markdown(f"Selected: **{len(claims)}** of {len(CLAIMS)} claims.", width="content")

@@ -56,7 +56,7 @@ def has(view: View, name: str) -> bool:
     return True
 
 
-def selected(view: View, verdicts: Mapping[str, str]) -> list[Claim]:
+def select_claims(view: View, verdicts: Mapping[str, str]) -> list[Claim]:
     """Return the claims that pass the filters; `verdicts`: what is known of each claim, by its id."""
     return [
         claim
@@ -67,7 +67,7 @@ def selected(view: View, verdicts: Mapping[str, str]) -> list[Claim]:
     ]
 
 
-def grouped(claims: Sequence[Claim], verdicts: Mapping[str, str]) -> dict[str, list[Claim]]:
+def group_by_verdict(claims: Sequence[Claim], verdicts: Mapping[str, str]) -> dict[str, list[Claim]]:
     """Return the claims by group, in the order of `GROUPS`.
 
     A claim that is not measured yet is in the group of the verdict on record, so that it does not move when it is. In

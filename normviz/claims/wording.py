@@ -22,11 +22,11 @@ SIDES = {True: "◇ for it", False: "◇ against it"}
 """What a trial says, by whether it holds: of the claim, of what the verdict rests on, of an opinion."""
 
 
-def group(key: str, count: int, unmeasured: int = 0) -> str:
+def group_words(key: str, count: int, unmeasured: int = 0) -> str:
     """Return how many claims a group has, in words with the sign of its verdict, and how many are not measured yet.
 
     Example:
-        >>> group("wrong", 13, 2), group("table-1", 35)
+        >>> group_words("wrong", 13, 2), group_words("table-1", 35)
         ('✘ 13 claims are wrong (2 not measured yet)', '✔ 35 claims hold: the entries of Table 1')
     """
     verdict = VERDICTS["holds" if key == TABLE else key]

@@ -30,11 +30,11 @@ def _demands(page: Controls) -> None:
     for key, change in TRANSFORMATIONS.items():
         st.selectbox(
             f"{sentence(change.name)}: {SIGNS[key]}", list(DEMANDS), key=PREFIX + key,
-            format_func=DEMANDS.__getitem__, on_change=first_page, **KEPT,
+            format_func=DEMANDS.__getitem__, on_change=show_first_page, **KEPT,
         )  # fmt: skip
     page.draw("conditions")
 
 
-def first_page() -> None:
+def show_first_page() -> None:
     """Show the beginning of the list of schemes."""
     st.session_state[PREFIX + "page"] = 1

@@ -45,12 +45,12 @@ QUESTIONS = (
 """In the order of their buttons."""
 
 
-def headline(demands: Demands, schemes: Found) -> str:
+def answers_words(demands: Demands, schemes: Found) -> str:
     """Return how many schemes of the layer meet the demands, in a sentence without its full stop.
 
     Example:
         >>> asked = Demands("dense", need=("case-rescaling",))
-        >>> headline(asked, found(asked))
+        >>> answers_words(asked, found(asked))
         '6 of 81 schemes on a dense layer ignore single training case re-scaling'
     """
     layer = LAYER_WORDS[demands.layer]

@@ -153,15 +153,15 @@ def has(view: View, name: str) -> bool:
 _SCHEME = {param.name for param in chosen.PARAMS} - {"eps"}
 
 
-def former_values(link: Mapping[str, str]) -> dict[str, str]:
-    """Return the values that a link of an earlier version left out because they were the defaults of that version.
+def fill_former_defaults(link: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that a link of an earlier version left out because they were defaults then.
 
     The page opened on Formula, which no link named, and Step by step began at step 0. A link of today never names Step
     by step, and names Formula wherever it holds a value of the small tensor or of the scheme.
 
     Example:
-        >>> former_values({"scheme": "rms"}), former_values({"show": "graph"}), former_values({"x": "1, 2"})
-        ({'show': 'formula'}, {'step': '0'}, {})
+        >>> fill_former_defaults({"scheme": "rms"}), fill_former_defaults({"show": "graph"})
+        ({'show': 'formula'}, {'step': '0'})
     """
     if "show" not in link:
         of_formula = _SCHEME | {name for name, panels in BELONGS.items() if "formula" in panels}

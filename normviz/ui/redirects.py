@@ -35,13 +35,13 @@ REDIRECTS = {"readings": Redirect("identities", "variants", "detect", frozenset(
 """By the address of the former page, which is also the name of its script."""
 
 
-def scaled_weights(former: Link) -> tuple[str, dict[str, str]]:
+def replace_scale_link(former: Link) -> tuple[str, dict[str, str]]:
     """Return the page and the link that replace a link of the former panel "Scale of W" of the page on gradients.
 
     Table 1 shows the same change, all weights times a factor, for the same scheme.
 
     Example:
-        >>> scaled_weights({"show": "scale", "scheme": "layer", "a": "10"})
+        >>> replace_scale_link({"show": "scale", "scheme": "layer", "a": "10"})
         ('invariance', {'schemes': 'layer', 'cell': 'layer.weight-matrix-rescaling', 'delta': '10'})
     """
     scheme = former.get("scheme", "batch")

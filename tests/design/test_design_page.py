@@ -13,9 +13,9 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
 from normviz.describe.notation import formulas
 from normviz.design import state
-from normviz.design.panels.answer import MARKS, about, ignored, links, registered
-from normviz.design.panels.finding import AT_ONCE, BY_NAME, CUBES, LIST, by_name, pictured
-from normviz.design.questions import QUESTIONS, headline
+from normviz.design.panels.answer import MARKS, about, invariance_table, links, registered
+from normviz.design.panels.finding import AT_ONCE, BY_NAME, CUBES, LIST, by_name, choose_pictured
+from normviz.design.questions import QUESTIONS, answers_words
 from normviz.design.reasons import given_up, reason
 from normviz.design.search import SHAPES, WEIGHTS, Demands, found, has, invariances, name_of, named, nearest, searched
 from normviz.design.state import PREFIX, pick_text, picked
@@ -62,7 +62,7 @@ def test_the_simplest_come_first_and_one_of_them_is_open(link):
     at, demands = open_page(**link), asked(link)
     schemes, layer = found(demands), demands.layer
     (first, absorbed), (options,) = schemes[0], [radio.options for radio in at.radio]
-    assert headline(demands, schemes) in said(at)
+    assert answers_words(demands, schemes) in said(at)
     assert len(options) == min(len(schemes), AT_ONCE)
     assert at.session_state[LIST] == pick_text(first, layer)
     assert about(first, layer) in said(at)
@@ -73,7 +73,7 @@ def test_the_simplest_come_first_and_one_of_them_is_open(link):
     ]
     assert "import torch" in at.code[0].value
     copies = plots(at)["cubes"]["hover"]["copies"]
-    answers = pictured(demands, schemes, first, False)
+    answers = choose_pictured(demands, schemes, first, False)
     assert [copy["bounds"] is None for copy in copies] == [
         each.on_activations is None or each.field is None for each in answers
     ]
@@ -105,7 +105,7 @@ def test_a_demand_and_a_condition_are_asked_by_a_click():
     assert at.query_params["case-rescaling"] == "need"
     at = sound(at.pills(key=PREFIX + "conditions").set_value(["gain-only"]).run())
     both = Demands("dense", ("case-rescaling",), conditions=("gain-only",))
-    assert headline(both, found(both)) in said(at)
+    assert answers_words(both, found(both)) in said(at)
     assert "It learns γ alone." in said(at)
 
 
@@ -115,7 +115,7 @@ def test_a_question_asks_only_for_itself_and_has_pictures(question, layer):
     at = open_page(layer=layer, **{"weight-matrix-rescaling": "without", "conditions": "gain-only", "page": "2"})
     at = sound(at.button(key=f"{PREFIX}question {question.key}").click().run())
     demands = Demands(layer, question.need, conditions=question.conditions)
-    assert headline(demands, found(demands)) in said(at)
+    assert answers_words(demands, found(demands)) in said(at)
     assert question.is_asked(demands)
     wanted = dict.fromkeys(question.need, "need") | {"layer": layer} | {"conditions": ",".join(question.conditions)}
     defaults = {"layer": "dense", "conditions": ""}
@@ -126,7 +126,7 @@ def test_a_question_asks_only_for_itself_and_has_pictures(question, layer):
 def test_the_scheme_that_is_picked_has_a_cube():
     schemes = found(Demands("conv"))
     for scheme in (SCHEMES["dynamic-tanh"], schemes[100][0]):
-        cubes = pictured(Demands("conv"), schemes, scheme, True)
+        cubes = choose_pictured(Demands("conv"), schemes, scheme, True)
         assert (len(cubes), cubes[-1]) == (CUBES, scheme)
 
 
@@ -222,7 +222,7 @@ def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
     for row in named(Demands(layer, weights=WEIGHTS)):
         others = [each for each in same_as(row, SHAPES[layer][0]) if each.name != row.name]
         assert all(wording.named(each) in about(row, layer) for each in others)
-        table = ignored(row, layer)
+        table = invariance_table(row, layer)
         assert [mark == MARKS[True] for mark in table["At ε = 0"]] == [
             key in has(row, layer) for key in TRANSFORMATIONS
         ]

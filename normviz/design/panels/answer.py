@@ -42,7 +42,7 @@ def answer(scheme: Scheme, view: View) -> None:
     row = registered(scheme, layer)
     written = replace(row, bias=None) if scheme.bias is None else row
     st.markdown(f"### {sentence(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
-    st.table(ignored(scheme, layer), border="horizontal")
+    st.table(invariance_table(scheme, layer), border="horizontal")
     lab, table = (f"{page}?{urlencode(values)}" for page, values in links(scheme, layer).items())
     way(lab, "Step by step, in the", ":material/grid_view:")
     way(table, "The six changes, measured and trained:", ":material/grid_on:")
@@ -70,7 +70,7 @@ def about(scheme: Scheme, layer: str) -> str:
     return " ".join(told)
 
 
-def ignored(scheme: Scheme, layer: str) -> dict[str, list[str]]:
+def invariance_table(scheme: Scheme, layer: str) -> dict[str, list[str]]:
     """Return the six changes as the columns of a table: if the scheme ignores each at ε = 0, and the reason."""
     verdicts = {key: predict(scheme, each, layer, *SHAPES[layer]) for key, each in TRANSFORMATIONS.items()}
     return {
@@ -104,7 +104,7 @@ def _eps(scheme: Scheme) -> float:
     return DEFAULT_EPS if scheme.eps is not None and scheme.suppression is not None else 0.0
 
 
-def cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
+def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
     """Draw the pre-activations of the layer once for each scheme, with the field of the locked element lit.
 
     A scheme that acts on the weights alone leaves them as they are.

@@ -7,10 +7,10 @@ import streamlit as st
 from normviz.core.scheme import Scheme
 from normviz.core.text import sentence
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.controls import first_page
+from normviz.design.controls import show_first_page
 from normviz.design.lattice_words import count_of, labelled
-from normviz.design.panels.answer import answer, cubes
-from normviz.design.questions import QUESTIONS, Question, headline
+from normviz.design.panels.answer import answer, draw_cubes
+from normviz.design.questions import QUESTIONS, Question, answers_words
 from normviz.design.reasons import given_up, reason
 from normviz.design.search import Demands, Found, as_asked, found, is_answer, name_of, named, nearest
 from normviz.design.state import PREFIX, demands, pick_text, picked
@@ -38,9 +38,9 @@ def show(view: View, theme: str) -> None:
     if chosen is None:
         _none(asked)
         return
-    st.markdown(f"### {headline(asked, schemes)}")
+    st.markdown(f"### {answers_words(asked, schemes)}")
     with st.container(key="answer"):
-        cubes(pictured(asked, schemes, chosen, bool(view["pick"])), view, theme)
+        draw_cubes(choose_pictured(asked, schemes, chosen, bool(view["pick"])), view, theme)
         left, right = st.columns([2, 3], gap="medium")
         with left:
             _answers(view, asked, schemes, chosen)
@@ -62,7 +62,7 @@ def _ask(question: Question) -> None:
     st.session_state.update({PREFIX + name: value for name, value in question.values.items()})
 
 
-def pictured(asked: Demands, schemes: Found, chosen: Scheme, is_picked: bool) -> list[Scheme]:
+def choose_pictured(asked: Demands, schemes: Found, chosen: Scheme, is_picked: bool) -> list[Scheme]:
     """Return the schemes whose cubes are drawn: the best known of the answers, then the simplest.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
@@ -166,4 +166,4 @@ def _give_up(missed: tuple[str, ...]) -> None:
         if key in TRANSFORMATIONS:
             state[PREFIX + key] = "either"
     state[PREFIX + "conditions"] = [key for key in state[PREFIX + "conditions"] if key not in missed]
-    first_page()
+    show_first_page()
