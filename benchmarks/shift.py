@@ -110,7 +110,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     ),
     "gradients": (
         "gradients?show=graph",
-        {"play": play, **{f"panel {name}": pick(name) for name in ("Formula", "Jacobian", "Scale of W")}},
+        {"play": play, **{f"panel {name}": pick(name) for name in ("Formula", "Jacobian matrix")}},
     ),
     "geometry": (
         "geometry",

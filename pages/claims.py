@@ -3,10 +3,10 @@
 import streamlit as st
 
 from normviz.claims import panels, state
-from normviz.claims.controls import seed
+from normviz.claims.controls import controls
 from normviz.ui.link import opened
 
 with opened(state.PAGE, state.PARAMS, state.has) as view:
-    seed(view)
+    controls(view)
 with st.container():
     panels.show(view)

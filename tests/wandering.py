@@ -61,7 +61,7 @@ FIGURES = {
     "invariance": {"grid table"},
     "geometry": {"with", "lengths", "slice_with", "factors"},
     "running": {"stream"},
-    "gradients": {"incoming", "chain", "jacobian", "scale", "given"},
+    "gradients": {"incoming", "chain", "jacobian", "given"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
 }

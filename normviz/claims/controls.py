@@ -1,4 +1,4 @@
-"""The controls of the page on claims: filters above what is shown, and the first seed in the sidebar."""
+"""The controls of the page on claims, in the sidebar."""
 
 import streamlit as st
 
@@ -7,16 +7,7 @@ from normviz.ui.link import View
 from normviz.ui.settings import Controls
 
 
-def seed(view: View) -> None:
-    """What every measurement starts from."""
+def controls(view: View) -> None:
+    """Draw the filters by verdict, topic and source, and the seed of the measurements."""
     with st.sidebar:
-        Controls(Page, PREFIX, view).draw("seed")
-
-
-def filters(view: View) -> None:
-    """By topic, by source and by verdict."""
-    page = Controls(Page, PREFIX, view)
-    for column, name in zip(st.columns(2), ("topic", "source"), strict=True):
-        with column:
-            page.draw(name)
-    page.draw("verdict")
+        Controls(Page, PREFIX, view).draw("verdict", "topic", "source", "seed")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +20,7 @@ from normviz.experiments.experiment import Arrays, Part, Results
 from normviz.experiments.results import done
 from normviz.jobs.failures import told
 from normviz.jobs.spec import Step
+from normviz.jobs.store import Store
 
 QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
 """About the time of a check."""
@@ -102,24 +103,37 @@ def _settings(check: Tried, seed: int) -> list[tuple[Any, Any]]:
     return [(each, each.setting(seed=seed, **check.settings)) for each in experiments]
 
 
-def _tried(check: Tried, seed: int) -> list[Part]:
-    return [part for experiment, setting in _settings(check, seed) for part in experiment.parts(setting)]
+def _tried(check: Tried, seed: int) -> tuple[Part, ...]:
+    return _parts_of(check.experiments, tuple(check.settings.items()), seed)
 
 
-def _measured(seed: int, results: Results) -> dict[str, Any]:
-    """By id what came out of the checks so far, as plain data."""
-    found: dict[str, Any] = {}
+@lru_cache(maxsize=1024)
+def _parts_of(experiments: tuple[str, ...], settings: tuple[tuple[str, Any], ...], seed: int) -> tuple[Part, ...]:
+    """Return the parts of some experiments; cached, as every session asks for them in every run."""
+    pairs = _settings(Tried(experiments, dict(settings)), seed)
+    return tuple(part for experiment, setting in pairs for part in experiment.parts(setting))
+
+
+def _measured(seed: int, results: Results) -> dict[str, Evidence | str]:
+    """Return the evidence of the checks so far by id, or what was raised."""
+    found: dict[str, Evidence | str] = {}
     for part, arrays in results.items():
         if isinstance(part, Checks) and part.seed == seed:
-            found |= json.loads(str(arrays["evidence"]))
+            found |= _read(str(arrays["evidence"]))
     return found
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> dict[str, Evidence | str]:
+    """Read the evidence of some claims by id, or what was raised; cached, as every session reads the same texts."""
+    return {each: one.get("fault") or Evidence.of(one) for each, one in json.loads(text).items()}
 
 
 def evidence(claims: Sequence[Claim], seed: int, results: Results) -> tuple[dict[str, Evidence], dict[str, str]]:
     """By id the evidence that there is among the results, and what failed: what was raised, and where."""
     measured = _measured(seed, results)
-    found = {each: Evidence.of(text) for each, text in measured.items() if "fault" not in text}
-    faults = {each: text["fault"] for each, text in measured.items() if "fault" in text}
+    found = {each: one for each, one in measured.items() if isinstance(one, Evidence)}
+    faults = {each: one for each, one in measured.items() if isinstance(one, str)}
     for claim in claims:
         if isinstance(claim.check, Tried) and all(
             part in results and done(results[part]) for part in _tried(claim.check, seed)
@@ -132,9 +146,19 @@ def evidence(claims: Sequence[Claim], seed: int, results: Results) -> tuple[dict
 
 
 def _of_experiments(claim: Claim, check: Tried, seed: int, results: Results) -> Evidence:
-    """What experiments say of a claim."""
+    """Return what experiments say of a claim; computed once for the same arrays, whoever asks."""
+    arrays = tuple(results[part] for part in _tried(check, seed))
+    known = _REPORTED.get((claim.id, seed))
+    if known is not None and all(one is other for one, other in zip(known[0], arrays, strict=True)):
+        return known[1]
     reports = (
         experiment.report(setting, {part: results[part] for part in experiment.parts(setting)})
         for experiment, setting in _settings(check, seed)
     )
-    return Evidence((), verdicts=[report.verdict_on(claim.id) for report in reports])
+    found = Evidence((), verdicts=[report.verdict_on(claim.id) for report in reports])
+    _REPORTED.put((claim.id, seed), (arrays, found))
+    return found
+
+
+_REPORTED: Store[tuple[str, int], tuple[tuple[Arrays, ...], Evidence]] = Store(64)
+"""The evidence of experiments, by claim and first seed, with the arrays that it comes from."""

@@ -1,4 +1,4 @@
-"""What the page on claims shows: how many hold, and every claim with its verdict; opened, with its evidence."""
+"""The page on claims: how many hold, and the claims with their verdicts, the surprising ones first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,20 @@ import streamlit as st
 from normviz.claims import wording
 from normviz.claims.claim import Claim, Evidence
 from normviz.claims.command import record
-from normviz.claims.controls import filters
 from normviz.claims.jobs import evidence, long_parts, quick_parts
 from normviz.claims.ledger import CLAIMS
-from normviz.claims.state import OPEN, PAGE, PARAMS, PREFIX, Page, shown
+from normviz.claims.state import (
+    FOLDED,
+    OPEN,
+    PAGE,
+    PARAMS,
+    PREFIX,
+    UNFOLDED,
+    Page,
+    group_by_verdict,
+    is_unfolded,
+    select_claims,
+)
 from normviz.claims.verdicts import counts
 from normviz.describe.markdown import escape
 from normviz.experiments import work
@@ -60,9 +70,10 @@ def show(view: View) -> None:
         known = Known(*evidence(claims, seed, found))
         headline(known)
         measuring(quick, at_once, seed)
+        passing = select_claims(view, known.verdicts)
+        rows(passing, known, view)
+        show_count(passing, known)
         trying(long, later)
-        filters(view)
-        rows(known, view)
 
     look()
 
@@ -90,37 +101,64 @@ def measuring(asked: work.Asked, found: Results, seed: int) -> None:
         elif asked.missing:  # by a link with a seed of its own nothing begins
             st.button(f"Measure from seed {seed} on", on_click=asked.run, key="measure", type="primary")
         else:
-            st.caption(f"Measured on this server, from seed {seed} on. A claim opens to its evidence.")
+            st.caption(f"Measured on this server, from seed {seed} on. Click a claim to see its evidence.")
 
 
 def trying(asked: work.Asked, found: Results) -> None:
-    """How far the claims are that take longer, and what there is to do about that."""
+    """Show the progress of the claims that take longer, and the buttons to run them."""
     if asked.parts:
         count = sum(not claim.quick for claim in CLAIMS.values())
         with st.container(key="long", gap="xsmall"):
             st.markdown(
-                f"{count} {'claims take' if count > 1 else 'claim takes'} longer: networks are trained for them."
+                f"{count} {'claims need' if count > 1 else 'claim needs'} trained networks. Until then they stand "
+                "under the verdict on record."
             )
             status(asked, found)
 
 
-def rows(known: Known, view: View) -> None:
-    """The claims that the filters let through, by topic, and how many they are."""
+def rows(claims: Sequence[Claim], known: Known, view: View) -> None:
+    """Show the claims by group; the groups that surprise least are one line each until they are opened."""
     verdicts = known.verdicts
-    topics = shown(view, verdicts)
-    claims = [claim for each in topics.values() for claim in each]
+    with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
+        if not claims:
+            st.markdown("No claim passes all filters. Remove one of them.")
+        for group, some in group_by_verdict(claims, verdicts).items():
+            _heading(group, some, verdicts, view)
+            if is_unfolded(view, group, some):
+                with st.container(gap="xsmall"):
+                    for claim in some:
+                        row(claim, verdicts[claim.id], known, view)
+
+
+def _heading(group: str, claims: Sequence[Claim], verdicts: Mapping[str, str], view: View) -> None:
+    """Show the words of a group; of one that is folded, or opened by its button, as a button."""
+    words = wording.group_words(group, len(claims), sum(verdicts[claim.id] == "unmeasured" for claim in claims))
+    if group in FOLDED and (group in view["open"] or not is_unfolded(view, group, claims)):
+        icon = "expand_less" if group in view["open"] else "expand_more"
+        st.button(
+            words,
+            key=f"{PREFIX}fold {group}",
+            icon=f":material/{icon}:",
+            on_click=_unfold,
+            args=(group,),
+            width="stretch",
+        )
+    else:
+        st.markdown(f"### {words}")
+
+
+def _unfold(group: str) -> None:
+    """Open or close a group, in the link too."""
+    others = [each for each in st.session_state[UNFOLDED] if each != group]
+    st.session_state[UNFOLDED] = others if group in st.session_state[UNFOLDED] else [*others, group]
+
+
+def show_count(claims: Sequence[Claim], known: Known) -> None:
+    """Show how many claims pass the filters, and the button that saves them."""
     with st.container(horizontal=True, vertical_alignment="center", key="count"):
-        st.markdown(f"Shown: **{len(claims)}** of {len(CLAIMS)} claims.", width="content")
+        st.markdown(f"Selected: **{len(claims)}** of {len(CLAIMS)} claims.", width="content")
         if claims:
             save_table(lambda: numbers(claims, known), PAGE)
-        else:
-            st.markdown("No claim passes all filters: take one of them out.", width="content")
-    with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
-        for topic, its in topics.items():
-            st.markdown(f"### {topic} :small[:gray[{len(its)}]]")
-            with st.container(gap="xsmall"):
-                for claim in its:
-                    row(claim, verdicts[claim.id], known, view)
 
 
 def evidence_of(found: Evidence) -> None:
@@ -164,7 +202,7 @@ def detail(claim: Claim, known: Known, seed: int) -> None:
     elif claim.id in known.faults:
         show_error(known.faults[claim.id])
     else:
-        st.markdown("Not measured yet." if claim.quick else "Not measured yet: it takes longer, and starts above.")
+        st.markdown("Not measured yet." if claim.quick else "Not measured yet. Press **Run** at the end of the list.")
     if said := wording.condition(claim):
         st.markdown(said)
     way(claim.see, "See it in", ":material/visibility:")

@@ -5,9 +5,11 @@ from functools import partial
 
 from normviz.claims.claim import Claim, Evidence, Trial, Tried
 from normviz.claims.sources import SOURCES
+from normviz.claims.state import TABLE
 from normviz.claims.verdicts import VERDICTS
 from normviz.core.text import sentence
 from normviz.describe.markdown import escape
+from normviz.describe.wording import plural
 from normviz.experiments.catalogue import get_experiment
 from normviz.experiments.experiment import SHAPES, WORDS, Verdict, command
 
@@ -18,6 +20,19 @@ SAID = {True: "✔ as claimed", False: "✘ not as claimed"}
 FACT = {True: "✔ a fact", False: "✘ not a fact"}
 SIDES = {True: "◇ for it", False: "◇ against it"}
 """What a trial says, by whether it holds: of the claim, of what the verdict rests on, of an opinion."""
+
+
+def group_words(key: str, count: int, unmeasured: int = 0) -> str:
+    """Return how many claims a group has, in words with the sign of its verdict, and how many are not measured yet.
+
+    Example:
+        >>> group_words("wrong", 13, 2), group_words("table-1", 35)
+        ('✘ 13 claims are wrong (2 not measured yet)', '✔ 35 claims hold: the entries of Table 1')
+    """
+    verdict = VERDICTS["holds" if key == TABLE else key]
+    said = f"{verdict.sign} {plural(count, 'claim')} {verdict.one if count == 1 else verdict.many}"
+    said += ": the entries of Table 1" if key == TABLE else ""
+    return f"{said} ({unmeasured} not measured yet)" if unmeasured else said
 
 
 def row(claim: Claim, verdict: str) -> str:

@@ -96,7 +96,7 @@ def check(
             "--census counts all sets of invariances; it goes without --need, --without and --condition."
         )
     if not demanded and not census_wanted:
-        told = f"--need names what is to be absorbed: {spoken(TRANSFORMATIONS)}"
+        told = f"--need names the changes to ignore: {spoken(TRANSFORMATIONS)}"
         raise InvalidInput(f"{told}; --condition what else is to be: {spoken(CONDITIONS)}; or --census would do.")
     if trained and not census_wanted:
         raise InvalidInput("--trained trains the schemes that --census counts, and goes with it.")

@@ -206,7 +206,7 @@ def notice(source: Source, kept: Verdict, scheme: Scheme, change: Transformation
     if source.point == "a" and scheme.on_weights is not None:
         before = predict(scheme.on_weights, change, "conv", setting.shapes[0], setting.weight_shapes[0])
         if before.invariant:
-            return Notice(False, f"c is taken from a, which stays: {scheme.on_weights.name} absorbs the change")
+            return Notice(False, f"c is taken from a, and {scheme.on_weights.name} keeps a the same")
     return Notice(True, "c passes through W, which changes" if change.on == "weights" else "c is of data that change")
 
 

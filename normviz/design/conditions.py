@@ -18,7 +18,7 @@ class Condition:
 
     Attributes:
         key: in links and on the command line.
-        name: what a scheme has to do, as "work with N = 1".
+        name: a verb and its object, as "work for a batch of one".
         asks: (layer) -> what that asks of its fields, in a sentence without its capital and its full stop.
         met: (scheme, shape of the summed inputs) -> whether it does.
         inside: the axes inside one index of which it keeps every field.
@@ -75,29 +75,29 @@ CONDITIONS = {
     for each in (
         Condition(
             "single",
-            "work with N = 1",
+            "work for a batch of one",
             _within_an_example,
             lambda scheme, shape: scheme.on_activations is None or not wrong_alone(scheme, shape),
         ),
-        Condition("nothing-kept", "keep nothing for inference", _not_over(_EXAMPLES), _keeps_nothing, _EXAMPLES),
+        Condition("nothing-kept", "store nothing for inference", _not_over(_EXAMPLES), _keeps_nothing, _EXAMPLES),
         Condition(
             "independent",
-            "be independent of other examples",
+            "treat each example alone",
             _not_over(_EXAMPLES),
             lambda scheme, shape: _apart(scheme, _EXAMPLES, shape),
             _EXAMPLES,
         ),
         Condition(
             "unequal-lengths",
-            "take sequences of unequal lengths",
+            "accept sequences of unequal lengths",
             _not_over(_PLACES),
             lambda scheme, shape: _apart(scheme, _PLACES, shape),
             _PLACES,
         ),
         Condition(
             "gain-only",
-            "do with γ alone",
-            lambda layer: "nothing may be centred, as only β gives a mean back",
+            "learn γ alone",
+            lambda layer: "no mean may be subtracted, because only β can restore one",
             _centres_nothing,
             unbiased=True,
         ),

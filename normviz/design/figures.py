@@ -41,7 +41,7 @@ KEY_WIDTH, KEY_HEIGHT = 285, 90
 GROUPS = {on: [key for key, each in TRANSFORMATIONS.items() if each.on == on] for on in ("weights", "data")}
 """The transformations of the weights and of the data: a row of marks each."""
 
-READ = "filled: absorbed, outlined: not; a line leads up to what absorbs all of that, and more"
+READ = "filled: ignored, outlined: not ignored; a line leads up to schemes that ignore all of these and more"
 """How the picture is read."""
 
 
@@ -127,7 +127,7 @@ def curve(points: Sequence[tuple[float, float]]) -> str:
 def card(kind: Kind, lines: Sequence[str], trained: Trained | None) -> dict[str, Any]:
     """What stands on a card, from its upper left corner, and what is read aloud of it."""
     said = [
-        f"Absorbed: {absorbed(kind.invariances)}",
+        f"Ignored: {absorbed(kind.invariances)}",
         plural(kind.schemes, "scheme"),
         *filter(None, [labelled(kind.names)]),
     ]

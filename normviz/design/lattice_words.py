@@ -44,30 +44,30 @@ def where(layer: str, fronts: Sequence[str]) -> str:
 
 def none(some: Sequence[str], layer: str, fronts: Sequence[str]) -> str:
     """That a set is not among those of a map, in a sentence."""
-    what = f"none absorbs {absorbed(some)} and nothing else" if some else "each absorbs something"
+    what = f"none ignores exactly {absorbed(some)}" if some else "each ignores some change"
     return f"Of the schemes {where(layer, fronts)}, {what}."
 
 
 def headline(order: Order, layer: str, fronts: Sequence[str]) -> str:
-    """How many sets and schemes there are, and the most that one scheme absorbs."""
+    """Return how many sets and schemes there are, and how many changes one scheme ignores at most."""
     most, every = len(order.largest[0].invariances), len(TRANSFORMATIONS)
-    end = "" if most == every else f" None absorbs all {every}."
+    end = "" if most == every else f" None ignores all {every}."
     best = [label for kind in order.largest for label in labels(kind.names)]
     known = f" ({', '.join(best)})" if best else ""
     return (
-        f"**{plural(order.schemes, 'scheme')}** {where(layer, fronts)}: they have only **{len(order.kinds)}** of the "
-        f"{2**every} sets of invariances that one could ask for. The most that one of them absorbs is **{most}** of "
-        f"{every}{known}.{end}"
+        f"**{plural(order.schemes, 'scheme')}** {where(layer, fronts)} have only **{len(order.kinds)}** of the "
+        f"{2**every} possible sets of invariances. One scheme ignores at most **{most}** of {every} changes{known}."
+        f"{end}"
     )
 
 
 def count_of(layer: str) -> str:
-    """What is counted."""
+    """Return which schemes are counted, in sentences."""
     axes = spoken([AXES["activation"][axis] for axis in axes_of(layer)], "and")
     return (
-        f"Counted is every choice of own, all or {RULES[-1].number} groups along {axes}, for what is averaged and, "
-        "apart from it, for what divides; own along all of them is no such step. Schemes with a name stand where the "
-        "rule puts them; those with windows, and pointwise ones, are not counted; one that decorrelates is left out."
+        f"The count contains every choice along {axes}: keep the axis, average over it, or average over "
+        f"{RULES[-1].number} groups of it. The mean and the divisor choose separately. Schemes with windows and "
+        "pointwise schemes have a set, but are not counted. Whitening is left out."
     )
 
 
@@ -84,11 +84,13 @@ def shape_of(order: Order) -> str:
 def limits(order: Order, layer: str, fronts: tuple[str, ...]) -> list[str]:
     """What leaves so few sets: what all have, what comes with what, and what excludes each other, each a sentence."""
     always = [key for key in TRANSFORMATIONS if all(key in each for each in order.sets)]
-    said = [f"**All** of these schemes absorb {absorbed(always)}."] if always else []
+    said = [f"**All** of these schemes ignore {absorbed(always)}."] if always else []
     for key in TRANSFORMATIONS:
         sources = [other for other in TRANSFORMATIONS if other != key and order.follows(other, key)]
         if sources and key not in always:
-            said.append(f"**Not alone:** what absorbs {absorbed(sources, 'or')} absorbs {absorbed([key])} too.")
+            said.append(
+                f"**Not alone:** a scheme that ignores {absorbed(sources, 'or')} also ignores {absorbed([key])}."
+            )
     for some in order.exclusive():
         word = "Never together" if len(some) > 1 else "Never"
         said.append(f"**{word}:** {absorbed(some)}. {reason(Demands(layer, some, weights=fronts))}")
@@ -100,8 +102,8 @@ def told(kind: Kind, order: Order, layer: str, fronts: tuple[str, ...], trained:
     left = [key for key in TRANSFORMATIONS if key not in kind.invariances]
     share = f"{typeset(100 * kind.schemes / order.schemes, 2)}%"
     return [
-        f"**Absorbed:** {absorbed(kind.invariances)}.",
-        f"**Not absorbed:** {absorbed(left)}.",
+        f"**Ignored:** {absorbed(kind.invariances)}.",
+        f"**Not ignored:** {absorbed(left)}.",
         f"**{plural(kind.schemes, 'scheme')}** of {order.schemes:,}, {share}.",
         *named(kind),
         f"**The simplest:** {printed(simplest(kind, layer, fronts), layer)}.",
@@ -129,14 +131,14 @@ def more(some: Invariances, key: str, order: Order) -> str:
     if having:
         extra = [each for each in TRANSFORMATIONS if all(each in kind.invariances for kind in having)]
         also = (
-            f", which all absorb {absorbed([each for each in extra if each not in need])} too"
+            f", which all ignore {absorbed([each for each in extra if each not in need])} too"
             if {*extra} > need
             else ""
         )
         return f"{absorbed([key])}: {plural(sum(kind.schemes for kind in having), 'scheme')}{also}."
     excluding = next(each for each in order.exclusive() if {*each} <= need)
     others = [each for each in excluding if each != key]
-    why = f"; it excludes {absorbed(others)}" if others else " of these absorbs that"
+    why = f"; it excludes {absorbed(others)}" if others else " of these ignores it"
     return f"{absorbed([key])}: no scheme{why}."
 
 

@@ -56,18 +56,19 @@ def only(demands: Demands, some: Sequence[Demand], weights: tuple[str, ...]) -> 
 
 
 def does(demand: Demand) -> str:
-    """What a scheme is to do: "absorb dataset re-scaling", "let dataset re-scaling through", "work with N = 1"."""
+    """Return a demand as a verb: "ignore dataset re-scaling", "change with dataset re-scaling", "learn γ alone"."""
     key, wanted = demand
     if key in CONDITIONS:
         return CONDITIONS[key].name
     name = TRANSFORMATIONS[key].name
-    return f"absorb {name}" if wanted else f"let {name} through"
+    return f"ignore {name}" if wanted else f"change with {name}"
 
 
 def given_up(near: Near, demands: Demands) -> str:
-    """What schemes that come near are not to be asked for, and how many they are; without the full stop."""
+    """Return how many schemes remain without the demands that the nearest schemes miss; without the full stop."""
     missed = [f"to {does(each)}" for each in demands.each if each[0] in near.missed]
-    return f"Not asked {spoken(missed, 'and')}, {plural(near.schemes, 'scheme')} would do"
+    remain = "remains" if near.schemes == 1 else "remain"
+    return f"Without the demand {spoken(missed, 'and')}, {plural(near.schemes, 'scheme')} {remain}"
 
 
 def asked(demand: Demand, demands: Demands, fronts: bool = True) -> str:
@@ -96,8 +97,8 @@ def _of_fields(demand: Demand, layer: str) -> str:
     if TRANSFORMATIONS[key].factor is None:
         return f"a mean has to be subtracted inside {one}"
     if wanted:
-        return "the summed inputs have to be divided" + (f", with every field inside {one}" if axes else "")
-    return "the summed inputs must not be divided" + (f", unless a field reaches over {several}" if axes else "")
+        return "the pre-activations have to be divided" + (f", with every field inside {one}" if axes else "")
+    return "the pre-activations must not be divided" + (f", unless a field reaches over {several}" if axes else "")
 
 
 def inside(demand: Demand, layer: str) -> list[str]:
@@ -140,7 +141,7 @@ def _impossible(demand: Demand, demands: Demands) -> str:
         scheme, shapes = probe(demands.layer, front), SHAPES[demands.layer]
         why = predict(scheme, TRANSFORMATIONS[key], demands.layer, *shapes).reason.partition(": it ")[2].rstrip(".")
     else:
-        why = "absorbs it itself"
+        why = "is invariant to it"
     return f"behind {spoken(map(_name, demands.weights))}, no scheme can {does(demand)}: what stands in front {why}"
 
 

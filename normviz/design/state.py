@@ -32,7 +32,7 @@ SHOWN = {
     "pointwise": "Without statistics",
     "conditional": "γ and β from elsewhere",
 }
-"""What the page shows; only that is computed."""
+"""The panels, by their keys in the link; the page computes only the one that is shown."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     "layer": ("find", "map", "pointwise"),
@@ -46,8 +46,8 @@ BELONGS: dict[str, tuple[str, ...]] = {
 }
 """Where a value means something; one that is not here does everywhere."""
 
-DEMANDS = {"either": "Either", "need": "Absorbed", "without": "Not absorbed"}
-"""What may be asked of a scheme for each transformation."""
+DEMANDS = {"either": "Either", "need": "Ignored", "without": "Not ignored"}
+"""Labels of the demands that each transformation can have."""
 
 
 MOST = 10_000
@@ -90,8 +90,10 @@ class Page:
 
     show: str = choice("find", SHOWN)
     layer: str = choice("dense", {key: key.capitalize() for key in LAYERS}, label="Layer")
-    weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="In front, a scheme of the weights")
-    conditions: Sequence[str] = several((), {key: each.name for key, each in CONDITIONS.items()}, label="It has to")
+    weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="Weight normalization in front")
+    conditions: Sequence[str] = several(
+        (), {key: each.name for key, each in CONDITIONS.items()}, label="The scheme has to"
+    )
     page: int = whole(1, 1, 9999)
     code: str = choice("PyTorch", {name: name for name in FRAMEWORKS}, label="Code for")
     set: Sequence[str] = several(

@@ -110,7 +110,7 @@ def told(answer: Answer, layer: str) -> str:
     what = f"{named(answer.row, layer)}; {TRANSFORMATIONS[answer.transformation].name}"
     if answer.agrees:
         return f"{what}: no answer. {answer.why}"
-    said = "absorbed" if answer.absorbed else "not absorbed"
+    said = "ignored" if answer.absorbed else "not ignored"
     outputs, losses = DOES[answer.forward], DOES[answer.trained]
     return f"{what}: {said}, says the rule; the outputs {outputs}, the losses {losses}. {answer.why}".strip()
 

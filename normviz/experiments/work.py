@@ -135,8 +135,8 @@ class Asked:
         """
         if self.ticket is not None and self.ticket.paused and self.ticket.over:
             self.stop()  # it lapsed in a pause: nothing starts by itself
-        missing = self.missing
-        self.wanted = self.wanted and bool(missing)  # what is done is not run again when it is no longer kept
+        missing = self.missing if self.wanted else []  # looked up only if needed: each part may be a read from disk
+        self.wanted = bool(missing)  # what is done is not run again when it is no longer kept
         if self.wanted:
             self.ticket = handed_in(self.ticket or before, missing, desk(), archive().keep, self.page)
         elif before is not None:

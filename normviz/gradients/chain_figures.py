@@ -25,14 +25,14 @@ class Node:
 
 
 NODES = {
-    "x": Node(0, 7, "x<sub>{i}</sub>", "∂l/∂x<sub>{i}</sub>", "element"),
-    "mean": Node(1, 6.25, "μ", "∂l/∂μ", "mean"),
-    "v": Node(0, 5.3, "v<sub>{i}</sub>", "∂l/∂v<sub>{i}</sub>", "element"),
-    "variance": Node(1, 4.45, "σ²", "∂l/∂σ²", "divides"),
-    "root": Node(1, 3.1, "s", "∂l/∂s", "divides"),
-    "xhat": Node(0, 2.6, "x̂<sub>{i}</sub>", "∂l/∂x̂<sub>{i}</sub>", "element"),
-    "y": Node(0, 1.3, "y<sub>{i}</sub>", "∂l/∂y<sub>{i}</sub>", "element"),
-    "l": Node(0, 0, "l", "", "ink"),
+    "x": Node(0, 6, "x<sub>{i}</sub>", "∂l/∂x<sub>{i}</sub>", "element"),
+    "mean": Node(1, 5.4, "μ", "∂l/∂μ", "mean"),
+    "v": Node(0, 4.1, "v<sub>{i}</sub>", "∂l/∂v<sub>{i}</sub>", "element"),
+    "variance": Node(1, 3.6, "σ²", "∂l/∂σ²", "divides"),
+    "root": Node(1, 2, "s", "∂l/∂s", "divides"),
+    "xhat": Node(0, 1.9, "x̂<sub>{i}</sub>", "∂l/∂x̂<sub>{i}</sub>", "element"),
+    "y": Node(0, 0, "y<sub>{i}</sub>", "∂l/∂y<sub>{i}</sub>", "element"),
+    "l": Node(1, 0, "l", "", "ink"),
 }
 
 EDGES = (
@@ -80,8 +80,8 @@ def chain_figure(
     for name, node in NODES.items():
         _node(figure, name, node, values, gradients, element, step, colours, warm)
     figure.update_xaxes(visible=False, range=[-0.3, 1.3], fixedrange=True)
-    figure.update_yaxes(visible=False, range=[-0.5, 7.5], fixedrange=True)
-    figure.add_scatter(x=[0, 1], y=[0, 7], mode="markers", marker={"opacity": 0}, hoverinfo="skip", showlegend=False)
+    figure.update_yaxes(visible=False, range=[-0.5, 6.5], fixedrange=True)
+    figure.add_scatter(x=[0, 1], y=[0, 6], mode="markers", marker={"opacity": 0}, hoverinfo="skip", showlegend=False)
     finish(figure, colours, {"l": 4, "r": 4, "t": 4, "b": 4})
     for each in figure.layout["annotations"]:
         each["font"] = each.pop("own", each["font"])

@@ -1,5 +1,7 @@
 """The controls of the page on gradients. Every widget's key is that of a value in `gradients.state.PARAMS`."""
 
+from contextlib import nullcontext
+
 import streamlit as st
 
 from normviz.core.schemes import Scheme
@@ -16,7 +18,7 @@ from normviz.ui.tensor_controls import window_controls
 
 
 def choose() -> None:
-    """What the page shows."""
+    """Draw the choice of the panel."""
     segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
 
 
@@ -31,12 +33,15 @@ def controls(view: View) -> None:
         if has(view, "x"):
             _numbers(view)
         page.draw("norm", "layout", "examples", "height", "width", "channels", "parts", "dtype")
-        if has(view, "eps"):
-            value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
-        if has(view, "n"):
-            st.divider()
-            _shape(view, scheme_of(view))
-        page.rest()
+        with st.expander("More settings") if has(view, "x") else nullcontext():
+            if has(view, "eps"):
+                value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+            if has(view, "x"):
+                st.text_input("∂l/∂y: one number each", key=PREFIX + "dy", **KEPT, help="From the rest of the network.")
+            if has(view, "n"):
+                st.divider()
+                _shape(view, scheme_of(view))
+            page.rest()
 
 
 def _parameters(view: View, scheme: Scheme) -> None:
@@ -62,8 +67,7 @@ def _shape(view: View, scheme: Scheme) -> None:
 
 
 def _numbers(view: View) -> None:
-    """The field that is taken apart: its numbers, what comes from above, and the element that is followed."""
-    st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="With commas between them.")
-    st.text_input("∂l/∂y: as many", key=PREFIX + "dy", **KEPT, help="What comes back from the rest of the network.")
+    """Draw the numbers of the field, and the element that the picture follows."""
+    st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
     options = range(len(view["x"].split(",")))
     st.segmented_control("Element followed", options, key=PREFIX + "element", **KEPT, required=True)

@@ -4,7 +4,6 @@ Ioffe & Szegedy 2015, section 3.3, at ε = 0: BN((aW)u) = BN(Wu), ∂BN((aW)u)/�
 ∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W. With ε, (aW)u has the x̂ that Wu has with ε/a².
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +15,6 @@ from normviz.core.schemes import Scheme
 
 INPUTS = 5
 """Numbers of u at every position."""
-
-FACTORS = np.geomspace(0.01, 100, 25)
 
 
 class Layer(NamedTuple):
@@ -71,11 +68,6 @@ def gaps(scheme: Scheme, at: Layer, a: float, eps: float) -> Gaps:
     one, other = passed(scheme, at, 1.0, eps), passed(scheme, at, a, eps)
     pairs = zip(one, other._replace(dw=a * other.dw), strict=True)
     return Gaps(*(_relative(before, after) for before, after in pairs))
-
-
-def curves(scheme: Scheme, at: Layer, every_eps: Sequence[float]) -> np.ndarray:
-    """The gaps (ε, a, three) at all of `FACTORS`."""
-    return np.array([[gaps(scheme, at, float(a), eps) for a in FACTORS] for eps in every_eps])
 
 
 def turned(scheme: Scheme, at: Layer, a: float, eps: float) -> float:

@@ -1,6 +1,6 @@
 """The state of the page on gradients: what its link holds, and the small tensor and the scheme that it asks for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -21,22 +21,23 @@ PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
 SHOWN = {
-    "formula": "Formula",
     "graph": "Step by step",
-    "jacobian": "Jacobian",
-    "scale": "Scale of W",
+    "formula": "Formula",
+    "jacobian": "Jacobian matrix",
     "answer": "Check your own",
 }
-"""What the page shows; only that is computed."""
+"""The panels, by their keys in the link; the page computes only the one that is shown."""
 
-TENSOR = ("formula", "jacobian", "scale")
-"""What is shown of the small tensor and the scheme."""
+FORMER_PANEL = "scale"
+"""The key of a panel that the page no longer has; `ui.redirects` leads its links to Table 1."""
+
+TENSOR = ("formula", "jacobian")
+"""The panels that show the small tensor and the scheme."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(SIZES, TENSOR),
     "seed": (*TENSOR, "answer"),
-    "torch": ("formula", "jacobian"),
-    "a": ("scale",),
+    "torch": TENSOR,
     **dict.fromkeys(("layout", "norm", "parts", *exercise.LONGEST, "dtype"), ("answer",)),
     **dict.fromkeys(("x", "dy", "element", "gain", "bias", "step", "pace"), ("graph",)),
 }
@@ -96,20 +97,13 @@ def _why(name: str) -> Callable[[Any, View], str | None]:
 class Page:
     """What the page's link holds, beside the scheme."""
 
-    show: str = choice("formula", SHOWN)
+    show: str = choice("graph", SHOWN)
     n: int = whole(2, 1, LONGEST["n"])
     h: int = whole(2, 1, LONGEST["h"])
     w: int = whole(2, 1, LONGEST["w"])
     c: int = whole(3, 1, LONGEST["c"])
     seed: int = whole(0, 0, 9999, label="Seed", help="Of x, of what comes from above, and of γ and β.")
     torch: bool = switch(False, label="Compare with autograd", help="PyTorch differentiates the same lines by itself.")
-    a: float = real(
-        3.0,
-        0.01,
-        100.0,
-        label="a: all weights times",
-        stops=(0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0),
-    )
     norm: str = choice("batch", {key: SCHEMES[key].label for key in exercise.SCHEMES}, label="Normalization")
     layout: str = choice("nchw", {key.lower(): name for key, name in exercise.NAMES.items()}, label="Layout")
     examples: int = whole(6, 1, exercise.LONGEST["examples"], label="Examples")
@@ -120,7 +114,7 @@ class Page:
     dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
     gain: float = real(2.0, -10.0, 10.0, label="γ (gain)")
     bias: float = real(1.0, -10.0, 10.0, label="β (bias)")
-    step: int = whole(0, 0, LAST)
+    step: int = whole(LAST, 0, LAST)
     pace: int = among(1, (1, 2))
 
 
@@ -157,6 +151,22 @@ def has(view: View, name: str) -> bool:
 
 
 _SCHEME = {param.name for param in chosen.PARAMS} - {"eps"}
+
+
+def fill_former_defaults(link: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that a link of an earlier version left out because they were defaults then.
+
+    The page opened on Formula, which no link named, and Step by step began at step 0. A link of today never names Step
+    by step, and names Formula wherever it holds a value of the small tensor or of the scheme.
+
+    Example:
+        >>> fill_former_defaults({"scheme": "rms"}), fill_former_defaults({"show": "graph"})
+        ({'show': 'formula'}, {'step': '0'})
+    """
+    if "show" not in link:
+        of_formula = _SCHEME | {name for name, panels in BELONGS.items() if "formula" in panels}
+        return {"show": "formula"} if of_formula & link.keys() else {}
+    return {"step": "0"} if link["show"] == "graph" and "step" not in link else {}
 
 
 def scheme_of(view: View) -> Scheme:

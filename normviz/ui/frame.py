@@ -54,9 +54,13 @@ def menu() -> tuple[Page, Story | None]:
 def redirect(former: str, link: Mapping[str, str]) -> None:
     """Open the page that a former page has become part of, with the settings of its link."""
     found = REDIRECTS[former]
-    target = found.link(link)
-    lead(target)
-    st.switch_page(script(found.page), query_params=target)
+    open_instead(found.page, found.link(link))
+
+
+def open_instead(page: str, link: Mapping[str, str]) -> None:
+    """Leave this page for another one, named by its script, with the settings of a link."""
+    lead(link)
+    st.switch_page(script(page), query_params=link)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Former pages: where their links lead now."""
+"""Former pages and panels: where their links lead now."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,3 +33,17 @@ class Redirect:
 
 REDIRECTS = {"readings": Redirect("identities", "variants", "detect", frozenset({"try", "layout"}))}
 """By the address of the former page, which is also the name of its script."""
+
+
+def replace_scale_link(former: Link) -> tuple[str, dict[str, str]]:
+    """Return the page and the link that replace a link of the former panel "Scale of W" of the page on gradients.
+
+    Table 1 shows the same change, all weights times a factor, for the same scheme.
+
+    Example:
+        >>> replace_scale_link({"show": "scale", "scheme": "layer", "a": "10"})
+        ('invariance', {'schemes': 'layer', 'cell': 'layer.weight-matrix-rescaling', 'delta': '10'})
+    """
+    scheme = former.get("scheme", "batch")
+    target = {"schemes": scheme, "cell": f"{scheme}.weight-matrix-rescaling", "delta": former.get("a", "3")}
+    return "invariance", target | {name: former[name] for name in ("eps", "groups", "radius") if name in former}

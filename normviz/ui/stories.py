@@ -183,8 +183,7 @@ STORIES = (
         question="What does normalization do to a gradient?",
         why="Centring removes the mean of the gradient, and dividing removes its component along x̂. People who write "
         "the backward pass by hand often forget one of the two.",
-        first="Open **Step by step** and press **Play**. Then compare the formulas of **RMS** and **Layer**: layer "
-        "norm also subtracts a mean.",
+        first="Press **Play** and follow one number to the loss and back.",
         takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
         "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
         see=(
@@ -230,8 +229,7 @@ STORIES = (
         question="Which normalization ignores the changes you choose?",
         why="Choose the changes that your layer should ignore. We list the schemes that ignore them, or explain why "
         "no scheme can.",
-        first="Choose **single training case re-scaling**, then also **dataset re-centring**. On a dense layer no "
-        "scheme ignores both.",
+        first="Press a question. Each cube below is an answer: the lit elements share their statistics.",
         takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
         "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
         "contains all six changes.",
@@ -307,7 +305,7 @@ STORIES = (
         question="Common claims about normalization, tested",
         why="Papers, tutorials and blogs disagree, and some are wrong. Each claim stands beside a measurement that "
         "supports, limits or refutes it.",
-        first="Show the **Wrong** ones and open one. It links to the page that shows the effect.",
+        first="Guess why a claim below is wrong, then open it. It links to the page that shows the effect.",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             See("Which normalizations are the same?", "identities"),

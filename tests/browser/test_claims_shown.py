@@ -56,17 +56,17 @@ def test_verdicts_come_in_place_and_what_is_open_stays_so(page, server):
 
 def test_a_row_opens_and_closes_and_the_link_says_so(page, server):
     measured(page, server)
-    row(page, "L05").locator("summary").click()
-    evidence(page, "L05").wait_for()
-    page.wait_for_url("**/claims?claim=L05")
+    row(page, "L06").locator("summary").click()
+    evidence(page, "L06").wait_for()
+    page.wait_for_url("**/claims?claim=L06")
     row(page, "L04").locator("summary").focus()
     page.keyboard.press("Enter")
     evidence(page, "L04").wait_for()
-    expect(evidence(page, "L05")).to_have_count(1)
-    page.wait_for_url(re.compile("claim=L05(,|%2C)L04"))
-    row(page, "L05").locator("summary").click()
+    expect(evidence(page, "L06")).to_have_count(1)
+    page.wait_for_url(re.compile("claim=L06(,|%2C)L04"))
+    row(page, "L06").locator("summary").click()
     page.wait_for_url("**/claims?claim=L04")
-    expect(evidence(page, "L05")).to_have_count(0)
+    expect(evidence(page, "L06")).to_have_count(0)
 
 
 def test_a_link_brings_its_claim_into_sight_and_goes_on_to_what_shows_it(new_page, server):

@@ -11,12 +11,12 @@ from normviz.design.state import SHOWN
 from normviz.ui.palette import THEMES
 
 BATCH = "weight-matrix-rescaling,weight-vector-rescaling,dataset-rescaling,dataset-recentering"
-"""What batch norm absorbs on a dense layer."""
+"""The changes that batch norm ignores on a dense layer."""
 
 CHOICES = {
     "find": (
         "case-rescaling=need",
-        lambda page: page.locator(".st-key-design-case-rescaling").get_by_text("Absorbed", exact=True),
+        lambda page: page.get_by_role("button", name="Ignores the scale of one example"),
     ),
     "map": ("weight-vector-rescaling", lambda page: page.locator(f'.st-key-map .card[data-code="{BATCH}"]')),
     "pointwise": ("function=dynamic-erf", lambda page: page.get_by_role("radio", name="Dynamic erf")),

@@ -40,5 +40,4 @@ def test_on_a_phone_nothing_is_cut(page, server, show):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, f"?show={show}&step=14")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
-    if show != "scale":  # three panels, which are moved sideways in their own frame
-        assert cut_off(page) == []
+    assert cut_off(page) == []

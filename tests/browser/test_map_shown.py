@@ -66,7 +66,7 @@ def test_the_arrow_keys_go_along_the_lines_and_enter_chooses(page, server):
     page.keyboard.press("ArrowDown")
     assert focused(page) == NOTHING
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="The chosen set: 0 of 6 absorbed")).to_be_visible()
+    expect(page.get_by_role("heading", name="The chosen set: 0 of 6 ignored")).to_be_visible()
     settle(page)
     assert focused(page) == NOTHING  # the focus stays where it was while the page changes
     expect(card(page, NOTHING)).to_have_attribute("aria-pressed", "true")
@@ -83,7 +83,7 @@ def test_on_a_phone_the_map_scrolls_in_its_box_and_a_tap_chooses(phone, server):
     box = chosen.bounding_box()
     assert 0 <= box["x"] <= box["x"] + box["width"] <= 390  # where the link leads is in sight
     card(phone, PLAIN).tap()
-    expect(phone.get_by_role("heading", name="The chosen set: 2 of 6 absorbed")).to_be_visible()
+    expect(phone.get_by_role("heading", name="The chosen set: 2 of 6 ignored")).to_be_visible()
 
 
 @pytest.mark.parametrize("link", ["", "&layer=conv&weights=any"])

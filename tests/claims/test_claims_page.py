@@ -14,7 +14,7 @@ from normviz.claims import jobs, panels, wording
 from normviz.claims.claim import Evidence, Trial, Tried
 from normviz.claims.ledger import CLAIMS, TOPICS, get_claims
 from normviz.claims.sources import SOURCES
-from normviz.claims.state import KEYS, OPEN, PREFIX
+from normviz.claims.state import FOLDED, KEYS, OPEN, PREFIX
 from normviz.claims.verdicts import VERDICTS
 from normviz.describe.markdown import escape
 from normviz.experiments import work
@@ -25,7 +25,8 @@ from normviz.jobs.kept import Kept
 
 SOON = 60  # seconds that a test waits at most
 QUICK = [claim for claim in CLAIMS.values() if claim.quick]
-ONE = QUICK[0]
+ONE = next(claim for claim in QUICK if claim.expected == "wrong")
+EVERY = ",".join(FOLDED)
 TRIALS = {
     "holds": [Trial("what is claimed", True, (0.25, 0.5, 0.75))],
     "holds-if": [Trial("here", True, (0.25,)), Trial("there", False)],
@@ -102,8 +103,37 @@ def headline(at):
     return next(text for text in texts(at.markdown) if " claims:" in text).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_every_claim_is_measured_by_itself_and_counted():
+def test_the_page_opens_on_what_is_wrong_or_needs_a_condition():
     at = measured()
+    surprising = {claim.id for claim in CLAIMS.values() if claim.expected in ("wrong", "holds-if")}
+    assert {*rows(at)} == surprising
+    verdicts = [CLAIMS[each].expected for each in rows(at)]
+    assert verdicts == sorted(verdicts, key=("wrong", "holds-if").index)
+    assert len([each for each in at.button if each.key.startswith(PREFIX + "fold ")]) == len(FOLDED)
+
+
+@pytest.mark.parametrize("group", FOLDED)
+def test_a_folded_group_opens_in_the_link_and_closes(group):
+    at = measured()
+    before = [*rows(at)]
+    at = sound(at.button(key=f"{PREFIX}fold {group}").click().run())
+    assert at.query_params["open"] == group
+    more = {*rows(at)} - {*before}
+    assert {claim.id for claim in CLAIMS.values() if claim.id in more} == more != set()
+    assert (more <= {claim.id for claim in TOPICS["Table 1"]}) == (group == "table-1")
+    at = sound(at.button(key=f"{PREFIX}fold {group}").click().run())
+    assert [*rows(at)] == before
+    assert at.query_params == {}
+
+
+def test_a_link_to_a_claim_of_a_folded_group_shows_it():
+    claim = next(claim for claim in QUICK if claim.expected == "holds" and claim not in TOPICS["Table 1"])
+    assert claim.id in rows(measured(claim=claim.id))
+    assert "T01" in rows(measured(topic="table-1"))
+
+
+def test_every_claim_is_measured_by_itself_and_counted():
+    at = measured(open=EVERY)
     found = rows(at)
     assert found == {claim.id: claim.expected if claim.quick else "unmeasured" for claim in CLAIMS.values()}
     for key, verdict in VERDICTS.items():
@@ -111,7 +141,7 @@ def test_every_claim_is_measured_by_itself_and_counted():
         assert (verdict.counted(count) in headline(at)) == (count > 0)
     assert f"**{len(CLAIMS)}** of {len(CLAIMS)} claims" in said(at)
     assert "On record" not in " ".join(each.label for each in at.expander)
-    assert at.query_params == {}
+    assert at.query_params == {"open": EVERY}
 
 
 def test_what_is_not_measured_yet_says_so(monkeypatch):
@@ -144,7 +174,7 @@ FILTERS = [
 def test_a_filter_is_in_the_link_and_says_how_many_it_shows(link, lets_through):
     at = measured(**link)
     wanted = [claim.id for claim in CLAIMS.values() if lets_through(claim)]
-    assert [*rows(at)] == wanted
+    assert sorted(rows(at)) == sorted(wanted)
     assert f"**{len(wanted)}** of {len(CLAIMS)} claims" in said(at)
     assert f"**{len(CLAIMS)} claims:**" in headline(at)
     assert at.query_params == link
@@ -198,7 +228,7 @@ def test_several_are_open_and_each_closes_by_itself():
 def test_a_verdict_that_is_not_the_one_on_record_is_said(monkeypatch):
     other = "wrong" if ONE.expected == "holds" else "holds"
     monkeypatch.setattr(jobs, "evidence_of", lambda claim, seed: Evidence(TRIALS[other]))
-    at = measured()
+    at = measured(open=EVERY)
     assert rows(at)[ONE.id] == other
     (label,) = (each.label for each in at.expander if f"**{ONE.id}**" in each.label)
     assert label.endswith(f"**On record: {VERDICTS[ONE.expected].name}.**")
@@ -254,7 +284,7 @@ NONSENSE = {"topic": "💥", "source": "9", "verdict": "maybe,1e999", "claim": "
 
 
 def test_nonsense_in_a_link_is_replaced_and_said():
-    at = measured(**NONSENSE)
+    at = measured(**NONSENSE, open=EVERY)
     assert len(rows(at)) == len(CLAIMS)
     assert len(replaced(at)) >= 4
 

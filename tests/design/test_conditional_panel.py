@@ -48,15 +48,15 @@ def test_every_scheme(scheme):
 def test_the_headline_says_what_comes_back():
     found = table(SCHEMES["instance"], setting_of(3.0, 0))
     assert headline(found["learned"]) == (
-        "y absorbs all that x̂ does: weight matrix re-scaling, weight vector re-scaling, dataset re-scaling, dataset "
+        "y keeps all invariances of x̂: weight matrix re-scaling, weight vector re-scaling, dataset re-scaling, dataset "
         "re-centring and single training case re-scaling."
     )
-    assert "weight matrix re-scaling and weight vector re-scaling, which x̂ absorbs, come back" in headline(
+    assert "y changes with weight matrix re-scaling and weight vector re-scaling, and x̂ does not." in headline(
         found["style"]
     )
-    assert headline(found["sums"]).startswith("y absorbs nothing: ")
+    assert headline(found["sums"]).startswith("y ignores nothing. ")
     assert headline(table(SCHEMES["none"], setting_of(3.0, 0))["style"]) == (
-        "x̂ absorbs none of the six changes here, and neither does y."
+        "x̂ is invariant to none of the six changes, and neither is y."
     )
 
 

@@ -13,8 +13,9 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
 from normviz.describe.notation import formulas
 from normviz.design import state
-from normviz.design.panels.answer import MARKS, about, absorbs, links, registered
-from normviz.design.panels.finding import AT_ONCE, BY_NAME, LIST, by_name
+from normviz.design.panels.answer import MARKS, about, invariance_table, links, registered
+from normviz.design.panels.finding import AT_ONCE, BY_NAME, CUBES, LIST, by_name, choose_pictured
+from normviz.design.questions import QUESTIONS, answers_words
 from normviz.design.reasons import given_up, reason
 from normviz.design.search import SHAPES, WEIGHTS, Demands, found, has, invariances, name_of, named, nearest, searched
 from normviz.design.state import PREFIX, pick_text, picked
@@ -61,7 +62,7 @@ def test_the_simplest_come_first_and_one_of_them_is_open(link):
     at, demands = open_page(**link), asked(link)
     schemes, layer = found(demands), demands.layer
     (first, absorbed), (options,) = schemes[0], [radio.options for radio in at.radio]
-    assert f"{len(schemes):,} scheme" in said(at)
+    assert answers_words(demands, schemes) in said(at)
     assert len(options) == min(len(schemes), AT_ONCE)
     assert at.session_state[LIST] == pick_text(first, layer)
     assert about(first, layer) in said(at)
@@ -71,9 +72,12 @@ def test_the_simplest_come_first_and_one_of_them_is_open(link):
         line.latex for line in formulas(registered(first, layer)) if line.name != "where"
     ]
     assert "import torch" in at.code[0].value
-    (copy,) = plots(at)["cubes"]["hover"]["copies"]
-    field = None if first.on_activations is None else first.field
-    assert (copy["bounds"] is None) == (field is None)
+    copies = plots(at)["cubes"]["hover"]["copies"]
+    answers = choose_pictured(demands, schemes, first, False)
+    assert [copy["bounds"] is None for copy in copies] == [
+        each.on_activations is None or each.field is None for each in answers
+    ]
+    assert len(copies) == min(len(answers), CUBES)
     pills = next((each for each in at.pills if each.key == BY_NAME), None)
     assert (pills.options if pills else []) == list(by_name(demands).values())
     assert all(any(scheme.label in label for label in by_name(demands).values()) for scheme in named(demands))
@@ -84,24 +88,46 @@ def test_where_there_are_none_the_reason_and_what_gives_up_least(link):
     at, demands = open_page(**link), asked(link)
     why = reason(demands)
     text = said(at)
-    assert "### No scheme of a" in text
+    assert "### No scheme on a" in text
     assert why.elsewhere in text
     for each in why.asks:
         assert each[1:] in text
     near = nearest(demands)[0]
     at = sound(button(at, "Show ").click().run())
-    assert f"{near.schemes:,} scheme" in said(at)
-    assert "No scheme of a" not in said(at)
+    assert f"### {near.schemes:,} " in said(at)
+    assert "No scheme on a" not in said(at)
     assert set(near.missed).isdisjoint({*at.query_params, *at.session_state[PREFIX + "conditions"]})
 
 
 def test_a_demand_and_a_condition_are_asked_by_a_click():
     at = open_page()
-    at = sound(at.segmented_control(key=PREFIX + "case-rescaling").set_value("need").run())
+    at = sound(at.selectbox(key=PREFIX + "case-rescaling").set_value("need").run())
     assert at.query_params["case-rescaling"] == "need"
     at = sound(at.pills(key=PREFIX + "conditions").set_value(["gain-only"]).run())
-    assert f"{len(found(Demands('dense', ('case-rescaling',), conditions=('gain-only',))))} schemes" in said(at)
+    both = Demands("dense", ("case-rescaling",), conditions=("gain-only",))
+    assert answers_words(both, found(both)) in said(at)
     assert "It learns γ alone." in said(at)
+
+
+@pytest.mark.parametrize("layer", SHAPES)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.key)
+def test_a_question_asks_only_for_itself_and_has_pictures(question, layer):
+    at = open_page(layer=layer, **{"weight-matrix-rescaling": "without", "conditions": "gain-only", "page": "2"})
+    at = sound(at.button(key=f"{PREFIX}question {question.key}").click().run())
+    demands = Demands(layer, question.need, conditions=question.conditions)
+    assert answers_words(demands, found(demands)) in said(at)
+    assert question.is_asked(demands)
+    wanted = dict.fromkeys(question.need, "need") | {"layer": layer} | {"conditions": ",".join(question.conditions)}
+    defaults = {"layer": "dense", "conditions": ""}
+    assert dict(at.query_params) == {name: text for name, text in wanted.items() if text != defaults.get(name)}
+    assert len(plots(at)["cubes"]["hover"]["copies"]) > 1
+
+
+def test_the_scheme_that_is_picked_has_a_cube():
+    schemes = found(Demands("conv"))
+    for scheme in (SCHEMES["dynamic-tanh"], schemes[100][0]):
+        cubes = choose_pictured(Demands("conv"), schemes, scheme, True)
+        assert (len(cubes), cubes[-1]) == (CUBES, scheme)
 
 
 def test_another_one_is_picked_in_the_list_and_by_its_name_and_stays_in_the_link():
@@ -115,9 +141,9 @@ def test_another_one_is_picked_in_the_list_and_by_its_name_and_stays_in_the_link
     assert about(third, "conv") in said(again)
     group = pick_text(SCHEMES["group"], "conv")
     at = sound(at.pills(key=BY_NAME).set_value(group).run())
-    assert "## Group normalization" in said(at)
-    at = sound(at.segmented_control(key=PREFIX + "weight-vector-rescaling").set_value("need").run())
-    assert "## Group normalization" not in said(at)  # which does not absorb it
+    assert "### Group normalization" in said(at)
+    at = sound(at.selectbox(key=PREFIX + "weight-vector-rescaling").set_value("need").run())
+    assert "### Group normalization" not in said(at)  # which does not absorb it
 
 
 @pytest.mark.parametrize(
@@ -133,7 +159,7 @@ def test_another_one_is_picked_in_the_list_and_by_its_name_and_stays_in_the_link
     ],
 )
 def test_a_link_to_what_is_no_scheme_here_shows_the_first(pick):
-    assert "## No normalization" in said(open_page(pick=pick, page="900"))
+    assert "### No normalization" in said(open_page(pick=pick, page="900"))
 
 
 def some_schemes():
@@ -188,7 +214,7 @@ def test_every_named_one_opens(key):
     text = pick_text(SCHEMES[key], "conv")
     at = open_page(layer="conv", weights="any", pick=text)
     assert about(picked(text), "conv") in said(at)
-    assert f"## {sentence(name_of(picked(text), 'conv'))}" in said(at)
+    assert f"### {sentence(name_of(picked(text), 'conv'))}" in said(at)
 
 
 @pytest.mark.parametrize("layer", SHAPES)
@@ -196,7 +222,7 @@ def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
     for row in named(Demands(layer, weights=WEIGHTS)):
         others = [each for each in same_as(row, SHAPES[layer][0]) if each.name != row.name]
         assert all(wording.named(each) in about(row, layer) for each in others)
-        table = absorbs(row, layer)
+        table = invariance_table(row, layer)
         assert [mark == MARKS[True] for mark in table["At ε = 0"]] == [
             key in has(row, layer) for key in TRANSFORMATIONS
         ]

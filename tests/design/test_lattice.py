@@ -76,7 +76,7 @@ def test_numbers_in_words_are_those_of_the_map(layer, fronts):
     assert f"**{len(every.sets)}**" in said
     assert f"**{every.schemes:,} schemes**" in said
     assert f"**{max(map(len, every.sets))}** of 6" in said
-    assert ("None absorbs all 6" in said) == (tuple(TRANSFORMATIONS) not in every.sets)
+    assert ("None ignores all 6" in said) == (tuple(TRANSFORMATIONS) not in every.sets)
     assert sum(words.numbers(every, {})["schemes"]) == every.schemes
     limits = " ".join(words.limits(every, layer, fronts))
     assert all(words.absorbed(some) in limits for some in every.exclusive())

@@ -52,7 +52,7 @@ def test_the_set_of_a_link_is_chosen_and_one_that_there_is_not_is_said():
     assert "differs least" in words(at)
     assert at.query_params["set"] == ",".join(TRANSFORMATIONS)
     at = open_map(weights="weight", set="")
-    assert "Of the schemes on a dense layer behind weight normalization, each absorbs something." in words(at)
+    assert "Of the schemes on a dense layer behind weight normalization, each ignores some change." in words(at)
 
 
 def test_the_way_to_the_search_asks_for_just_this_set():
@@ -81,7 +81,7 @@ def test_the_takeaway_has_the_numbers_of_the_map():
     every = order("conv")
     takeaway = next(story.takeaway for story in STORIES if story.page == "design")
     assert every.schemes > 2000
-    assert f"only {len(every.kinds)} sets" in takeaway
+    assert f"only {len(every.kinds)} different sets" in takeaway
     assert len(order("conv", WEIGHTS).kinds) != len(every.kinds)
-    assert takeaway.startswith("With nothing in front")
+    assert "Without a weight scheme in front" in takeaway
     assert all(len(each) < len(TRANSFORMATIONS) for each in every.sets)

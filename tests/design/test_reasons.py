@@ -103,13 +103,13 @@ def one(part, scheme, layer):
         return front_name(scheme) not in part
     if part.startswith("behind "):
         return front_name(scheme) not in part or divides
-    if part.startswith("nothing may be centred"):
+    if part.startswith("no mean may be subtracted"):
         return not centres
     if part.startswith("a mean has to be subtracted inside"):
         return bool(mean) and not reach(mean, named)
-    if part.startswith("the summed inputs have to be divided"):
+    if part.startswith("the pre-activations have to be divided"):
         return divides and not reach(fields, named)
-    if part.startswith("the summed inputs must not be divided"):
+    if part.startswith("the pre-activations must not be divided"):
         return not divides or reach(fields, named)
     if part.startswith("no field may reach"):
         return not reach(fields, named)
@@ -147,7 +147,7 @@ def test_elsewhere_there_are_some(layer):
     why = reason(Demands(layer, ("weight-vector-rescaling",), ("dataset-rescaling",)))
     assert why.elsewhere == "With weight normalization or weight standardization in front there are some."
     other = reason(Demands(layer, ("weight-matrix-recentering",), weights=("weight",)))
-    assert str(other).startswith("Behind weight normalization, no scheme can absorb weight matrix re-centring: ")
+    assert str(other).startswith("Behind weight normalization, no scheme can ignore weight matrix re-centring: ")
     assert str(other).endswith("With nothing or spectral normalization in front there are some.")
 
 

@@ -5,8 +5,9 @@ import re
 
 import numpy as np
 import pytest
-from lab_page import latex, open_lab, plots, replaced, said, sound, texts
+from lab_page import ROOT, latex, open_lab, plots, replaced, said, sound, texts
 from pairs import each_value
+from streamlit.testing.v1 import AppTest
 
 from normviz.core.backward import gradients
 from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
@@ -25,10 +26,9 @@ from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/gradients.py"
 FIGURES = {
-    "formula": {"incoming", "outgoing"},
     "graph": {"chain"},
-    "jacobian": {"jacobian", "projections", "errors"},
-    "scale": {"scale"},
+    "formula": {"incoming", "outgoing"},
+    "jacobian": {"jacobian"},
     "answer": {"given"},
 }
 
@@ -69,7 +69,7 @@ def test_every_value_belongs_somewhere():
 
 @pytest.mark.parametrize("key", SCHEMES)
 def test_the_formula_is_that_of_the_scheme(key):
-    found = latex(open_page(scheme=key))
+    found = latex(open_page(show="formula", scheme=key))
     wanted = [line.latex for line in backward_formulas(SCHEMES[key]) if not line.name.endswith("where")]
     printed = list(ALGORITHM_1.values()) if key == "batch" else []
     assert sorted(found) == sorted(wanted + printed)
@@ -79,7 +79,7 @@ def test_the_formula_is_that_of_the_scheme(key):
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (1, 1, 1, 2), (4, 3, 3, 4)])
 @pytest.mark.parametrize("key", ["none", "batch", "rms", "divisive", "weight", "spectral", "custom"])
 def test_extremes(key, sizes, eps):
-    at = open_page(scheme=key, eps=eps, **dict(zip("nhwc", map(str, sizes), strict=True)))
+    at = open_page(show="formula", scheme=key, eps=eps, **dict(zip("nhwc", map(str, sizes), strict=True)))
     assert (len(at.error), set(plots(at))) == (0, FIGURES["formula"])
     assert not re.search(r"\de[-−+]?\d|\b(inf|nan|NaN)\b", said(at))
     centred, scaled = SCHEMES[key].summation is not None, SCHEMES[key].suppression is not None
@@ -89,23 +89,48 @@ def test_extremes(key, sizes, eps):
 
 
 def test_autograd_is_asked_only_where_it_is_wanted():
-    assert "autograd" not in " ".join(open_page().table[1].value.columns)
-    at = open_page(torch="1")
+    assert "autograd" not in " ".join(open_page(show="formula").table[1].value.columns)
+    at = open_page(show="formula", torch="1")
     (column,) = (name for name in at.table[1].value.columns if "autograd" in name)
     assert at.table[1].value[column][3] == "–"
 
 
 def test_the_printed_term_of_the_smoothing_is_not_its_sum():
-    assert "**∂l/∂ε takes all 24 elements**" in said(open_page())
-    assert "∂l/∂ε" not in said(open_page(scheme="weight"))
+    assert "**∂l/∂ε takes all 24 elements**" in said(open_page(show="formula"))
+    assert "∂l/∂ε" not in said(open_page(show="formula", scheme="weight"))
 
 
 def test_groups_that_cannot_be_are_told():
-    at = open_page(scheme="group", groups="2")
+    at = open_page(show="formula", scheme="group", groups="2")
     assert replaced(at) == ["Groups G: 2 does not divide C = 3; 1 is used."]
 
 
 # --- step by step -------------------------------------------------------------------------------------------------
+
+
+def test_the_page_opens_on_the_finished_chain():
+    at = open_page()
+    assert f"Backward, step {LAST} of {LAST}" in said(at)
+    assert at.query_params == {}
+
+
+@pytest.mark.parametrize(
+    ("link", "show", "step"),
+    [({"scheme": "rms"}, "formula", LAST), ({"n": "3"}, "formula", LAST), ({"show": "graph"}, "graph", 0),
+     ({"show": "graph", "step": "3"}, "graph", 3), ({"x": "1, 5"}, "graph", LAST)],
+)  # fmt: skip
+def test_a_link_of_before_opens_the_same_panel(link, show, step):
+    at = open_page(**link)
+    assert (at.session_state[PREFIX + "show"], at.session_state[PREFIX + "step"]) == (show, step)
+
+
+def test_the_former_scale_of_w_leads_to_table_1():
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=60).switch_page(SCRIPT)
+    at.query_params.update(show="scale", scheme="layer", a="10", eps="0", n="3")
+    sound(at.run())
+    assert at.query_params["schemes"] == "layer"
+    assert (at.session_state["table delta"], at.session_state["table eps"]) == (10, 0)
+    assert at.session_state["table cell"] == "layer.weight-matrix-rescaling"
 
 
 @pytest.mark.parametrize("step", range(LAST + 1))
@@ -158,7 +183,7 @@ def test_the_field_is_edited_on_the_page():
 
 
 def test_steps_forward_and_back():
-    at = open_page(show="graph")
+    at = open_page(step="0")
     for label, step in (("Step", 1), ("Step", 2), ("Back", 1), ("Rewind", 0)):
         next(button for button in at.button if button.label == label).click()
         sound(at.run())
@@ -190,28 +215,6 @@ def test_one_scheme_with_two_fields_has_no_blocks():
     at = open_page(show="jacobian", scheme="custom", apart="1", a_n="full", b_c="full")
     assert "**Fields overlap, or differ" in said(at)
     assert "**Each of the 3 blocks is a field of 8 elements**" in said(open_page(show="jacobian"))
-
-
-# --- the scale of W -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("a", ["0.01", "1", "100"])
-@pytest.mark.parametrize("eps", ["0", "1000"])
-@pytest.mark.parametrize("key", ["none", "batch", "rms", "weight", "weight-standardization", "layer-weight"])
-def test_what_is_said_of_a_factor(key, eps, a):
-    at = open_page(show="scale", scheme=key, eps=eps, a=a)
-    exact = key in ("weight", "layer-weight") or (key != "none" and eps == "0")
-    assert ("**Nothing divides" in said(at)) == (key == "none")
-    assert ("**x̂ and ∂l/∂u do not notice a" in said(at)) == exact
-    if exact:
-        assert set(at.table[0].value["gap"].str.replace(", of a times it", "")) <= {"0", "0 to rounding"}
-    assert not re.search(r"\de[-−+]?\d|\b(inf|nan|NaN)\b", said(at))
-
-
-@pytest.mark.parametrize("key", ["batch", "divisive", "spectral", "layer-weight"])
-def test_one_element_is_enough(key):
-    at = open_page(show="scale", scheme=key, n="1", h="1", w="1", c="1")
-    assert (len(at.error), set(plots(at))) == (0, {"scale"})
 
 
 # --- check your own -----------------------------------------------------------------------------------------------
@@ -307,7 +310,7 @@ def test_a_task_asks_only_for_the_lengths_that_its_layout_has():
     ],
 )
 def test_only_what_there_is_has_a_gradient(key, found):
-    assert f"backwards**: from ∂l/∂y to {found}" in said(open_page(scheme=key))
+    assert f"backwards**: from ∂l/∂y to {found}" in said(open_page(show="formula", scheme=key))
 
 
 def test_two_mistakes_that_are_not_tried_together_are_not_said_to_be_excluded():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from normviz.core.schemes import SCHEMES
-from normviz.gradients.scaling import FACTORS, curves, gaps, layer, passed, turned
+from normviz.gradients.scaling import gaps, layer, passed, turned
 
 SHAPE = (4, 2, 2, 4)
 DIVIDES = [key for key, scheme in SCHEMES.items() if scheme.suppression is not None]
@@ -53,10 +53,3 @@ def test_the_gradients_are_those_of_differences(key):
 def test_a_negative_factor_turns_the_sign(key, eps):
     eps = 0.0 if SCHEMES[key].eps is None else eps
     assert turned(SCHEMES[key], layer(SHAPE, 0), 3.0, eps) < 1e-12
-
-
-def test_curves_are_the_gaps_at_every_factor():
-    at = layer(SHAPE, 0)
-    found = curves(SCHEMES["batch"], at, [1e-3, 0.0])
-    assert found.shape == (2, len(FACTORS), 3)
-    assert found[0, 3] == pytest.approx(gaps(SCHEMES["batch"], at, float(FACTORS[3]), 1e-3))

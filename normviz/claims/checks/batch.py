@@ -354,7 +354,7 @@ def statistics_are_merged(seed: int) -> Evidence:
     )
 
 
-SCALE = "/gradients?show=scale&scheme=batch&n=4&a=0.01"
+SCALE = "/invariance?schemes=batch&cell=batch.weight-matrix-rescaling&delta=0.01"
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -430,7 +430,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="The printed lines, and this app's gradients, beside PyTorch's autograd, in float64 on random tensors.",
         expected="holds",
         check=algorithm_1_is_the_gradient,
-        see="/gradients?scheme=batch&torch=1",
+        see="/gradients?show=formula&scheme=batch&torch=1",
     ),
     Claim(
         "B08",

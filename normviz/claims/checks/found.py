@@ -274,7 +274,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X01",
         ("normviz",),
-        says="On a convolution, too, m/(m−1) with m = N·H·W makes batch norm's variance unbiased.",
+        says="On a convolution, the factor m/(m−1) with m = N·H·W makes batch norm's variance unbiased.",
         how="The exact mean of σ² over mini-batches of two digits, times m/(m−1), beside the variance of all digits.",
         expected="wrong",
         check=bias_on_convolutions,
@@ -285,7 +285,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X02",
         ("normviz",),
-        says="Divided by the largest singular value of its kernel as a matrix, a convolution is 1-Lipschitz.",
+        says="A convolution is 1-Lipschitz if its kernel matrix is divided by its largest singular value.",
         how="Spectral norm on filters trained on digits; pairs of digits along the layer's own singular directions.",
         expected="wrong",
         check=bound_of_a_convolution,
@@ -329,7 +329,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X06",
         ("normviz",),
-        says="Where normalization absorbs a re-scaling of the weights, the network learns as it would without.",
+        says="If normalization is invariant to a re-scaling of the weights, the network learns as without the "
+        "re-scaling.",
         how="The twins of all invariant cells of Table 1, trained by SGD on digits at ε = 0 with δ = 3.",
         expected="wrong",
         check=equal_outputs,
@@ -341,7 +342,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X07",
         ("normviz",),
-        says="With mean 0 and variance 1 in every channel, as batch norm leaves it, activations are white.",
+        says="Batch norm gives every channel mean 0 and variance 1, so the activations are white.",
         how="Correlations between channels of x̂, of feature maps of digits at ε = 0.",
         expected="wrong",
         check=not_white,
@@ -351,7 +352,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X08",
         ("normviz",),
-        says="The same momentum is the same running average in PyTorch and in Keras.",
+        says="The same value of momentum gives the same running average in PyTorch and in Keras.",
         how="One stream of mini-batches of digits, averaged by the rule of each.",
         expected="wrong",
         check=momentum,

@@ -233,7 +233,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "L04",
         ("003",),
-        says="Behind a convolution, layer norm normalizes every channel of an example over H and W by itself.",
+        says="After a convolution, layer norm normalizes each channel of an example separately, over H and W.",
         how="x̂ of all three readings on random tensors, and of instance norm.",
         expected="wrong",
         check=spatial_is_instance,

@@ -361,7 +361,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "S02",
         ("001",),
-        says="That division bounds the layer from below too, as a bi-Lipschitz map, or makes ‖∇f‖ = 1.",
+        says="Division by the largest singular value also bounds a layer from below (bi-Lipschitz), or makes ‖∇f‖ = 1.",
         how="The same pairs with as many units as inputs, and the slope of a critic, also normalized, behind ReLU.",
         expected="wrong",
         check=bounded_below,

@@ -1,5 +1,6 @@
-"""One scheme that the search has found: its cube, formula and code, what it absorbs, and the ways on from it."""
+"""The schemes that the search has found: their cubes; and of one the changes it ignores, its formula and its code."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -30,57 +31,52 @@ from normviz.ui.scheme import link_of
 from normviz.ui.settings import Controls
 from normviz.ui.tensor import SIZES
 
-MARKS = {True: "✔ absorbed", False: "✘ not absorbed"}
+MARKS = {True: "✔ ignored", False: "✘ not ignored"}
+
+NONE = SCHEMES["none"]
 
 
-def answer(scheme: Scheme, view: View, theme: str) -> None:
-    """All of it."""
+def answer(scheme: Scheme, view: View) -> None:
+    """Show the changes that a scheme ignores, its formula and its code."""
     layer = view["layer"]
     row = registered(scheme, layer)
     written = replace(row, bias=None) if scheme.bias is None else row
-    st.markdown(f"## {sentence(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
-    left, right = st.columns(2, gap="medium")
-    with left:
-        _cube(scheme, view, theme)
-    with right:
-        st.table(absorbs(scheme, layer), border="horizontal")
-        lab, table = (f"{page}?{urlencode(values)}" for page, values in links(scheme, layer).items())
-        way(lab, "Step by step, in the", ":material/grid_view:")
-        way(table, "The six changes, measured and trained:", ":material/grid_on:")
-    left, right = st.columns(2, gap="medium")
-    with left:
-        formula(written)
-    with right:
-        Controls(Page, PREFIX, view, belongs).draw("code")
-        shape = SHAPES[layer][0 if scheme.on_activations is not None else 1]
-        st.code(snippet(written, view["code"], shape, _eps(written)), "python")
+    st.markdown(f"### {sentence(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
+    st.table(invariance_table(scheme, layer), border="horizontal")
+    lab, table = (f"{page}?{urlencode(values)}" for page, values in links(scheme, layer).items())
+    way(lab, "Step by step, in the", ":material/grid_view:")
+    way(table, "The six changes, measured and trained:", ":material/grid_on:")
+    formula(written)
+    Controls(Page, PREFIX, view, belongs).draw("code")
+    shape = SHAPES[layer][0 if scheme.on_activations is not None else 1]
+    st.code(snippet(written, view["code"], shape, _eps(written)), "python")
 
 
 def about(scheme: Scheme, layer: str) -> str:
-    """What a scheme does, and its other names on this layer, in sentences."""
+    """Return sentences on a scheme: its steps, and the other schemes with the same x̂ on this layer."""
     what = steps(scheme, layer)
     told = [f"{sentence(what)}."] if what else [scheme.about]
     name = name_of(scheme, layer)
     others = [named(other) for other in same_as(scheme, SHAPES[layer][0]) if other.name != name]
     if others:
-        told.append(f"On this layer, x̂ is that of {spoken(others, 'and')}, too.")
+        told.append(f"On this layer, {spoken(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂.")
     if scheme.on_activations is not None and scheme.weight is not None:
         told.append(SCHEMES[scheme.weight].about)
     row = registered(scheme, layer)
     if row.on_activations is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
         told.append("It learns γ alone.")
     if scheme.fields and scheme.on_activations is not None and (hollow := degenerate(scheme, SHAPES[layer][0], 0.0)):
-        told.append(f"On the shape that is drawn, though: {hollow[0].lower()}{hollow[1:]}")
+        told.append(f"On the shape of the picture: {hollow[0].lower()}{hollow[1:]}")
     return " ".join(told)
 
 
-def absorbs(scheme: Scheme, layer: str) -> dict[str, list[str]]:
-    """The six changes in columns, with the reasons by the rule at ε = 0."""
+def invariance_table(scheme: Scheme, layer: str) -> dict[str, list[str]]:
+    """Return the six changes as the columns of a table: if the scheme ignores each at ε = 0, and the reason."""
     verdicts = {key: predict(scheme, each, layer, *SHAPES[layer]) for key, each in TRANSFORMATIONS.items()}
     return {
         "Change": [sentence(TRANSFORMATIONS[key].name) for key in verdicts],
         "At ε = 0": [MARKS[each.invariant] for each in verdicts.values()],
-        "By the rule": [each.reason.removeprefix(f"{TRANSFORMATIONS[key].name}: ") for key, each in verdicts.items()],
+        "Why": [each.reason.removeprefix(f"{TRANSFORMATIONS[key].name}: ") for key, each in verdicts.items()],
     }
 
 
@@ -108,18 +104,25 @@ def _eps(scheme: Scheme) -> float:
     return DEFAULT_EPS if scheme.eps is not None and scheme.suppression is not None else 0.0
 
 
-def _cube(scheme: Scheme, view: View, theme: str) -> None:
-    """The fields on the summed inputs; a scheme of weights alone leaves those as they are."""
+def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
+    """Draw the pre-activations of the layer once for each scheme, with the field of the locked element lit.
+
+    A scheme that acts on the weights alone leaves them as they are.
+    """
     x = SAMPLES["uneven"].make(SHAPES[view["layer"]][0], 0)
-    same = same_as(scheme, x.shape) if scheme.key == "custom" else [scheme]
-    shown = replace(scheme, label=same[0].label if same else "x̂") if scheme.on_activations else SCHEMES["none"]
-    xhat = normalize(x, shown, _eps(shown)).xhat
-    levels, legend = cube.plain_levels((1, *x.shape))
-    copies([shown], x, [np.asarray(xhat)], levels, legend, view, CAMERA, theme)
-    if shown.fields:
+    shown = [replace(each, label=_label(each, view["layer"])) if each.on_activations else NONE for each in schemes]
+    xhats = [np.asarray(normalize(x, each, _eps(each)).xhat) for each in shown]
+    levels, legend = cube.plain_levels((len(shown), *x.shape))
+    copies(shown, x, xhats, levels, legend, view, CAMERA, theme)
+    if any(each.fields for each in shown):
         st.caption(
-            "The summed inputs of a layer; lit is the field of the chosen element, dashed that of its mean where it is "
-            "another. Hover, click, or walk with the arrow keys."
+            "The pre-activations of a layer. Lit: the elements that share a mean and variance with the chosen element. "
+            "Dashed: the elements that share its mean, if they are others."
         )
     else:
-        st.caption("The summed inputs of a layer: no elements share a statistic.")
+        st.caption("The pre-activations of a layer. No elements share a statistic.")
+
+
+def _label(scheme: Scheme, layer: str) -> str:
+    same = same_as(scheme, SHAPES[layer][0]) if scheme.key == "custom" else [scheme]
+    return same[0].label if same else "No name"

@@ -46,17 +46,17 @@ def show(view: View, theme: str) -> None:
 
 
 def headline(row: Row) -> str:
-    """What y keeps of what x̂ absorbs, and what it loses."""
+    """Return which invariances of x̂ remain in y, and which are lost."""
     kept = [cell for cell in row.values() if cell.kept.invariant]
     stays, lost = (
         [TRANSFORMATIONS[cell.change].name for cell in kept if cell.predicted == wanted] for wanted in (True, False)
     )
     if not kept:
-        return "x̂ absorbs none of the six changes here, and neither does y."
+        return "x̂ is invariant to none of the six changes, and neither is y."
     if not lost:
-        return f"y absorbs all that x̂ does: {spoken(stays, 'and')}."
-    back = f"{spoken(lost, 'and')}, which x̂ absorbs, {'comes' if len(lost) == 1 else 'come'} back in through γ and β"
-    return f"y absorbs {spoken(stays, 'and')}; {back}." if stays else f"y absorbs nothing: {back}."
+        return f"y keeps all invariances of x̂: {spoken(stays, 'and')}."
+    back = f"Through γ and β, y changes with {spoken(lost, 'and')}, and x̂ does not."
+    return f"y ignores {spoken(stays, 'and')}. {back}" if stays else f"y ignores nothing. {back}"
 
 
 def changes(row: Row) -> dict[str, list[str]]:
@@ -65,10 +65,8 @@ def changes(row: Row) -> dict[str, list[str]]:
     rows = [TRANSFORMATIONS[cell.change] for cell in cells]
     return {
         "Change": [f"{sentence(change.name)}: {change.plain}" for change in rows],
-        "x̂, by the rule": ["absorbs it" if cell.kept.invariant else "changes" for cell in cells],
-        "γ and β": [
-            f"{'notice it' if cell.notice.notices else 'do not notice it'}: {cell.notice.why}" for cell in cells
-        ],
+        "x̂, by the rule": ["ignores it" if cell.kept.invariant else "changes" for cell in cells],
+        "γ and β": [f"{'change' if cell.notice.notices else 'do not change'}: {cell.notice.why}" for cell in cells],
         "y, by the rule": [f"{MARKS[cell.predicted]} {_said(cell.predicted)}" for cell in cells],
         "y, measured": [_measured(cell) for cell in cells],
     }
@@ -105,7 +103,7 @@ def measured_words(scheme: Scheme, setting: Setting) -> str:
     shape = shape_words(setting.shapes[0])
     alone = "" if scheme.on_activations else " A scheme of the weights alone leaves x̂ = a, of normalized weights."
     return (
-        f"✔ and ✘ are the rule's: y stays where x̂ absorbs the change, and γ and β do not notice it. The numbers are "
+        f"✔ and ✘ follow the rule: y stays the same if x̂, γ and β do. The numbers are "
         f"measured: max|y′ − y| / max|y| in float64 at ε = 0, on the digits, weights and changes of Table 1 at this δ "
         f"and seed; a is (N, H, W, C) = {shape}.{alone}"
     )

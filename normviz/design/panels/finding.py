@@ -1,4 +1,4 @@
-"""The panel on schemes that have what is asked for, or why there are none."""
+"""The panel that finds schemes: questions, the cubes of the answers, and one answer in full."""
 
 from functools import partial
 
@@ -7,53 +7,78 @@ import streamlit as st
 from normviz.core.scheme import Scheme
 from normviz.core.text import sentence
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.describe.wording import plural
+from normviz.design.controls import show_first_page
 from normviz.design.lattice_words import count_of, labelled
-from normviz.design.panels.answer import answer
+from normviz.design.panels.answer import answer, draw_cubes
+from normviz.design.questions import QUESTIONS, Question, answers_words
 from normviz.design.reasons import given_up, reason
 from normviz.design.search import Demands, Found, as_asked, found, is_answer, name_of, named, nearest
-from normviz.design.state import DEMANDS, PREFIX, Page, demands, pick_text, picked
-from normviz.design.state import has as belongs
+from normviz.design.state import PREFIX, demands, pick_text, picked
 from normviz.design.wording import LAYER_WORDS, steps
-from normviz.ui.link import View, segments
-from normviz.ui.settings import Controls
+from normviz.ui.link import View
 
 AT_ONCE = 6
 """Schemes on a page of the list."""
+
+CUBES = 4
+"""Answers that have a cube."""
+
+COMMON = ("batch", "layer", "instance", "group", "rms")
+"""Keys of the schemes whose cubes come first."""
 
 LIST, BY_NAME = PREFIX + "pick of the list", PREFIX + "pick by name"
 
 
 def show(view: View, theme: str) -> None:
-    """What is asked for, the schemes that have it or why there are none, and the one that is picked."""
+    """Show the questions, the cubes of the answers, and one answer in full; or the reason why there is none."""
     asked = demands(view)
     schemes = found(asked)
     chosen = _chosen(view, asked, schemes)
-    left, right = st.columns([3, 2], gap="small")
-    with left, st.container(gap="xsmall"):
-        _demands(view)
-    with right:
-        if chosen is None:
-            _none(asked)
-        else:
-            _answers(view, asked, schemes, chosen)
+    _questions(asked)
+    if chosen is None:
+        _none(asked)
+        return
+    st.markdown(f"### {answers_words(asked, schemes)}")
     with st.container(key="answer"):
-        if chosen is not None:
-            answer(chosen, view, theme)
+        draw_cubes(choose_pictured(asked, schemes, chosen, bool(view["pick"])), view, theme)
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            _answers(view, asked, schemes, chosen)
+        with right:
+            answer(chosen, view)
 
 
-def _demands(view: View) -> None:
-    """A row for each change, then the conditions."""
-    for key, change in TRANSFORMATIONS.items():
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{sentence(change.name)}**  \n:small[{change.plain}]", width="stretch")
-            with st.container(width="content"):
-                segments(PREFIX + key, f"{sentence(change.name)}: {change.plain}", DEMANDS, on_change=_first_page)
-    Controls(Page, PREFIX, view, belongs).draw("conditions")
+def _questions(asked: Demands) -> None:
+    """Draw a button for each ready-made question; the one that is asked is coloured."""
+    with st.container(horizontal=True, gap="small", key="questions"):
+        for each in QUESTIONS:
+            st.button(
+                each.name, key=f"{PREFIX}question {each.key}", on_click=_ask, args=(each,),
+                type="primary" if each.is_asked(asked) else "secondary",
+            )  # fmt: skip
 
 
-def _first_page() -> None:
-    st.session_state[PREFIX + "page"] = 1
+def _ask(question: Question) -> None:
+    st.session_state.update({PREFIX + name: value for name, value in question.values.items()})
+
+
+def choose_pictured(asked: Demands, schemes: Found, chosen: Scheme, is_picked: bool) -> list[Scheme]:
+    """Return the schemes whose cubes are drawn: the best known of the answers, then the simplest.
+
+    A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
+    fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
+    """
+    known = sorted(named(asked), key=lambda row: COMMON.index(row.key) if row.key in COMMON else len(COMMON))
+    candidates = [*known, *(scheme for scheme, _ in schemes[: 2 * CUBES])]
+    drawn: dict[str, Scheme] = {}
+    for each in candidates:
+        if each.on_activations and each.fields:
+            drawn.setdefault(pick_text(each, asked.layer), each)
+    first = dict([*drawn.items()][:CUBES])
+    own = pick_text(chosen, asked.layer)
+    if own not in first and (is_picked or chosen.fields or not first):
+        return [*[*first.values()][: CUBES - 1], chosen]
+    return [*first.values()]
 
 
 def _chosen(view: View, asked: Demands, schemes: Found) -> Scheme | None:
@@ -65,18 +90,13 @@ def _chosen(view: View, asked: Demands, schemes: Found) -> Scheme | None:
 
 
 def _answers(view: View, asked: Demands, schemes: Found, chosen: Scheme) -> None:
-    """How many there are, those with a name, and a page of the list."""
-    layer = LAYER_WORDS[asked.layer]
-    if asked.each:
-        order = ", the simplest first" * (len(schemes) > 1)
-        st.markdown(f"### {plural(len(schemes), 'scheme')} of a {layer} layer{order}")
-    else:
-        st.markdown(f"### Nothing is asked: all {len(schemes):,} schemes of a {layer} layer, the simplest first")
+    """Show the answers with a name, and one page of the list of all answers."""
+    st.markdown("#### All answers")
     state = st.session_state
     texts, here = by_name(asked), pick_text(chosen, asked.layer)
     if texts:
         state[BY_NAME] = here if here in texts else None
-        st.pills("Known by name", list(texts), key=BY_NAME, format_func=texts.__getitem__,
+        st.pills("With a name", list(texts), key=BY_NAME, format_func=texts.__getitem__,
                  on_change=_pick, args=(BY_NAME,), wrap=True)  # fmt: skip
     pages = -(-len(schemes) // AT_ONCE)
     page = min(view["page"], pages)
@@ -119,17 +139,17 @@ def _turn(page: int) -> None:
 
 
 def _none(asked: Demands) -> None:
-    """Why there are none, and the schemes that give up least."""
+    """Show why there is no answer, and the schemes that miss the fewest demands."""
     why = reason(asked)
     assert why is not None
     layer = LAYER_WORDS[asked.layer]
     *before, last = map(sentence, why.asks)
-    together = "These exclude each other:" if before else "One thing alone excludes all:"
-    lines = "\n".join(f"- {each};" for each in before) + f"\n- {last}{why.end}."
-    st.markdown(f"### No scheme of a {layer} layer does all of this\n{together}\n{lines}\n\n{why.elsewhere}")
-    st.markdown("**Those that give up least:**")
+    together = "No scheme can meet these together:" if before else "No scheme can meet this:"
+    lines = "\n".join(f"- {each}." for each in before) + f"\n- {last}{why.end}."
+    st.markdown(f"### No scheme on a {layer} layer does all of this\n{together}\n{lines}\n\n{why.elsewhere}")
+    st.markdown("**The nearest schemes:**")
     for near in nearest(asked):
-        known = f" Known by name: {labelled(near.names).removesuffix('.')}." if near.names.keys else ""
+        known = f" With a name: {labelled(near.names).removesuffix('.')}." if near.names.keys else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{given_up(near, asked)}.{known}", width="stretch")
             st.button(
@@ -140,10 +160,10 @@ def _none(asked: Demands) -> None:
 
 
 def _give_up(missed: tuple[str, ...]) -> None:
-    """Ask for all the rest."""
+    """Drop the demands that the nearest schemes miss."""
     state = st.session_state
     for key in missed:
         if key in TRANSFORMATIONS:
             state[PREFIX + key] = "either"
     state[PREFIX + "conditions"] = [key for key in state[PREFIX + "conditions"] if key not in missed]
-    _first_page()
+    show_first_page()

@@ -53,7 +53,7 @@ def chosen(kind: Kind, every: Order, view: View, trained: Trained | None) -> Non
     """The chosen set in words, and the ways on from it."""
     layer, front = view["layer"], fronts(view)
     missing = {*kind.invariances} != {*view["set"]}
-    st.markdown(f"### The chosen set: {len(kind.invariances)} of {len(TRANSFORMATIONS)} absorbed")
+    st.markdown(f"### The chosen set: {len(kind.invariances)} of {len(TRANSFORMATIONS)} ignored")
     st.markdown(
         f"{words.none(view['set'], layer, front)} This set differs least from that:\n\n" * missing
         + listed(words.told(kind, every, layer, front, trained))

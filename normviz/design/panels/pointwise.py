@@ -137,8 +137,8 @@ def saturation_words(scheme: Scheme, delta: float) -> str:
         f"**A gradient that goes to 0**: beyond |{inside_words(scheme)}| = {typeset(EDGE)} the slope is at most "
         f"{measured(pointwise.edge_slope(scheme), 2)} of that at 0. There {_are(before.beyond)} before, "
         f"{plural(after.beyond, 'element')} after.\n\n"
-        f"**In the end only signs**, which do not notice a factor: at α = {typeset(most)} x̂ changes by {moved}. That "
-        f"absorbs δ and is of no use: all sizes are lost, and the mean slope is {slope}: no gradient comes back."
+        f"**For large α only signs remain**, and signs do not change with a factor: at α = {typeset(most)} x̂ changes "
+        f"by {moved}. This is of no use: all sizes are lost, and the mean slope is {slope}, so no gradient comes back."
     )
 
 

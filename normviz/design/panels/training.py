@@ -28,7 +28,7 @@ SHOWN = 6
 ONE_CHANNEL = (
     "In one thing this differs from the map, which is of layers with several input channels. The digits have one, and "
     "a filter that weight standardization has centred gives 0 for a constant on all of it: behind weight "
-    "standardization, every scheme absorbs dataset re-centring here."
+    "standardization, every scheme ignores dataset re-centring here."
 )
 """Where the layer that is trained differs from those of the map."""
 
@@ -103,9 +103,9 @@ def about(layer: str, weights: Sequence[str]) -> str:
     said = (
         "A twin is a copy of a network whose first weights or whose data are changed by one of the six "
         f"transformations. Both train for {STEPS} steps on the same digits, at ε = 0 and in float64; where weights are "
-        "re-scaled, their learning rate follows. What is absorbed leaves the twin's outputs and its losses as the "
-        "original's, to rounding; what is not parts them. How far rounding alone takes two networks apart is seen in "
-        "copies that are disturbed by no more than that. "
+        "re-scaled, their learning rate is re-scaled too. If the scheme ignores the change, the twin has the outputs "
+        "and losses of the original, up to rounding. If not, they differ. Copies that differ only by rounding show how "
+        "far rounding alone takes two networks apart. "
         f"With these, {len(NETWORKS)} networks are trained for each scheme."
     )
     return f"{said} {ONE_CHANNEL}" if layer == "conv" and "weight-standardization" in weights else said

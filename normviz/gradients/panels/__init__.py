@@ -6,14 +6,12 @@ from normviz.gradients.panels.answer import answer
 from normviz.gradients.panels.formula import formula
 from normviz.gradients.panels.graph import graph
 from normviz.gradients.panels.jacobian import jacobian
-from normviz.gradients.panels.scale import scale
 from normviz.ui.link import View
 
 PANELS: dict[str, Callable[[View, str], None]] = {
-    "formula": formula,
     "graph": graph,
+    "formula": formula,
     "jacobian": jacobian,
-    "scale": scale,
     "answer": answer,
 }
 """By a key of `state.SHOWN`: what draws it, for a view and a theme."""

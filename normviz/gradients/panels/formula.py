@@ -63,7 +63,7 @@ def in_front(scheme: Scheme) -> None:
     """Of a scheme behind one of the weights, that the small tensor does not show it, and what does."""
     said = wording.front_words([scheme])
     if said:
-        st.caption(f"{said} “Scale of W” has a layer with weights.")
+        st.caption(f"{said} Table 1 trains a layer with weights.")
 
 
 def _lines(scheme: Scheme) -> None:

@@ -15,6 +15,12 @@ from normviz.ui.saving import save_table
 PERIOD = 2.4
 """Seconds for a sentence to be read."""
 
+PATHS = (
+    "**An input x changes the loss on three paths: directly, through the mean μ, and through the variance σ².** "
+    "The backward pass adds the gradients of all three."
+)
+"""The point of the panel."""
+
 
 def graph(view: View, theme: str) -> None:
     """The graph, the sentence of the step, and the numbers of all elements so far."""
@@ -33,9 +39,9 @@ def graph(view: View, theme: str) -> None:
             values, gradients = ({name: own(of) for name, of in names} for names in (_VALUES, GRADIENTS.items()))
             said = sentence(one, i, step)
             alt = f"A graph of the steps from x to the loss, at step {step} of {LAST}. {said.replace('**', '')}"
-            plot(chain_figure(values, gradients, edges, i, step, theme), "chain", alt, "33rem")
+            plot(chain_figure(values, gradients, edges, i, step, theme), "chain", alt, "25rem")
         with right:
-            st.markdown(f"#### {'Forward' if step <= TURN else 'Backward'}, step {step} of {LAST}")
+            st.markdown(f"{PATHS}\n\n#### {'Forward' if step <= TURN else 'Backward'}, step {step} of {LAST}")
             with st.container(key="said-of-step"):
                 st.markdown(said)
             st.table(_table(one, i, step), border="horizontal")
@@ -62,31 +68,33 @@ def _table(one: Chain, i: int, step: int) -> dict[str, list[str]]:
 
 
 def sentence(one: Chain, i: int, step: int) -> str:
-    """What happens at a step, in a sentence."""
+    """Return a sentence on a step: the value that it adds, and where the value comes from."""
     n = measured
     count = len(one.x)
     constant = one.root == 0
     divided = "" if constant else f" = {n(one.v[i])} / {n(one.root)}"
+    k = _sub(i)
     texts = {
-        "x": f"The field has {count} elements; we follow **x{_sub(i)} = {n(one.x[i])}**.",
-        "mean": f"**μ = {n(one.mean)}** is the mean of all {count}: each of them has 1/{count} of its weight in it.",
-        "v": f"**v{_sub(i)} = x{_sub(i)} − μ = {n(one.v[i])}**: x now goes on along two paths, its own and through μ.",
+        "x": f"The field has {count} elements. We follow **x{k} = {n(one.x[i])}**.",
+        "mean": f"**μ = {n(one.mean)}** is the mean of all {count} elements.",
+        "v": f"**v{k} = x{k} − μ = {n(one.v[i])}** subtracts the mean. x now affects v directly and through μ.",
         "variance": f"**σ² = {n(one.variance)}** is the mean of all v².",
-        "root": f"**s = √(σ² + ε) = {n(one.root)}** divides the whole field.",
-        "xhat": f"**x̂{_sub(i)} = v{_sub(i)}/s{divided} = {n(one.xhat[i])}**"
-        + (": 0/0, all numbers are alike and ε is 0, is taken to be 0." if constant else "."),
-        "y": f"**y{_sub(i)} = γ x̂{_sub(i)} + β = {n(one.y[i])}**.",
-        "l": f"**l = Σ ∂l/∂y · y = {n(one.l)}**, a loss with the slopes that are given. From here all goes back.",
-        "dy": f"**∂l/∂y{_sub(i)} = {n(one.dy[i])}** comes from the rest of the network.",
-        "dxhat": f"**∂l/∂x̂{_sub(i)} = γ ∂l/∂y{_sub(i)} = {n(one.dxhat[i])}**.",
-        "droot": f"**∂l/∂s = −Σ ∂l/∂x̂ · v/s² = {n(one.droot)}**: s divides all {count}, and each "
-        "of them sends its part back.",
+        "root": f"**s = √(σ² + ε) = {n(one.root)}** is the divisor of the whole field.",
+        "xhat": f"**x̂{k} = v{k}/s{divided} = {n(one.xhat[i])}**"
+        + (". All numbers are equal and ε is 0, so we define 0/0 as 0." if constant else "."),
+        "y": f"**y{k} = γ x̂{k} + β = {n(one.y[i])}**.",
+        "l": f"**l = Σ ∂l/∂y · y = {n(one.l)}** is a loss with the given slopes. The backward pass starts here.",
+        "dy": f"**∂l/∂y{k} = {n(one.dy[i])}** comes from the rest of the network.",
+        "dxhat": f"**∂l/∂x̂{k} = γ ∂l/∂y{k} = {n(one.dxhat[i])}**.",
+        "droot": f"**∂l/∂s = −Σ ∂l/∂x̂ · v/s² = {n(one.droot)}** is a sum over all {count} elements, because s divides "
+        "each of them.",
         "dvariance": f"**∂l/∂σ² = ∂l/∂s / (2s) = {n(one.dvariance)}**.",
-        "dv": f"**∂l/∂v{_sub(i)} = {n(one.dv[i])}**: two paths meet, from x̂{_sub(i)} and from σ², where v{_sub(i)} has "
-        f"2v{_sub(i)}/{count}.",
-        "dmean": f"**∂l/∂μ = −Σ ∂l/∂v = {n(one.dmean)}**: μ was subtracted from all {count}.",
-        "dx": f"**∂l/∂x{_sub(i)} = ∂l/∂v{_sub(i)} + ∂l/∂μ / {count} = {n(one.dx[i], 4, _least(one))}**: the two "
-        f"paths meet again. Over the field ∂l/∂x sums to {n(one.dx.sum(), 3, _least(one))}.",
+        "dv": f"**∂l/∂v{k} = ∂l/∂x̂{k} / s + ∂l/∂σ² · 2v{k}/{count} = {n(one.dv[i])}** adds two "
+        "paths: directly to x̂, and through σ².",
+        "dmean": f"**∂l/∂μ = −Σ ∂l/∂v = {n(one.dmean)}** is a sum over all {count} elements, because μ is subtracted "
+        "from each of them.",
+        "dx": f"**∂l/∂x{k} = ∂l/∂v{k} + ∂l/∂μ / {count} = {n(one.dx[i], 4, _least(one))}** adds the path through μ. "
+        f"The gradients of all {count} elements sum to {n(one.dx.sum(), 3, _least(one))}.",
     }
     return texts[STEPS[step]]
 
