@@ -11,10 +11,6 @@ from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 from normviz.networks.setting import Setting
 
-SHIFT = 0.5
-"""Standard deviation of τ in the re-centrings, for data from 0 to 1 and relative to that of the weights."""
-
-
 PROBE_SIZE = 0.1
 """How far the first weights and the data of the probe are from the original's, relative: anyone should see that."""
 
@@ -128,7 +124,7 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
         rng = np.random.default_rng([setting.seed, 2 + layer])
         fan_in = np.prod(shape[:3])
         first = rng.standard_normal(shape) * fan_in**-0.5
-        tau = SHIFT * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
+        tau = setting.shift * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
         starts = (transform_weights(first, network.transformation, setting.delta, tau) for network in chosen)
         if layer == 0:
             starts = (w * _disturbance(row, setting, 2, shape) for w, row in zip(starts, chosen, strict=True))
@@ -200,7 +196,7 @@ def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) ->
 
 def data_shift(setting: Setting) -> np.ndarray:
     """τ of the data: a number for every pixel, or for a convolution one for every input channel: digits have one."""
-    return SHIFT * np.random.default_rng([setting.seed, 1]).standard_normal(SIDE**2 if setting.layer == "dense" else 1)
+    return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(SIDE**2 if setting.layer == "dense" else 1)
 
 
 def _seen(images: np.ndarray, setting: Setting) -> np.ndarray:
