@@ -52,7 +52,8 @@ def _numbers(setting: Setting, change: str, delta: np.longdouble) -> tuple[np.nd
     fan_in = shape[0] * shape[1] * shape[2]
     w = (rng.standard_normal(shape) * fan_in**-0.5).astype(np.longdouble)
     by_input = setting.shift * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
-    tau = setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(64 if setting.layer == "dense" else 1)
+    count = 64 if setting.layer == "dense" else 1
+    tau = setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
     match change:
         case "weight-matrix-rescaling":
             w = delta * w

@@ -44,8 +44,7 @@ class Setting:
     )  # fmt: skip
     shift: float = real(
         0.5, 1e-3, 1e3, label="τ (size of the shift)", symbol="τ", stops=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
-        help="Standard deviation of the numbers that the re-centrings add: to data from 0 to 1, and to weights relative "
-        "to theirs.",
+        help="Standard deviation of what a re-centring adds: to data from 0 to 1, and relative to that of the weights.",
     )  # fmt: skip
     eps: float = real(
         0.0, 0.0, 1e3, label="ε (smoothing term)", symbol="ε", control="drag",

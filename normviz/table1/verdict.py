@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 
 
 def size_of(change: Transformation, setting: Setting) -> float:
-    """How large a change is beside weights or data: |δ - 1| for a factor, up to 1, and the size of τ, up to 1, for a shift."""
+    """How large a change is beside weights or data, up to 1: |δ - 1| for a factor, and the size of τ for a shift."""
     if change.factor is not None:
         return min(1.0, abs(setting.delta - 1.0))
     return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((data_shift(setting) ** 2).mean())))

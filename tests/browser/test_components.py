@@ -2,8 +2,8 @@
 
 import pytest
 from mounted import MARKUP, called
-
 from normviz.table1.playback import playback
+
 from normviz.ui.packed import packed
 from normviz.web.modules import MODULES
 

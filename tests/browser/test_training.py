@@ -1,6 +1,7 @@
 """Training is seen to happen: what only a browser shows of Table 1's player, of the open cell, and of a phone."""
 
 import pytest
+from normviz.table1.playback import Curve, playback
 from patience import load, settle, soon
 from playwright.sync_api import Page, expect
 
@@ -9,7 +10,6 @@ from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.describe.wording import gap_text
 from normviz.networks.setting import Setting
 from normviz.table1 import state
-from normviz.table1.playback import Curve, playback
 from normviz.table1.results import Results
 
 SETTING = Setting(steps=20, batch=8, width=8)
