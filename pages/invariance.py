@@ -42,7 +42,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     covered = panels.covered_cells(cells, view)
     cell = next(cell for cell in cells if key_of(cell) == view["cell"])
     with case:
-        panels.case_panel(cell, scheme, setting, cells, view["follow"])
+        panels.case_panel(cell, scheme, setting, cells, covered, view["follow"])
         if view["cell"] in covered:
             panels.question_panel(cell, scheme, setting)
         else:

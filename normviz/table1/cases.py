@@ -36,7 +36,7 @@ CHANGES = {
     "weight-vector-rescaling": ChangeWords(
         "the weights of one unit {sign}",
         "one unit",
-        "The twin starts with the weights of one unit {delta} times as large.",
+        "The twin starts with the weights of one unit (one output of the layer) {delta} times as large.",
     ),
     "dataset-rescaling": ChangeWords(
         "every image {sign}", "all images", "The twin sees every image {delta} times as bright."
@@ -70,7 +70,7 @@ def name_of(scheme: Scheme) -> str:
 
 def sign_of(change: Transformation, setting: Setting) -> str:
     """Return a change as a sign: "× 5", "+ τ"."""
-    return "+ τ" if change.factor is None else f"× {typeset(setting.delta)}"
+    return "+\u00a0τ" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
 
 
 def title_of(scheme: Scheme, change: Transformation, setting: Setting) -> str:
@@ -89,6 +89,15 @@ def twin_words(change: Transformation, setting: Setting, follow: bool) -> str:
     return f"{said} Everything else is identical."
 
 
+def square_words(change: Transformation, setting: Setting) -> str:
+    """Return what a square of the picture of a change is."""
+    if change.on == "data":
+        return "Each square is one image."
+    if setting.layer == "conv":
+        return "Each square is the filter of one unit."
+    return "Each square is one unit: its weights, one for each pixel."
+
+
 def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return how a scheme normalizes, and the question to ask of the change; without the answer."""
     plain = setting.layer == "dense" and scheme.key in NORMALIZES
@@ -97,8 +106,9 @@ def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
         return f"{how} Is there anything that could cancel the change?"
     if scheme.acts_on == "weight":
         return f"{how} Does the change pass through that division?"
-    same = "added to" if change.factor is None else "multiplied into"
-    return f"{how} Is the same number {same} all the values that are averaged together?"
+    if change.factor is None:
+        return f"{how} Is the same number added to all the values that are averaged together?"
+    return f"{how} Are all the values that are averaged together multiplied by the same number?"
 
 
 def answer_words(cell: Cell, scheme: Scheme, change: Transformation) -> str:

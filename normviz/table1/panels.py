@@ -15,7 +15,7 @@ from normviz.describe.wording import gap_text, sentence
 from normviz.networks.problem import ORIGINAL, position
 from normviz.networks.setting import DTYPES, Setting
 from normviz.table1 import sweeps
-from normviz.table1.cases import answer_words, hint, reason_words, sign_of, title_of, twin_words
+from normviz.table1.cases import answer_words, hint, reason_words, sign_of, square_words, title_of, twin_words
 from normviz.table1.forward import has_eps
 from normviz.table1.grid import SIGNS, UNCHANGED, answer_of, key_of, trained_gap
 from normviz.table1.half import broken
@@ -77,16 +77,17 @@ def votes() -> Votes:
     return st.session_state.setdefault("votes", {})
 
 
-def case_panel(cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], follow: bool) -> None:
+def case_panel(
+    cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], follow: bool
+) -> None:
     """Show a case: what is normalized, what is changed, and a picture of the change."""
     change = TRANSFORMATIONS[cell.transformation]
-    with st.container(border=True, key="case-card", gap=None):
-        st.caption(_count(cell, cells))
+    with st.container(border=True, key="case-card", gap="xsmall"):
+        st.caption(_count(cell, cells, covered))
         st.markdown(f"## {title_of(scheme, change, setting)}")
         with st.container(key="change", horizontal=True, vertical_alignment="center"):
             st.html(change_picture(change, setting, sign_of(change, setting)), width="content")
-            what = "Each square is the weights of one unit." if change.on == "weights" else "Each square is one image."
-            st.markdown(f"{twin_words(change, setting, follow)} :small[:gray[{what}]]")
+            st.markdown(f"{twin_words(change, setting, follow)} :small[:gray[{square_words(change, setting)}]]")
 
 
 def question_panel(cell: Cell, scheme: Scheme, setting: Setting) -> None:
@@ -156,8 +157,8 @@ def reveal_button(covered: Sequence[str]) -> None:
 def choose_panel(covered: Sequence[str]) -> str:
     """Show the choice of what stands below the case, and return it."""
     with st.container(key="more", horizontal=True, vertical_alignment="center"):
-        st.markdown("**More**" + (" (shows all answers)" if covered else ""), width="content")
-        segments(PREFIX + "panel", "More", PANELS, ["changed", *(key for key in PANELS if key not in ONE_CASE)])
+        st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
+        segments(PREFIX + "panel", "More", PANELS)
     return str(st.session_state[PREFIX + "panel"])
 
 
@@ -253,14 +254,15 @@ def _vote(key: str, vote: str) -> None:
     votes()[key] = vote
 
 
-def _count(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return which case this is, and how many guesses were right: "Case 3 of 24 · 2 of 2 right"."""
+def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
+    """Return which case this is, and how many guesses were right: "Case 3 of 24 · 2 of 2 guesses right"."""
     answers = {key_of(each): answer_of(each) for each in cells}
     guessed = {key: vote for key, vote in votes().items() if key in answers}
-    place = [*guessed].index(key_of(cell)) if key_of(cell) in guessed else len(guessed)
+    place = [*guessed, key_of(cell)].index(key_of(cell)) + 1
+    which = f"Case {place} of {len(cells)}" if key_of(cell) in {*guessed, *covered} else f"{len(cells)} cases"
     counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]
     score = f" · {sum(counted)} of {len(counted)} guesses right" if counted else ""
-    return f"Case {min(place + 1, len(cells))} of {len(cells)}{score}"
+    return f"{which}{score}"
 
 
 def _judged(vote: str, cell: Cell) -> str:
@@ -289,6 +291,8 @@ def _final(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
     """Return the losses at the end of the training in a sentence."""
     if len(losses) < setting.steps:
         return f"Step {len(losses)} of {setting.steps}."
+    if not np.isfinite(losses[-1]).all():
+        return "The losses did not stay finite."
     network, twin = (typeset(loss, 3) for loss in losses[-1])
     if cell.trained and network == twin:
         return f"Both end at a loss of {network}."

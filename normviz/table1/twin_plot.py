@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from normviz.core.normalize import quiet
 from normviz.core.schemes import Scheme
 from normviz.core.transformations import Transformation
 from normviz.networks.problem import ORIGINAL, position
@@ -28,6 +29,7 @@ def is_visible(shown: dict[str, Any]) -> bool:
     return bool(np.abs(second - first).max(initial=0.0) >= VISIBLE * (high - low))
 
 
+@quiet
 def loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
     """Return the losses (steps so far, 2) of network and twin as curves over the training steps."""
     return {
@@ -36,6 +38,7 @@ def loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@quiet
 def output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
     """Return the first layer's outputs x̂ over its units, at the example and position where the twin's differ most.
 

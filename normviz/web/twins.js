@@ -43,8 +43,7 @@ class Training extends Player {
     this.root = root;
     this.data = data;
     this.build(find(root, ".nv-bar", HTMLElement), "Watch them train", "Step", 1);
-    this.output = make("output");
-    this.parts.bar.append(this.output);
+    this.output = find(root, "output", HTMLOutputElement);
   }
 
   get last() {
@@ -86,6 +85,7 @@ class Training extends Player {
     const position = this.position ?? 0;
     const step = Math.floor(position);
     const losses = [first, second].map((values, k) => `${names[k]} ${step ? typeset(values[step - 1], 3) : "–"}`);
+    this.output.hidden = position >= this.last;
     this.output.textContent = `step ${step} of ${count}: ${losses.join(", ")}`;
     super.tell("Watch them train", `step ${step} of ${count}`, position >= this.last);
     this.parts.back.hidden = this.parts.step.hidden = this.parts.input.hidden = position >= this.last;

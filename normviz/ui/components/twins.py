@@ -9,7 +9,9 @@ from normviz.ui.components.component import component
 HTML = """
 <div class="nv-twins">
   <div class="key" aria-hidden="true"></div>
-  <div class="frame"><svg class="board" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"></svg></div>
+  <div class="frame">
+    <svg class="board" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"></svg><output></output>
+  </div>
   <div class="nv-bar"></div>
 </div>
 """
