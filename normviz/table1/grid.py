@@ -16,6 +16,9 @@ WORDS = {"yes": "same", "no": "differs", "fades": "nearly", "none": "unclear"}
 
 UNCHANGED = "δ = 1 changes nothing"
 
+LONGEST = 16
+"""Letters of a name that fits before its row; a longer one is shortened to the scheme's label."""
+
 CASE = "case"
 """The key of the element that shows the open case."""
 
@@ -52,7 +55,7 @@ def grid_data(
         ],
         "rows": [
             {
-                "name": sentence(name_of(scheme)) if len(name_of(scheme)) <= 20 else scheme.label,
+                "name": sentence(name_of(scheme)) if len(name_of(scheme)) <= LONGEST else scheme.label,
                 "note": _note(scheme, setting),
                 "cells": [
                     cell_data(by_key[key], scheme, setting, key in covered)

@@ -155,11 +155,12 @@ def reveal_button(covered: Sequence[str]) -> None:
 
 
 def choose_panel(covered: Sequence[str]) -> str:
-    """Show the choice of what stands below the case, and return it."""
+    """Show the choice of what stands below the case, and return it; a case has a button for its script."""
     with st.container(key="more", horizontal=True, vertical_alignment="center"):
         st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
-        segments(PREFIX + "panel", "More", PANELS)
-    return str(st.session_state[PREFIX + "panel"])
+        panel = str(st.session_state[PREFIX + "panel"])
+        segments(PREFIX + "panel", "More", PANELS, [key for key in PANELS if key != "script" or key == panel])
+    return panel
 
 
 def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
