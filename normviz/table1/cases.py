@@ -131,7 +131,8 @@ def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
         return f"ε = {typeset(setting.eps)} is added under the root and is not re-scaled, so part of the change stays."
     if cell.predicted and cell.parted_by_rate:
         return "The twin's weights are of another size, so steps of the same size change its outputs by another amount."
-    if scheme.spectral or scheme.whitens or scheme.pointwise or scheme.acts_on == "both" or scheme.weight:
+    uncommon = scheme.spectral or scheme.whitens or scheme.pointwise or scheme.weight or scheme.acts_on == "both"
+    if uncommon or any(field.windows for field in scheme.fields):
         return cell.reason
     if scheme.acts_on == "weight":
         return _weight_reason(cell, scheme, change)
@@ -152,7 +153,8 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation) -> str:
 
 def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
     name, shape = sentence(name_of(scheme)), setting.shapes[0]
-    divisor = "standard deviation" if scheme.summation else "root mean square"
+    centred = scheme.summation is not None and scheme.summation == scheme.suppression
+    divisor = "standard deviation" if centred else "root mean square"
     if change.factor is None:
         if scheme.summation is None:
             return "Nothing subtracts a mean, so the shift stays."
