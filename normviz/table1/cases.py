@@ -101,7 +101,8 @@ def square_words(change: Transformation, setting: Setting) -> str:
 def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return how a scheme normalizes, and the question to ask of the change; without the answer."""
     plain = setting.layer == "dense" and scheme.key in NORMALIZES
-    how = NORMALIZES[scheme.key] if plain else f"{sentence(name_of(scheme))}: {scheme.about}"
+    about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
+    how = NORMALIZES[scheme.key] if plain else f"{sentence(name_of(scheme))}: {about}"
     if scheme.acts_on == "none":
         return f"{how} Is there anything that could cancel the change?"
     if scheme.acts_on == "weight":
