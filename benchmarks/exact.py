@@ -13,7 +13,6 @@ from normviz.core.fields import Field
 from normviz.core.schemes import Scheme
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.data.digits import cut_patches, load_digits
-from normviz.networks.problem import SHIFT
 from normviz.networks.setting import Setting
 
 NOTHING = 1e-14
@@ -52,8 +51,9 @@ def _numbers(setting: Setting, change: str, delta: np.longdouble) -> tuple[np.nd
     shape = setting.weight_shapes[0]
     fan_in = shape[0] * shape[1] * shape[2]
     w = (rng.standard_normal(shape) * fan_in**-0.5).astype(np.longdouble)
-    by_input = SHIFT * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
-    tau = SHIFT * np.random.default_rng([setting.seed, 1]).standard_normal(64 if setting.layer == "dense" else 1)
+    by_input = setting.shift * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
+    count = 64 if setting.layer == "dense" else 1
+    tau = setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
     match change:
         case "weight-matrix-rescaling":
             w = delta * w

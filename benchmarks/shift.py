@@ -71,6 +71,12 @@ def enter(label: str, value: str) -> Act:
     return act
 
 
+def retrain(page: Page) -> None:
+    """Train all networks of Table 1 anew, from another seed."""
+    page.get_by_text("Settings:").click()
+    enter("Seed", "8")(page)
+
+
 def play(page: Page) -> None:
     """Play for a while, and stand still."""
     page.get_by_role("button", name="Play", exact=True).click()
@@ -102,7 +108,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "variants": ("identities?panel=variants", {"seed": enter("Seed", "1")}),
     "invariance": (
         "invariance?steps=20&seed=7",
-        {"training anew": enter("Seed", "8"), "panel": pick("Gap over δ"), "layer": pick("Conv")},
+        {"guess": pick("= the same"), "training anew": retrain, "panel": pick("Gap over δ")},
     ),
     "why": (
         "why",

@@ -1,39 +1,32 @@
-"""Table 1 of Ba et al. 2016: predicted, measured forward, and shown by training."""
+"""Table 1 of Ba et al. 2016, case by case: guess, then see both networks learn."""
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.errors import InvalidInput
-from normviz.table1 import controls as table_controls
-from normviz.table1 import panels as table_panels
-from normviz.table1 import state
+from normviz.table1 import controls, panels, state
 from normviz.table1 import training_panels as training
-from normviz.table1.grid import OPENS, grid_data, key_of
+from normviz.table1.grid import CASE, grid_data, key_of
 from normviz.table1.sweeps import over_delta, over_eps
 from normviz.table1.table import table
 from normviz.ui.components.grid import grid
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, current_theme, opened
-from normviz.ui.saving import save_table
 from normviz.ui.work import under_way
 
 
 def take_open() -> None:
-    """Open the cell that was clicked."""
-    st.session_state[state.PREFIX + "cell"] = st.session_state["grid table"]["open"]
+    """Open the case that was clicked."""
+    panels.open_case(st.session_state["grid table"]["open"])
 
 
-def show(view: View, theme: str, entrance: DeltaGenerator, above: DeltaGenerator) -> None:
-    """The table, the open cell, and how invariance fades; `above` is the place for how far the training is."""
+def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, work: DeltaGenerator) -> None:
+    """Show the open case, the map of all cases, how far the training is, and what is chosen below."""
     schemes = state.schemes_of(view)
-    try:
-        setting = state.setting_of(view)
-        setting.check(schemes)
-    except InvalidInput as error:
-        show_error(error)
-        return
+    setting = state.setting_of(view)
+    setting.check(schemes)
     if not schemes:
-        st.info("Choose rows on the left: the paper's are Batch, Weight and Layer.")
+        cases.info("Add a normalization: the paper's are Batch, Weight and Layer.")
         return
     scheme = next(scheme for scheme in schemes if scheme.key == view["cell"].partition(".")[0])
     swept = {
@@ -44,44 +37,46 @@ def show(view: View, theme: str, entrance: DeltaGenerator, above: DeltaGenerator
     asked = training.start(schemes, [setting, *over_eps(setting)] if view["panel"] == "training" else [setting])
     working = under_way(measured, asked.ticket)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])
-    with st.container():
-        training.status(asked, measured, working, above)
-    covered = [key for key in map(key_of, cells) if view["cover"] and key not in table_panels.votes()]
-    with entrance:
-        table_panels.entrance(cells, view["cover"])
-    losses = [training.results().losses(scheme, setting) for scheme in schemes]
+    with work:
+        training.status(asked, measured, working, st.container(key="training"))
+    covered = panels.covered_cells(cells, view)
     cell = next(cell for cell in cells if key_of(cell) == view["cell"])
-    with st.container(key="board", horizontal=True):
-        with st.container(key="table"):
-            data = grid_data(cells, schemes, setting, view["cell"], covered, theme, losses, view["follow"])
-            grid(data, "grid", take_open)
-            st.caption(table_panels.NUMBERS)
-            if not covered:
-                save_table(lambda: table_panels.numbers(cells), "table-1")
-        with st.container(key=OPENS):
-            if view["cell"] in covered:
-                table_panels.vote_panel(cell, scheme, setting)
-            else:
-                table_panels.verdict_on(table_panels.votes().get(view["cell"]), cell, covered)
-                table_panels.cell_panel(cell, scheme, setting, theme)
-    if view["cell"] in covered:
-        table_panels.changed_picture(cell, setting, theme)
-        return
-    panels = {
-        "changed": lambda: table_panels.changed_picture(cell, setting, theme),
-        "script": lambda: table_panels.script_panel(cell, scheme, setting, view["follow"]),
-        "eps": lambda: table_panels.over_eps(schemes, setting, False, theme),
-        "training": lambda: table_panels.over_eps(schemes, setting, True, theme),
-        "delta": lambda: table_panels.over_delta(scheme, setting, theme),
+    with case:
+        panels.case_panel(cell, scheme, setting, cells, covered, view["follow"])
+        if view["cell"] in covered:
+            panels.question_panel(cell, scheme, setting)
+        else:
+            panels.answer_panel(cell, scheme, setting, cells, covered, view, theme)
+    with cases:
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown("### All cases of Table 1", width="content")
+            panels.reveal_button(covered)
+        small = len(covered) == len(cells)
+        grid(grid_data(cells, schemes, setting, view["cell"], covered, theme, small), "grid", take_open)
+        st.caption(panels.LEGEND)
+    below = {
+        "changed": lambda: None,
+        "script": lambda: panels.script_panel(cell, scheme, setting, view["follow"]),
+        "eps": lambda: panels.over_eps(schemes, setting, False, theme),
+        "training": lambda: panels.over_eps(schemes, setting, True, theme),
+        "delta": lambda: panels.over_delta(scheme, setting, theme),
+        "numbers": lambda: panels.numbers_panel(cells),
     }
-    panels[table_panels.choose_panel(view["cover"])]()
+    below[panels.choose_panel(covered)]()
 
 
 with opened(state.PAGE, state.PARAMS, state.has) as view:
-    typed = table_controls.controls(view)
-entrance = st.container()
-with st.container(key="dragged", horizontal=True):
-    dragged, above = st.container(key="sliders", horizontal=True), st.container(key="training")
-with st.container():
-    show(view, current_theme(), entrance, above)
-table_controls.sliders(view, dragged, typed)
+    board, below = st.container(key="board", horizontal=True), st.container()
+with board:
+    case, cases = st.container(key=CASE), st.container(key="cases")
+with cases:
+    above, choices, work = st.container(), st.container(key="choices"), st.container()
+with below:
+    try:
+        show(view, current_theme(), case, above, work)
+    except InvalidInput as error:
+        with case:
+            show_error(error)
+with choices:
+    controls.rows(view)
+    controls.settings(view)

@@ -61,7 +61,7 @@ def predict(
         if weights is scheme:
             return Verdict(False, f"{name} does not absorb it: {own.reason}")
         if transformation.weight_shift is not None and weights.suppression is not None:
-            crossed = _crossed((weights.suppression,), weights.axes, ("Cout",), weight_shape)
+            crossed = spanned_words((weights.suppression,), weights.axes, ("Cout",), weight_shape)
             if not crossed:
                 reason = "it divides each changed vector by its new length, so that no common shift is left to take off"
                 return Verdict(False, f"{weights.name} stands in front: {reason}.")
@@ -156,7 +156,7 @@ def _absorbs(
     if factor is not None:
         if scheme.suppression is None:
             return Verdict(False, "nothing divides, so a factor stays.")
-        crossed = _crossed(scheme.fields, scheme.axes, factor, shape)
+        crossed = spanned_words(scheme.fields, scheme.axes, factor, shape)
         if crossed:
             return Verdict(
                 False,
@@ -165,7 +165,7 @@ def _absorbs(
         return Verdict(True, f"{varies}, constant inside every field: it divides out.")
     if scheme.summation is None:
         return Verdict(False, "nothing is centred, so a shift stays.")
-    crossed = _crossed((scheme.summation,), scheme.axes, shift or (), shape)
+    crossed = spanned_words((scheme.summation,), scheme.axes, shift or (), shape)
     if crossed:
         return Verdict(
             False,
@@ -177,7 +177,7 @@ def _absorbs(
     )
 
 
-def _crossed(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:
+def spanned_words(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:
     """The axes along which something varies inside a field, in words; empty where it is constant."""
     spans = []
     for position, axis in enumerate(axes):

@@ -11,10 +11,6 @@ from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 from normviz.networks.setting import Setting
 
-SHIFT = 0.5
-"""Standard deviation of τ in the re-centrings, for data from 0 to 1 and relative to that of the weights."""
-
-
 PROBE_SIZE = 0.1
 """How far the first weights and the data of the probe are from the original's, relative: anyone should see that."""
 
@@ -128,7 +124,7 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
         rng = np.random.default_rng([setting.seed, 2 + layer])
         fan_in = np.prod(shape[:3])
         first = rng.standard_normal(shape) * fan_in**-0.5
-        tau = SHIFT * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
+        tau = setting.shift * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
         starts = (transform_weights(first, network.transformation, setting.delta, tau) for network in chosen)
         if layer == 0:
             starts = (w * _disturbance(row, setting, 2, shape) for w, row in zip(starts, chosen, strict=True))
@@ -140,26 +136,25 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
 
 
-def before_and_after(setting: Setting, change: Transformation, examples: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """What a transformation changes, as two pictures, before and after.
+def changed_samples(setting: Setting, change: Transformation, count: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Return some of what a transformation changes, before and after: pictures, (count, height, width) each.
 
-    Weights as (inputs, units), or the first digits of the first mini-batch in rows of four, (rows · side, 4 · side).
+    The first images of the first mini-batch, or the weights of some units of the first layer, among them the one that
+    a change of one unit is of. A unit of a dense layer has one weight for every pixel.
     """
     problem = make_problem(replace(setting, steps=1), [ORIGINAL, position(change)])
+    count = min(count, setting.batch if change.on == "data" else setting.width)
     if change.on == "weights":
-        before, after = problem.weights[0].reshape(2, -1, setting.width)
+        unit = firing_unit(problem.weights[0][0])
+        units = [unit, *(other for other in range(setting.width) if other != unit)][:count]
+        sides = (SIDE, SIDE) if setting.layer == "dense" else (setting.kernel, setting.kernel)
+        flat = problem.weights[0].reshape(2, -1, setting.width)[..., units]
+        before, after = flat.transpose(0, 2, 1).reshape(2, count, *sides)
         return before, after
-    examples = min(examples, setting.batch) // 4 * 4 or min(examples, setting.batch)
-    images = load_digits()[0][problem.order[0][:examples]]
+    images = load_digits()[0][problem.order[0][:count]]
     shift = problem.shift[1].reshape(-1)
     shift = shift.reshape(SIDE, SIDE) if setting.layer == "dense" else shift[0]
-    columns = min(examples, 4)
-
-    def tiled(pictures: np.ndarray) -> np.ndarray:
-        rows = pictures.reshape(-1, columns, SIDE, SIDE).transpose(0, 2, 1, 3)
-        return rows.reshape(-1, columns * SIDE)
-
-    return tiled(images), tiled(images * problem.factor[1, :examples] + shift)
+    return images, images * problem.factor[1, :count] + shift
 
 
 def disturbances(dtype: str) -> dict[str, float]:
@@ -200,7 +195,8 @@ def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) ->
 
 def data_shift(setting: Setting) -> np.ndarray:
     """τ of the data: a number for every pixel, or for a convolution one for every input channel: digits have one."""
-    return SHIFT * np.random.default_rng([setting.seed, 1]).standard_normal(SIDE**2 if setting.layer == "dense" else 1)
+    count = SIDE**2 if setting.layer == "dense" else 1
+    return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
 
 
 def _seen(images: np.ndarray, setting: Setting) -> np.ndarray:

@@ -42,6 +42,10 @@ class Setting:
         because="the claims are about δ > 0; 0 leaves nothing, and a negative factor flips every sign",
         stops=(1e-3, 3e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 300.0, 1e3),
     )  # fmt: skip
+    shift: float = real(
+        0.5, 1e-3, 1e3, label="τ (size of the shift)", symbol="τ", stops=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
+        help="Standard deviation of what a re-centring adds: to data from 0 to 1, and relative to that of the weights.",
+    )  # fmt: skip
     eps: float = real(
         0.0, 0.0, 1e3, label="ε (smoothing term)", symbol="ε", control="drag",
         help="Of every scheme that divides activations; schemes of the weights have none.",

@@ -1,45 +1,41 @@
-"""The Table 1 page's controls: those of the declared values, δ and ε where they are dragged, a scheme of one's own."""
+"""The Table 1 page's controls: the choice of rows, and the settings that are rarely changed, each behind a click."""
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.settings import declarations
-from normviz.table1.state import ORDER, PREFIX, Page, has, lengths, schemes_of
+from normviz.core.text import typeset
+from normviz.table1.state import ORDER, PREFIX, Page, has, lengths
 from normviz.ui import custom
 from normviz.ui.choice import choose_several
-from normviz.ui.components.picked import picked
 from normviz.ui.link import View
 from normviz.ui.settings import Controls, limits
 
-DRAGGED = [name for name, declared in declarations(Page).items() if declared.control == "drag"]
-"""The values that the table follows while they are dragged: δ and ε."""
+LEFT, RIGHT = ("layer", "optimizer", "rate", "follow", "steps", "batch", "width"), ("dtype", "depth", "seed", "device")
+"""The settings in two columns; δ, τ and ε, which the page follows while they are dragged, stand above the second."""
 
 
-def controls(view: View) -> DeltaGenerator:
-    """Rows, training, and everything else in the sidebar; gives the place of δ as a number."""
-    page = Controls(Page, PREFIX, view, has)
-    with st.sidebar:
+def rows(view: View) -> None:
+    """Show the choice of the normalizations that have a row."""
+    with st.popover("Add a normalization", icon=":material/add:", key="rows"):
         choose_several(PREFIX + "schemes", ORDER)
         if "custom" in view["schemes"]:
             custom.controls(view, lengths, PREFIX)
-        page.draw("groups", "radius")
-        st.divider()
-        page.draw("layer")
-        place = st.container()
-        page.draw("dtype")
-        st.divider()
-        page.draw("optimizer", "rate", "follow")
-        page.rest("schemes", *DRAGGED)
-    picked(", ".join(scheme.label for scheme in schemes_of(view)) or "No rows")
-    return place
+        Controls(Page, PREFIX, view, has).draw("groups", "radius")
 
 
-def sliders(view: View, dragged: DeltaGenerator, typed: DeltaGenerator) -> None:
-    """δ and ε, drawn last, when the table has followed them; and δ as a number, where it is typed."""
-    with dragged:
-        Controls(Page, PREFIX, view, has).draw(*DRAGGED)
-    with typed:
-        _exactly(view)
+def settings(view: View) -> None:
+    """Show all settings behind a line that says the usual ones."""
+    page, words = Controls(Page, PREFIX, view, has), declarations(Page)
+    line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
+    layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
+    with st.expander(f"Settings: {line}, {layer.lower()} layer, {optimizer}", key="settings"):
+        left, right = st.columns(2)
+        with left:
+            page.draw(*LEFT)
+        with right:
+            page.draw("delta")
+            _exactly(view)
+            page.draw("shift", "eps", *RIGHT)
 
 
 def _exactly(view: View) -> None:

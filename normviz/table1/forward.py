@@ -1,5 +1,6 @@
 """One forward pass: how far the normalized outputs of a transformed layer are from the original's."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -129,6 +130,16 @@ def _start(setting: Setting) -> _Start:
     problem = make_problem(setting, range(len(MEASURED)))
     weights = problem.weights[0].astype(setting.storage)
     return _Start(problem.inputs[problem.order[0]], problem.factor, problem.shift, weights)
+
+
+def outputs(scheme: Scheme, setting: Setting, networks: Sequence[int]) -> list[np.ndarray]:
+    """Return x̂ of the first layer on the first mini-batch, (N, H, W, C), for the networks at these positions."""
+    start, found = _start(first_layer(setting)), []
+    for number in networks:
+        x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
+        (out,) = deque(_output(x, start.weights[number], scheme, setting), maxlen=1)
+        found.append(out)
+    return found
 
 
 def summed(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:

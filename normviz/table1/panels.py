@@ -1,9 +1,10 @@
-"""What the Table 1 page shows beside the grid: an open cell, gaps over ε and δ, and the game of predicting."""
+"""What the Table 1 page shows: one case with its question or its answer, and what is behind it for those who look."""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from normviz.core.schemes import BA, Scheme
@@ -11,60 +12,159 @@ from normviz.core.text import spoken, typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import gap_text, sentence
-from normviz.networks.problem import NETWORKS, ORIGINAL, before_and_after, position
+from normviz.networks.problem import ORIGINAL, position
 from normviz.networks.setting import DTYPES, Setting
 from normviz.table1 import sweeps
-from normviz.table1.figures import Twin, training_curves
+from normviz.table1.cases import answer_words, hint, reason_words, sign_of, square_words, title_of, twin_words
 from normviz.table1.forward import has_eps
-from normviz.table1.grid import ANSWERS, UNCHANGED, WORDS, key_of, word_of
+from normviz.table1.grid import SIGNS, UNCHANGED, answer_of, key_of, trained_gap
 from normviz.table1.half import broken
+from normviz.table1.pictures import change_picture
 from normviz.table1.script import cell_script
-from normviz.table1.state import ONE_CELL, PANELS, PREFIX, WHY_RATE
-from normviz.table1.table import Cell, loss_gaps
+from normviz.table1.state import ONE_CASE, PANELS, PREFIX, WHY_RATE
+from normviz.table1.table import Cell
 from normviz.table1.training_panels import results
+from normviz.table1.twin_plot import is_visible, loss_plot, output_plot
 from normviz.ui.components.plot import plot
-from normviz.ui.figures import before_after, gap_panels
-from normviz.ui.link import segments
+from normviz.ui.components.twins import twins
+from normviz.ui.figures import gap_panels
+from normviz.ui.link import View, segments
+from normviz.ui.palette import THEMES
+from normviz.ui.saving import save_table
 
-Votes = dict[str, str | None]
-"""By cell: what the class said, a key of `WORDS`, or None where it was revealed without a vote."""
+Votes = dict[str, str]
+"""By cell, in the order of the guesses: what was guessed, a key of `GUESSES`."""
 
+GUESSES = {"yes": "the same", "no": "differently", "fades": "nearly the same"}
+"""The answers to choose from; the last one only where ε > 0."""
 
-NUMBERS = (
-    "In a cell, from above: what the rule predicts, what a forward pass and training say. Numbers are gaps between the "
-    "original and the transformed network, relative: of their outputs x̂, and the largest of their losses; about 10⁻¹⁶ "
-    "is rounding in float64, 10⁻⁷ in float32. The paper writes γ for the shift τ."
-)
-"""How to read the grid, beside its own legend."""
+ANSWERS = {
+    "yes": "= They learn the same",
+    "no": "≠ They learn differently",
+    "fades": "≈ They learn nearly the same",
+    "none": "– Nothing can be told",
+}
+"""The answers as headings."""
+
+EASY = (
+    "dataset-rescaling", "case-rescaling", "weight-matrix-rescaling", "weight-vector-rescaling", "dataset-recentering",
+    "weight-matrix-recentering",
+)  # fmt: skip
+"""The changes, the easy ones first: the order of the cases."""
+
+LEGEND = "**=** the twin learns the same · **≠** it learns differently · **?** click and guess"
 
 SCRIPT = (
-    "This very cell in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
+    "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
     "page also compares with float64, and allows for deeper layers that cancel a change."
 )
 """What the script has in common with the page, and what it lacks."""
 
 
-def numbers(cells: Sequence[Cell]) -> dict[str, list]:
-    """What is in the grid, and the gap at equal learning rate, as columns: a row a cell."""
-    names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
-    return {name: [getattr(cell, name) for cell in cells] for name in names}
+def covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
+    """Return the keys of the cells whose answers are not shown: those without a guess, unless something reveals them.
+
+    A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
+    """
+    if view["reveal"] or view["panel"] not in ONE_CASE:
+        return []
+    seen = {*votes(), *([view["cell"]] if view["panel"] == "script" else [])}
+    return [key for key in map(key_of, cells) if key not in seen]
 
 
-def cell_panel(cell: Cell, scheme: Scheme, setting: Setting, theme: str) -> None:
-    """The open cell: what was changed, the reason, the curves, and the formulas."""
+def votes() -> Votes:
+    """Return the guesses of this session."""
+    return st.session_state.setdefault("votes", {})
+
+
+def case_panel(
+    cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], follow: bool
+) -> None:
+    """Show a case: what is normalized, what is changed, and a picture of the change."""
     change = TRANSFORMATIONS[cell.transformation]
-    st.markdown(f"## {sentence(scheme.name)}: {change.name}\n**{_said(cell)}.** {_reason(cell)}")
-    question(change, scheme, setting)
-    _curves(cell, scheme, change, setting, theme)
-    _answers(cell, change, setting)
-    for note in _notes(cell, scheme, setting):
-        st.warning(note, icon=":material/warning:")
-    for line in notation.essentials(scheme):
-        st.latex(line.latex)
+    with st.container(border=True, key="case-card", gap="xsmall"):
+        st.caption(_count(cell, cells, covered))
+        st.markdown(f"## {title_of(scheme, change, setting)}")
+        with st.container(key="change", horizontal=True, vertical_alignment="center"):
+            st.html(change_picture(change, setting, sign_of(change, setting)), width="content")
+            st.markdown(f"{twin_words(change, setting, follow)} :small[:gray[{square_words(change, setting)}]]")
+
+
+def question_panel(cell: Cell, scheme: Scheme, setting: Setting) -> None:
+    """Ask for a guess; nothing of the answer is in it."""
+    st.markdown("### Do both networks learn the same?")
+    with st.container(horizontal=True, key="guess"):
+        for vote, text in GUESSES.items():
+            if vote != "fades" or setting.eps:
+                on = partial(_vote, key_of(cell), vote)
+                st.button(f"{SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
+    with st.expander("Hint"):
+        st.markdown(hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
+
+
+def answer_panel(
+    cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], view: View, theme: str
+) -> None:
+    """Show the answer of a case: the curves, whether the guess was right, why, and what it was checked by."""
+    change = TRANSFORMATIONS[cell.transformation]
+    losses = results().losses(scheme, setting)[:, [ORIGINAL, position(change, view["follow"])]]
+    shown, note = _plotted(cell, scheme, change, setting, losses)
+    with st.container(key="answer", horizontal=True):
+        with st.container(key="shown"):
+            gap = gap_text(trained_gap(cell))
+            alt = f"{sentence(shown['y'])} of network and twin; largest gap of the losses {gap}."
+            colours = [THEMES[theme].original, THEMES[theme].transformed]
+            twins({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
+        with st.container(key="told", gap="small"):
+            judged = _judged(votes()[key_of(cell)], cell) if key_of(cell) in votes() else ""
+            why = f"{answer_words(cell, scheme, change)} {reason_words(cell, scheme, change, setting)}"
+            st.markdown(f"{judged}\n### {ANSWERS[answer_of(cell)]}\n{why}\n\n{note} {_final(cell, losses, setting)}")
+            with st.container(horizontal=True, gap="small"):
+                following = following_case(view["cell"], cells, covered)
+                if following:
+                    on = partial(open_case, following)
+                    st.button("Next case", icon=":material/arrow_forward:", type="primary", on_click=on)
+                st.button("PyTorch script", on_click=partial(_set, "panel", "script"))
+    for warning in _notes(cell, scheme, setting):
+        st.warning(warning, icon=":material/warning:")
+    with st.expander("Checked in three ways"):
+        _checks(cell, scheme, change, setting)
+
+
+def open_case(key: str) -> None:
+    """Open a case; the script of another one closes, as it would tell of this one."""
+    _set("cell", key)
+    if st.session_state[PREFIX + "panel"] == "script":
+        _set("panel", "changed")
+
+
+def following_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> str | None:
+    """Return the next covered case after this one, change by change; None where all answers are shown."""
+    places = {change: place for place, change in enumerate(EASY)}
+    order = [key_of(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
+    at = order.index(key)
+    return next((each for each in (*order[at + 1 :], *order[:at]) if each in covered), None)
+
+
+def reveal_button(covered: Sequence[str]) -> None:
+    """Show the button that reveals all answers, or the one that covers them again."""
+    if covered:
+        st.button("Reveal all", on_click=partial(_set, "reveal", True))
+    else:
+        st.button("Start again", on_click=_start_again)
+
+
+def choose_panel(covered: Sequence[str]) -> str:
+    """Show the choice of what stands below the case, and return it; a case has a button for its script."""
+    with st.container(key="more", horizontal=True, vertical_alignment="center"):
+        st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
+        panel = str(st.session_state[PREFIX + "panel"])
+        segments(PREFIX + "panel", "More", PANELS, [key for key in PANELS if key != "script" or key == panel])
+    return panel
 
 
 def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
-    """The cell as a script of its own."""
+    """Show the case as a script of its own."""
     script = cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(SCRIPT, width="stretch")
@@ -72,98 +172,23 @@ def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> 
     st.code(script, "python", height=480)
 
 
-def choose_panel(cover: bool) -> str:
-    """What is shown below the open cell."""
-    options = ONE_CELL if cover else list(PANELS)
-    state, key = st.session_state, PREFIX + "panel"
-    if state[key] not in options:
-        state[key] = options[0]
-    segments(key, "Below", PANELS, options)
-    return str(state[key])
+def numbers_panel(cells: Sequence[Cell]) -> None:
+    """Show what theory, forward pass and training say of every case, as a table and as a file."""
+    st.caption(
+        "Gaps between network and twin, relative: of their outputs x̂, and the largest of their losses. About 10⁻¹⁶ is "
+        "rounding in float64, 10⁻⁷ in float32."
+    )
+    columns = numbers(cells)
+    words = {True: "invariant", False: "not invariant", None: "–"}
+    shown = {name: [_in_table(each, words) for each in column] for name, column in columns.items()}
+    st.table({sentence(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
+    save_table(lambda: columns, "table-1")
 
 
-def question(change: Transformation, scheme: Scheme, setting: Setting) -> None:
-    """What is changed, and what that does to the summed inputs; not where changed weights are normalized first."""
-    st.latex(notation.CHANGES[change.key])
-    if scheme.on_weights is None or change.on == "data":
-        st.latex(rf"\Rightarrow\quad {notation.on_sums(change, setting.layer)}")
-
-
-def changed_picture(cell: Cell, setting: Setting, theme: str) -> None:
-    """The weights, or digits, before and after."""
-    change = TRANSFORMATIONS[cell.transformation]
-    before, after = before_and_after(setting, change)
-    what = "weights (a column is a unit)" if change.on == "weights" else "digits of a mini-batch"
-    alt = f"The {what} before and after: {change.plain}."
-    plot(before_after(before, after, ("before", f"after: {change.plain}"), theme), "changed", alt, "20rem")
-    st.caption(f"{sentence(what)}; δ = {typeset(setting.delta)}, seed {setting.seed}.")
-
-
-def vote_panel(cell: Cell, scheme: Scheme, setting: Setting) -> None:
-    """A covered cell: the question, what is changed, and what the class says."""
-    change = TRANSFORMATIONS[cell.transformation]
-    st.markdown(f"## Is {scheme.name} invariant to {change.name}?")
-    question(change, scheme, setting)
-    with st.container(horizontal=True):
-        for vote in ("yes", "no", *(["fades"] if setting.eps else []), None):
-            text, kind = _vote_button(vote)
-            st.button(text, key=f"vote {text}", type=kind, on_click=partial(_vote, key_of(cell), vote))
-
-
-def votes() -> Votes:
-    """What the class has said so far, in this session."""
-    return st.session_state.setdefault("votes", {})
-
-
-def entrance(cells: Sequence[Cell], cover: bool) -> None:
-    """The way in: to predict before one looks; and once that is done, how many votes were right."""
-    with st.container(key="entrance", horizontal=True, vertical_alignment="center"):
-        if cover:
-            _score(cells)
-        else:
-            st.markdown(f"**Would you have known?** {len(cells)} cells: which are invariant?", width="content")
-            st.button("Predict first", icon=":material/quiz:", type="primary", on_click=_cover, args=(True,))
-
-
-def _score(cells: Sequence[Cell]) -> None:
-    """How many votes were right, and buttons to reveal or cover all."""
-    said = {key_of(cell): (votes()[key_of(cell)], truth(cell)) for cell in cells if key_of(cell) in votes()}
-    voted = [vote == true for vote, true in said.values() if vote is not None and true is not None]
-    left = len(cells) - len(said)
-    st.markdown(f"**{sum(voted)} of {len(voted)} predicted right**, {left} still covered", width="content")
-    everything = {key_of(cell): None for cell in cells}
-    st.button("Reveal all", on_click=lambda: st.session_state.update(votes=everything | votes()))
-    st.button("Cover all again", on_click=lambda: st.session_state.update(votes={}))
-    st.button("Stop predicting", on_click=_cover, args=(False,))
-
-
-def _cover(on: bool) -> None:
-    st.session_state[PREFIX + "cover"] = on
-
-
-def truth(cell: Cell) -> str | None:
-    """What a vote is held against, a key of `WORDS`; None where the question says nothing."""
-    if cell.degenerate or cell.unchanged:
-        return None
-    return "fades" if cell.fades else ANSWERS[cell.predicted]
-
-
-def verdict_on(vote: str | None, cell: Cell, covered: Sequence[str]) -> None:
-    """Whether the class was right on the open cell, and the way to the next of those that are still covered."""
-    if vote is not None:
-        said = WORDS[vote]
-        if truth(cell) is None:
-            st.info(f"The class said: {said}. {_said(cell)}: the vote does not count.", icon=":material/info:")
-        elif vote == truth(cell):
-            st.success(f"The class said: {said}. Right.", icon=":material/check:")
-        else:
-            st.error(f"The class said: {said}. It is {word_of(cell)}.", icon=":material/close:")
-    if covered:
-        st.button("Next cell", icon=":material/arrow_forward:", on_click=_open, args=(covered[0],))
-
-
-def _open(key: str) -> None:
-    st.session_state[PREFIX + "cell"] = key
+def numbers(cells: Sequence[Cell]) -> dict[str, list]:
+    """Return what is known of the cells as columns: a row a cell."""
+    names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
+    return {name: [getattr(cell, name) for cell in cells] for name in names}
 
 
 def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
@@ -212,59 +237,103 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
     )
 
 
-def _vote(key: str, vote: str | None) -> None:
+def _in_table(value: Any, words: dict) -> str:
+    return gap_text(value) if isinstance(value, float) else words.get(value, value)
+
+
+def _set(name: str, value: Any) -> None:
+    st.session_state[PREFIX + name] = value
+
+
+def _start_again() -> None:
+    st.session_state["votes"] = {}
+    _set("reveal", False)
+    _set("panel", "changed")
+
+
+def _vote(key: str, vote: str) -> None:
     votes()[key] = vote
 
 
-def _vote_button(vote: str | None) -> tuple[str, Literal["primary", "secondary"]]:
-    """The text of a vote's button, and how it stands out."""
-    return ("Reveal", "secondary") if vote is None else (sentence(WORDS[vote]), "primary")
+def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
+    """Return which case this is, and how many guesses were right: "Case 3 of 24 · 2 of 2 guesses right"."""
+    answers = {key_of(each): answer_of(each) for each in cells}
+    guessed = {key: vote for key, vote in votes().items() if key in answers}
+    place = [*guessed, key_of(cell)].index(key_of(cell)) + 1
+    which = f"Case {place} of {len(cells)}" if key_of(cell) in {*guessed, *covered} else f"{len(cells)} cases"
+    counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]
+    score = f" · {sum(counted)} of {len(counted)} guesses right" if counted else ""
+    return f"{which}{score}"
 
 
-def _reason(cell: Cell) -> str:
-    return cell.degenerate or ("So nothing can be told." if cell.unchanged else cell.reason)
+def _judged(vote: str, cell: Cell) -> str:
+    """Return whether a guess was right."""
+    answer = answer_of(cell)
+    if answer == "none":
+        return f"You guessed “{GUESSES[vote]}”. This case does not count."
+    return "**Right.**" if vote == answer else f"**Not quite:** you guessed “{GUESSES[vote]}”."
 
 
-def _said(cell: Cell) -> str:
-    """The cell's word as it begins a sentence; δ stays small."""
-    return word_of(cell) if cell.unchanged else sentence(word_of(cell))
+def _plotted(
+    cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, losses: np.ndarray
+) -> tuple[dict[str, Any], str]:
+    """Return what the plot shows, and a sentence where that is not the losses or nothing is to be seen in them."""
+    shown = loss_plot(losses, setting)
+    if len(losses) < setting.steps or answer_of(cell) not in ("no", "fades") or is_visible(shown):
+        return shown, ""
+    outputs = output_plot(scheme, change, setting)
+    if outputs is not None and is_visible(outputs):
+        note = "The losses are too close to see a difference, so the plot shows outputs of the first layer: of the "
+        return outputs, f"{note}image where they differ most."
+    return shown, "The difference is too small to see here."
 
 
-def _answers(cell: Cell, change: Transformation, setting: Setting) -> None:
-    """The gaps, in words beside what they were measured on."""
-    rows = [("Forward: outputs x̂", cell.forward_gap)]
-    if change.weight_factor is None:
-        rows.append(("Training: losses", cell.training_gap))
-    else:
-        factor = change.rate_factor(setting.optimizer, setting.delta)
-        rows.append((f"Training, learning rate × {typeset(factor)}", cell.training_gap))
-        rows.append(("Training, equal learning rate", cell.training_gap_equal_lr))
-    st.table(
-        {"Measured": [name for name, _ in rows], "Gap": [gap_text(gap) or "…" for _, gap in rows]}, border="horizontal"
-    )
-    if change.weight_factor is not None:
-        st.caption(WHY_RATE)
+def _final(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
+    """Return the losses at the end of the training in a sentence."""
+    if len(losses) < setting.steps:
+        return f"Step {len(losses)} of {setting.steps}."
+    if not np.isfinite(losses[-1]).all():
+        return "The losses did not stay finite."
+    network, twin = (typeset(loss, 3) for loss in losses[-1])
+    if cell.trained and network == twin:
+        return f"Both end at a loss of {network}."
+    return f"Final loss: {network} (network), {twin} (twin)."
+
+
+def _checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> None:
+    """Show theory, forward pass, training and the paper, with their numbers and formulas."""
+    st.markdown(f"**{_sign(None if cell.unchanged else cell.predicted)} Theory.** {cell.degenerate or cell.reason}")
+    outputs = _compared("outputs x̂", cell.forward_gap, cell.forward, cell.forward_unanswered)
+    st.markdown(f"**{_sign(cell.forward)} One forward pass.** {outputs}", help=_exactly(cell.forward_gap))
+    gap = trained_gap(cell)
+    losses = _compared("losses", gap, cell.trained, cell.unanswered)
+    st.markdown(f"**{_sign(cell.trained)} Training.** {losses}", help=_exactly(gap))
     if cell.paper is not None:
-        st.caption(f"{BA.text}, Table 1: {WORDS['yes' if cell.paper else 'no']}.")
+        st.markdown(f"**{_sign(cell.paper)} The paper.** [Table 1]({BA.url}) of {BA.text}.")
+    if change.weight_factor is not None:
+        equal = f"At equal learning rates the losses differ by up to {gap_text(cell.training_gap_equal_lr) or '…'}. "
+        st.caption(equal + WHY_RATE)
+    st.latex(notation.CHANGES[change.key])
+    if scheme.on_weights is None or change.on == "data":
+        st.latex(rf"\Rightarrow\quad {notation.on_sums(change, setting.layer)}")
+    for line in notation.essentials(scheme):
+        st.latex(line.latex)
 
 
-def _curves(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, theme: str) -> None:
-    losses = results().losses(scheme, setting)
-    found = loss_gaps(losses)
-    twins = [Twin("original", losses[:, ORIGINAL], None)]
-    places = dict.fromkeys((position(change), position(change, follows=False)))
-    for place in places:
-        rate = (
-            ""
-            if len(places) == 1
-            else ", its learning rate too"
-            if NETWORKS[place].follows
-            else ", equal learning rate"
-        )
-        twins.append(Twin(f"transformed{rate}", losses[:, place], found[:, place]))
-    largest = gap_text(found[:, position(change)].max(initial=0.0))
-    alt = f"Losses of the original and the transformed network over {len(losses)} steps; largest gap {largest}."
-    plot(training_curves(twins, cell.rounding, theme), "curves", alt, "24rem")
+def _sign(together: bool | None) -> str:
+    return SIGNS["none" if together is None else "yes" if together else "no"]
+
+
+def _compared(what: str, gap: float, together: bool | None, why: str | None) -> str:
+    """Return how far the twin's outputs or losses are from the network's, in a sentence."""
+    if together:
+        return f"The {what} are equal up to rounding."
+    return f"The {what} differ by up to {gap_text(gap)} of the largest." if together is False else why or ""
+
+
+def _exactly(gap: float) -> str | None:
+    """Return the number behind "equal up to rounding"."""
+    return f"Largest difference: {gap_text(gap)} of the largest" if gap_text(gap) else None
 
 
 def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
@@ -272,7 +341,7 @@ def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
     change, known = TRANSFORMATIONS[cell.transformation], results()
-    named = {"The original": ORIGINAL, "The transformed network": position(change)}
+    named = {"The network": ORIGINAL, "The twin": position(change)}
     for name, place in named.items():
         failure = known.failure(scheme, setting, place)
         if failure is not None:

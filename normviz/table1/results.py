@@ -172,8 +172,10 @@ def _first_key(scheme: Scheme, setting: Setting) -> Hashed:
 def _keys(scheme: Scheme, setting: Setting) -> tuple[Hashed, ...]:
     """What the losses of every network depend on. Not on the number of steps: fewer are the first ones of more."""
     computed = _computed(scheme, setting.shapes, setting.weight_shapes)
-    with_delta = replace(_without_idle_eps(scheme, setting), steps=1)
-    shared = {True: Hashed(computed, with_delta), False: Hashed(computed, replace(with_delta, delta=1.0))}
+    both = replace(_without_idle_eps(scheme, setting), steps=1)
+    own = {"factor": replace(both, shift=1.0), "shift": replace(both, delta=1.0)}
+    shared = {kind: Hashed(computed, each) for kind, each in own.items()}
+    shared["neither"] = Hashed(computed, replace(both, shift=1.0, delta=1.0))
     changes = (network.transformation for network in NETWORKS)
-    rescaled = (change is not None and change.factor is not None for change in changes)
-    return tuple(Hashed(shared[yes], network) for network, yes in enumerate(rescaled))
+    kinds = ("neither" if change is None else "shift" if change.factor is None else "factor" for change in changes)
+    return tuple(Hashed(shared[kind], network) for network, kind in enumerate(kinds))

@@ -17,7 +17,7 @@ from normviz.core.transformations import Transformation
 from normviz.data.digits import CLASSES, SIDE
 from normviz.describe.code import Step, inside, render, steps
 from normviz.describe.parameters import CHANNELS_FIRST
-from normviz.networks.problem import PROBE_SIZE, SHIFT
+from normviz.networks.problem import PROBE_SIZE
 from normviz.networks.setting import BETAS, FIRST_BIAS, HALF, MOMENTUM, NOISE, Setting
 from normviz.table1.verdict import APART, DIVERGED, LEAST, SHOWS
 
@@ -59,7 +59,7 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         degenerate=degenerate(scheme, setting.shapes[0], setting.eps, setting.dtype),
         unchanged=transformation.factor is not None and setting.delta == 1.0,
         parted=not follow and transformation.rate_factor(setting.optimizer, setting.delta) != 1.0,
-        size=_size(transformation),
+        size=_size(transformation, setting),
         fades=predict(
             scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
         ).fades,
@@ -72,7 +72,7 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         diverged=int(DIVERGED),
         side=SIDE,
         classes=CLASSES,
-        shift=SHIFT,
+        shift=setting.shift,
         first_bias=FIRST_BIAS,
         noise=NOISE,
     )
@@ -88,11 +88,11 @@ def _conditions(change: Transformation, setting: Setting, eps: float | None, fol
     return ", ".join(parts)
 
 
-def _size(change: Transformation) -> str:
+def _size(change: Transformation, setting: Setting) -> str:
     """How large the change is, as `verdict.size_of` says."""
     if change.factor is not None:
         return "min(1.0, abs(delta - 1))"
-    return str(SHIFT) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
+    return str(min(1.0, setting.shift)) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
 
 
 def _numbers(change: Transformation, setting: Setting, eps: float | None) -> dict[str, float | None]:

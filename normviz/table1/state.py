@@ -6,7 +6,7 @@ from typing import Any
 
 from normviz.core.fields import divisors
 from normviz.core.schemes import SCHEMES, Scheme, get_scheme
-from normviz.core.settings import By, Choice, Given, among, build, choice, several, switch, value, whole
+from normviz.core.settings import By, Choice, Given, among, build, choice, several, switch, value, whole, with_default
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.networks.setting import Setting
 from normviz.ui import custom
@@ -17,20 +17,24 @@ PAGE = "table"
 PREFIX = f"{PAGE} "
 """Of all keys in the session: the lab has values of the same names."""
 
-ORDER = (*PAPER, *(key for key in SCHEMES if key not in PAPER))
-"""The rows to choose from: the paper's first."""
+ROWS = ("none", *PAPER)
+"""The rows of the first view: no normalization, to compare with, and the paper's three."""
+
+ORDER = (*ROWS, *(key for key in SCHEMES if key not in ROWS))
+"""The rows to choose from."""
 
 PANELS = {
-    "changed": "What is changed",
-    "script": "Script",
+    "changed": "The case only",
+    "script": "PyTorch script",
     "eps": "Gap over ε",
     "training": "Gap over ε, trained",
     "delta": "Gap over δ",
+    "numbers": "All numbers",
 }
-"""What is shown below the open cell; only that is computed."""
+"""What is shown below the case; only that is computed."""
 
-ONE_CELL = ("changed", "script")
-"""Those that tell of no other cell, and may be shown while answers are covered."""
+ONE_CASE = ("changed", "script")
+"""The panels that show no answer of another case."""
 
 FOLLOW = {
     key: f"Re-scaled weights: learning rate × {power}"
@@ -55,15 +59,23 @@ def _cell(given: Any, view: Given) -> str:
 
 @dataclass(frozen=True)
 class Page(Setting):
-    """What the page's link holds: a setting, the rows, and what is shown of them."""
+    """What the page's link holds: a setting, the rows, and what is shown of them.
 
-    schemes: Sequence[str] = several(tuple(PAPER), {key: SCHEMES[key].label for key in ORDER}, label="Rows")
+    δ, τ and the size of a batch are chosen so that the losses of twins that learn differently are seen to part on a
+    linear axis, by at least 12% of it in the first view.
+    """
+
+    delta: float = with_default(Setting.delta, 10.0)
+    shift: float = with_default(Setting.shift, 2.0)
+    batch: int = with_default(Setting.batch, 16)
+    schemes: Sequence[str] = several(ROWS, {key: SCHEMES[key].label for key in ORDER}, label="Rows")
     follow: bool = switch(True, label=By("optimizer", FOLLOW), help=WHY_RATE)
     groups: int = among(2, lambda given: divisors(given["width"]), label="Groups G")
     radius: int = whole(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
-    cell: str = value(f"{ORDER[0]}.{next(iter(TRANSFORMATIONS))}", _cell)
+    cell: str = value("batch.dataset-rescaling", _cell)
     panel: str = choice("changed", PANELS)
-    cover: bool = switch(False)
+    reveal: bool = switch(False)
+    cover: bool = switch(True)  # in links of before: now every answer is covered until it is guessed
 
 
 def shaped(view: View) -> Setting:
@@ -81,6 +93,8 @@ PARAMS = (*params(Page, PREFIX), *custom.params(lengths, PREFIX))
 
 def has(view: View, name: str) -> bool:
     """Whether a value means anything to the rows that are shown: a link and the controls leave out what does not."""
+    if name == "cover":
+        return False
     kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters if key != "custom"}
     if name in custom.KEYS:
         return "custom" in view["schemes"]

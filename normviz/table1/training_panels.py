@@ -202,7 +202,7 @@ def _question(asked: Asked, missing: Sequence[Training]) -> None:
     with st.container(border=True):
         st.markdown(
             f"Training this takes about **{duration(desk().expected_seconds(missing))}** on this machine, and up to "
-            f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers that need no training are below."
+            f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers of the theory need no training."
         )
         with st.container(horizontal=True):
             shown = asked.settings[0]

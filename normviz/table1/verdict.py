@@ -14,7 +14,7 @@ from normviz.core.text import measured
 from normviz.core.tolerances import EXPLAINED, ROUNDING
 from normviz.core.transformations import Transformation
 from normviz.describe.wording import gap_text
-from normviz.networks.problem import MEASURED, NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, SHIFT, controls, data_shift
+from normviz.networks.problem import MEASURED, NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, controls, data_shift
 from normviz.networks.setting import Setting
 
 APART = 4.0
@@ -42,10 +42,10 @@ class Answer(NamedTuple):
 
 
 def size_of(change: Transformation, setting: Setting) -> float:
-    """How large a change is beside weights or data: |δ - 1| for a factor, up to 1, and the size of τ for a shift."""
+    """How large a change is beside weights or data, up to 1: |δ - 1| for a factor, and the size of τ for a shift."""
     if change.factor is not None:
         return min(1.0, abs(setting.delta - 1.0))
-    return SHIFT if change.on == "weights" else min(1.0, float(np.sqrt((data_shift(setting) ** 2).mean())))
+    return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((data_shift(setting) ** 2).mean())))
 
 
 def explained(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:

@@ -6,7 +6,7 @@ The order is that of the menu, and the way from page to page.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from normviz.core.schemes import BA, SCHEMES, Reference
+from normviz.core.schemes import SCHEMES, Reference
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Story:
         section: the word of the menu above it.
         question: what it answers, its heading.
         why: why that matters, in a sentence; "" where the page shows a heading of its own.
-        first: what to try first; "" where `why` is.
+        first: what to try first; "" where `why` is, and where the page itself begins with it.
         takeaway: the answer.
         see: where its ideas go on, beside the next page.
         panels: the introductions of the page's panels by key, where each has its own; the page then shows them by
@@ -208,14 +208,12 @@ STORIES = (
         page="invariance",
         title="Table 1",
         section="Invariance",
-        question="What does normalization not notice?",
-        why="Weights or data of an unlucky scale can spoil training, unless normalization absorbs them: "
-        f"[Table 1]({BA.url}) of {BA.text}, predicted by one rule, measured on a forward pass, and shown by training "
-        "twin networks.",
-        first="Press **Predict first** and guess before you look; a click on a cell gives the reason.",
-        takeaway="At ε = 0 a scheme that divides by a statistic absorbs a factor that is the same all over each of "
-        "its fields, and one that centres absorbs a shift that is the same all over each field it centres. ε lets "
-        "factors through, little by little; shifts it leaves alone.",
+        question="Which changes does normalization cancel?",
+        why="We train a network and its **twin**, identical except for one change. If normalization cancels the "
+        "change, both learn the same.",
+        first="",
+        takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
+        "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(
             See("What ε does to contrast", "divisive"),
             See("Weight norm and spectral norm at work", "weights"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page, Route
 
-from normviz.ui.components import diagram, element, grid, picked, picture, toolbar
+from normviz.ui.components import diagram, element, grid, picked, picture, toolbar, twins
 from normviz.ui.packed import packed
 from normviz.web.modules import MODULES
 
@@ -23,6 +23,7 @@ MARKUP = {
     '<i class="nv-hidden"></i><i class="nv-board"></i></div>',
     "picked": picked.HTML,
     "toolbar": toolbar.HTML,
+    "twins": twins.HTML,
 }
 ORIGIN = "http://modules.test"
 """Where a page finds the modules; nothing is served there, the browser's requests are answered in place."""

@@ -3,7 +3,6 @@
 import pytest
 from mounted import MARKUP, called
 
-from normviz.table1.playback import playback
 from normviz.ui.packed import packed
 from normviz.web.modules import MODULES
 
@@ -24,8 +23,7 @@ DATA = {
         "pictures": [],
         "colours": {},
     },
-    "grid": {"label": LABEL, "corner": "", "colours": {}, "legend": [], "columns": [], "rows": []}
-    | {"played": playback([], 1, {})},
+    "grid": {"label": LABEL, "colours": {}, "small": False, "columns": [], "rows": []},
     "picture": {
         "alt": LABEL,
         "names": ["a", "b"],
@@ -40,6 +38,8 @@ DATA = {
         "library": "data:text/javascript,window.Plotly = {react() {}}",
     },
     "picked": {"text": LABEL},
+    "twins": {"alt": LABEL, "x": "", "y": "", "count": 1, "low": 0, "high": 1, "first": [], "second": [], "plays": True}
+    | {"names": ["a", "b"], "colours": ["#000", "#000"]},
     "toolbar": {"label": LABEL, "presenting": False},
 }
 

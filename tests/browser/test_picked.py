@@ -51,7 +51,6 @@ def test_a_finger_changes_what_is_picked_and_sees_it(phone, server):
 def test_rows_and_schemes_are_said_where_several_are_picked(phone, server):
     for link, text in (
         ("/compare?schemes=batch,rms", "Batch, RMS on 4 × 4 × 4 × 6"),
-        ("/invariance?schemes=layer,rms&steps=5&batch=8&width=8", "Layer, RMS"),
         ("/identities?n=2", "Uneven noise of 2 × 4 × 4 × 6"),
     ):
         go(phone, server + link)

@@ -126,10 +126,11 @@ def test_the_lab_below_a_path_has_its_cube_its_icon_and_a_next_page(course, belo
 
 def test_table_1_below_a_path_trains_in_its_component(course, below):
     course.goto(f"{below}/invariance?steps=10")
-    expect(course.locator(".nv-grid [data-cell]")).to_have_count(18)
-    course.locator(".nv-grid .wait").first.wait_for(state="detached")
+    expect(course.locator(".nv-grid [data-cell]")).to_have_count(24)
     course.locator('.nv-grid [data-cell="layer.weight-matrix-recentering"]').click()
-    course.wait_for_selector(".st-key-curves .nv-plot[data-drawn]")
+    course.get_by_role("heading", name="Layer norm, all weights + τ").wait_for()
+    course.get_by_role("button", name="= the same").click()
+    course.wait_for_selector(".st-key-curves .nv-twins[data-drawn]")
     settle(course)
 
 

@@ -1,4 +1,4 @@
-"""Table 1 in a real browser: dragging δ, opening cells, predicting, links, cancelling, a phone, accessibility."""
+"""Table 1 in a real browser: guessing, the map, settings, links, cancelling, a phone, accessibility."""
 
 import pytest
 from browsing import served
@@ -8,6 +8,8 @@ from patience import load, settle, soon
 from playwright.sync_api import Page, expect
 
 from normviz.ui.palette import THEMES
+
+SMALL = "steps=10&batch=8&width=8"
 
 
 class Table:
@@ -26,25 +28,28 @@ class Table:
     def settle(self) -> None:
         """Until the script has run and nothing is training."""
         settle(self.page)
-        self.page.locator(".st-key-cancel").wait_for(state="detached")
-        self.page.locator(".nv-grid .wait").first.wait_for(state="detached")
+        self.page.locator(".st-key-training", has_text="Trained on").wait_for()
         settle(self.page)
 
     def soon(self, check) -> None:
         soon(self.page, check)
 
-    def cell(self, key: str) -> str:
-        return self.page.locator(f'.nv-grid [data-cell="{key}"]').inner_text()
+    def cell(self, key: str):
+        return self.page.locator(f'.nv-grid [data-cell="{key}"]')
 
     def click(self, key: str) -> None:
-        self.page.locator(f'.nv-grid [data-cell="{key}"]').click()
+        self.cell(key).click()
         self.settle()
 
-    def slider(self, label: str):
-        return self.page.locator(".stSlider, .stSelectSlider", has_text=label).get_by_role("slider").first
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+        self.settle()
 
-    def alt(self, key: str) -> str:
-        return self.page.locator(f".st-key-{key} .nv-graph").get_attribute("aria-label")
+    def title(self):
+        return self.page.locator(".st-key-case h2")
+
+    def alt(self) -> str:
+        return self.page.locator(".nv-twins .frame").get_attribute("aria-label")
 
 
 @pytest.fixture
@@ -52,77 +57,126 @@ def table(server: str, page: Page) -> Table:
     return Table(page, server)
 
 
+def in_sight(locator, height: float) -> bool:
+    """Whether all of an element is in the window, nothing scrolled."""
+    box = locator.bounding_box()
+    return box is not None and box["y"] >= 0 and box["y"] + box["height"] <= height
+
+
+def test_the_question_and_all_rows_are_in_sight_and_after_a_guess_the_curves_and_why(table):
+    table.page.set_viewport_size({"width": 1280, "height": 800})
+    table.open()
+    page = table.page
+    for shown in (
+        table.title(),
+        page.get_by_role("heading", name="Do both networks learn the same?"),
+        page.get_by_role("button", name="= the same"),
+        page.get_by_role("button", name="≠ differently"),
+        table.cell("none.weight-matrix-rescaling"),
+        table.cell("layer.case-rescaling"),
+    ):
+        assert in_sight(shown, 800), shown
+    table.press("≠ differently")
+    for shown in (
+        page.locator(".nv-twins .frame"),
+        page.get_by_text("Dividing by it cancels the factor."),
+        page.get_by_text("Not quite:"),
+        page.get_by_role("button", name="Watch them train"),
+        page.get_by_role("button", name="Next case"),
+        table.cell("none.weight-matrix-rescaling"),
+        table.cell("layer.case-rescaling"),
+    ):
+        assert in_sight(shown, 800), shown
+
+
+def test_the_first_screen_has_at_most_25_controls(table):
+    table.page.set_viewport_size({"width": 1280, "height": 800})
+    count = """() => { const found = [];
+      const look = (root) => root.querySelectorAll('*').forEach((e) => {
+        if (e.shadowRoot) look(e.shadowRoot);
+        const box = e.getBoundingClientRect();
+        const inside = box.width && box.top >= 0 && box.bottom <= innerHeight;
+        const shown = inside && e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true});
+        if (shown && e.matches('button, a[href], input, select, summary, [role=slider]')) found.push(e);
+      });
+      look(document); return found.length; }"""
+    table.open()
+    assert 8 < table.page.evaluate(count) <= 25  # the map is one stop of the Tab key
+    table.press("= the same")
+    assert table.page.evaluate(count) <= 25
+
+
 def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(new_page):
     with served("app.py") as url:
         table = Table(new_page, url).open(trained=False)
-        expect(table.page.get_by_test_id("stTopNav").get_by_role("button", name="Start", exact=True)).to_have_count(1)
-        expect(table.page.get_by_role("link", name="app", exact=True)).to_have_count(0)
-        expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(18)
+        expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(24)
         table.settle()
-        table.soon(lambda: "2·10⁻¹⁶" in " ".join(table.page.locator(".nv-grid .mark.yes").all_inner_texts()))
+        table.press("= the same")
+        assert table.alt().startswith("Loss of network and twin; largest gap of the losses")
 
 
-def test_dragging_delta_retrains_the_grid_and_the_open_cell(table):
-    table.open("?cell=layer.weight-vector-rescaling&steps=20")
-    before, curves = table.cell("layer.weight-vector-rescaling"), table.alt("curves")
-    still = table.cell("layer.dataset-recentering")
-    table.page.evaluate("() => { window.kept = document.querySelector('.st-key-curves .js-plotly-plot'); }")
-    slider = table.page.locator(".st-key-delta input")
+def test_guesses_fill_the_map_and_lead_on(table):
+    table.open(f"?{SMALL}")
+    covered, page = table.page.locator(".nv-grid .covered"), table.page
+    expect(covered).to_have_count(24)
+    table.press("= the same")
+    page.get_by_text("Right.", exact=True).wait_for()
+    expect(covered).to_have_count(23)
+    assert table.cell("batch.dataset-rescaling").inner_text().split() == ["=", "same"]
+    table.press("Next case")
+    expect(table.title()).to_contain_text("Weight norm, every image")
+    table.press("= the same")
+    page.get_by_text("Not quite: you guessed “the same”.").wait_for()
+    expect(covered).to_have_count(22)
+    page.get_by_text("Case 2 of 24 · 1 of 2 guesses right").wait_for()
+    table.press("Reveal all")
+    expect(covered).to_have_count(0)
+    page.wait_for_url("**reveal=1**")
+    page.reload()
+    page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
+    expect(covered).to_have_count(0)
+
+
+def test_settings_stay_open_while_delta_is_dragged_and_the_curves_follow(table):
+    table.open("?cell=layer.weight-vector-rescaling&steps=20&delta=3&reveal=1")
+    page, before = table.page, table.alt()
+    page.evaluate("() => { window.kept = document.querySelector('.st-key-case h2'); }")
+    page.get_by_text("Settings: δ = 3").click()
+    slider = page.locator(".st-key-delta input")
     slider.scroll_into_view_if_needed()
+    expect(slider).to_be_visible()
     box = slider.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    table.page.mouse.move(x, y)
-    table.page.mouse.down()
+    page.mouse.move(x, y)
+    page.mouse.down()
     far = (box["width"] - 16) * 6 / 18  # six stops of eighteen, for a thumb of 16 pixels
     for step in range(20):
-        table.page.mouse.move(x + far * step / 19, y)
-        table.page.wait_for_timeout(30)
-    table.page.wait_for_url("**delta=30**")  # while the button is still down
-    table.soon(lambda: table.cell("layer.weight-vector-rescaling") != before)
-    table.soon(lambda: table.alt("curves") != curves)
-    table.page.mouse.up()
+        page.mouse.move(x + far * step / 19, y)
+        page.wait_for_timeout(30)
+    page.wait_for_url("**delta=30**")  # while the button is still down
+    table.soon(lambda: table.alt() != before)
+    page.mouse.up()
     table.settle()
-    assert table.cell("layer.dataset-recentering") == still
-    assert table.page.evaluate("() => window.kept === document.querySelector('.st-key-curves .js-plotly-plot')")
-    assert "disagree" not in table.page.locator(".nv-grid table").inner_text()
+    expect(slider).to_be_visible()
+    page.get_by_text("Settings: δ = 30").wait_for()
+    expect(table.title()).to_contain_text("× 30")
 
 
-def test_a_click_and_the_keyboard_open_a_cell(table):
-    table.open("?steps=10")
+def test_a_click_and_the_keyboard_open_a_case(table):
+    table.open(f"?{SMALL}")
     table.click("weight.case-rescaling")
-    heading = table.page.locator("h2").first
-    expect(heading).to_contain_text("Weight normalization: single training case re-scaling")
+    expect(table.title()).to_contain_text("Weight norm, one image of each batch")
     table.page.wait_for_url("**cell=weight.case-rescaling**")
-    button = table.page.locator('.nv-grid [data-cell="weight.case-rescaling"]')
+    button = table.cell("weight.case-rescaling")
     expect(button).to_have_attribute("aria-pressed", "true")
     button.focus()
     table.page.keyboard.press("ArrowUp")
     table.page.keyboard.press("ArrowLeft")
     table.page.keyboard.press("Enter")
-    expect(heading).to_contain_text("Batch normalization: dataset re-centring")
+    expect(table.title()).to_contain_text("Batch norm, every image + τ")
     table.settle()
     grid = table.page.locator(".nv-grid")
     assert grid.evaluate("grid => grid.getRootNode().activeElement.dataset.cell") == "batch.dataset-recentering"
-
-
-def test_predict_then_reveal_keeps_the_score(table):
-    table.open("?steps=10&cover=1", trained=False)
-    covered = table.page.locator(".nv-grid .covered")
-    expect(covered).to_have_count(18)
-    table.page.locator('.nv-grid [data-cell="batch.case-rescaling"]').click()
-    table.page.get_by_role("heading", name="Is batch normalization invariant to single training").wait_for()
-    table.page.get_by_role("button", name="Not invariant", exact=True).click()
-    table.page.get_by_text("The class said: not invariant. Right.").wait_for()
-    expect(covered).to_have_count(17)
-    assert "not invariant" in table.cell("batch.case-rescaling")
-    table.page.locator('.nv-grid [data-cell="layer.dataset-recentering"]').click()
-    table.page.get_by_role("heading", name="Is layer normalization invariant").wait_for()
-    table.page.get_by_role("button", name="Invariant", exact=True).click()
-    table.page.get_by_text("1 of 2 predicted right").wait_for()
-    expect(covered).to_have_count(16)
-    table.slider("Steps").press("ArrowLeft")  # another setting keeps the score
-    table.page.wait_for_url("**steps=5**")
-    table.page.get_by_text("1 of 2 predicted right").wait_for()
 
 
 def test_a_link_restores_the_page(table):
@@ -132,11 +186,12 @@ def test_a_link_restores_the_page(table):
     )
     table.open(link)
     rows = table.page.locator(".nv-grid tbody th").all_inner_texts()
-    assert [row.split("\n")[0] for row in rows] == ["Batch", "Group", "Custom"]
+    assert [row.split("\n")[0] for row in rows] == ["Batch norm", "Group norm", "Custom"]
     assert "=" in rows[2]
-    expect(table.page.locator("h2").first).to_contain_text("Group normalization: dataset re-scaling")
+    expect(table.title()).to_contain_text("Group norm, every image × 7")
     before = table.page.locator(".nv-grid").inner_text()
-    table.soon(lambda: "precision" in table.alt("sweep"))
+    sweep = table.page.locator(".st-key-sweep .nv-graph")
+    table.soon(lambda: "precision" in sweep.get_attribute("aria-label"))
     table.page.reload()
     table.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
     table.settle()
@@ -144,14 +199,14 @@ def test_a_link_restores_the_page(table):
 
 
 def test_the_pages_keep_their_values_apart(table):
-    table.open("?eps=0.5&steps=10")
+    table.open(f"?eps=0.5&{SMALL}")
     go(table.page, "Tensor lab")
     table.page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
     table.soon(lambda: "eps" not in table.page.url)
     go(table.page, "Table 1")
     table.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
     table.settle()
-    table.soon(lambda: "fades with ε" in table.cell("batch.dataset-rescaling"))
+    table.page.get_by_text("Settings: δ = 10, τ = 2, ε = 0.5").wait_for()
 
 
 def test_a_panel_leaves_no_axis_titles_to_the_next(table):
@@ -160,13 +215,12 @@ def test_a_panel_leaves_no_axis_titles_to_the_next(table):
     table.soon(lambda: set(titles.all_text_contents()) == {"ε"})
     table.page.get_by_text("Gap over δ", exact=True).click()
     table.settle()
-    table.soon(lambda: "precision" in table.alt("sweep"))
     table.soon(lambda: titles.all_text_contents() == ["δ", "δ"])
 
 
 def test_a_run_that_is_not_finite_is_explained(table):
-    table.open("?schemes=none,batch&rate=1e6&cell=none.dataset-rescaling&steps=50")
-    note = table.page.get_by_test_id("stAlert").filter(has_text="The original stopped being finite at step")
+    table.open("?schemes=none,batch&rate=1e6&cell=none.dataset-rescaling&steps=50&reveal=1")
+    note = table.page.get_by_test_id("stAlert").filter(has_text="The network stopped being finite at step")
     expect(note.first).to_contain_text("overflowed float64")
 
 
@@ -179,26 +233,39 @@ def test_cancel_stops_the_work_for_good(table):
     table.page.wait_for_timeout(1500)  # the page does not start again by itself
     expect(stopped).to_have_count(1)
     expect(cancel).to_have_count(0)
-    assert table.page.locator(".nv-grid .wait").count() > 0
     table.page.locator(".st-key-again button").click()
     cancel.click()
     stopped.wait_for()
 
 
 def test_both_themes_and_no_barriers(server, page):
-    Table(page, server).open("?steps=10")
+    table = Table(page, server).open(f"?{SMALL}")
     shown = "grid => getComputedStyle(grid).getPropertyValue('--yes')"
-    for theme in THEMES:
-        change_theme(page, theme)
-        soon(page, lambda field=THEMES[theme].field: page.locator(".nv-grid").evaluate(shown).lower() == field.lower())
-        assert barriers(page) == []
+    for link in (f"?{SMALL}", f"?reveal=1&cell=batch.case-rescaling&{SMALL}"):
+        table.open(link)
+        for theme in THEMES:
+            change_theme(page, theme)
+            soon(page, lambda yes=THEMES[theme].yes: page.locator(".nv-grid").evaluate(shown).lower() == yes.lower())
+            assert barriers(page) == []
 
 
-def test_on_a_phone_the_table_scrolls_and_the_page_does_not(server, page):
-    page.set_viewport_size({"width": 390, "height": 844})
-    Table(page, server).open("?steps=10")
-    wide, inner, outer = page.locator(".nv-grid .nv-scroll").evaluate(
-        "grid => [grid.scrollWidth, grid.clientWidth, document.documentElement.scrollWidth]"
-    )
-    assert wide > inner
-    assert outer <= 390
+def test_on_a_phone_a_tapped_cell_opens_its_case_in_sight(server, phone):
+    table = Table(phone, server).open(f"?{SMALL}")
+    for name in ("= the same", "≠ differently"):
+        button = phone.get_by_role("button", name=name)
+        assert in_sight(button, 844)
+        assert button.bounding_box()["height"] >= 44
+    cell = table.cell("layer.weight-matrix-rescaling")
+    cell.scroll_into_view_if_needed()
+    assert cell.bounding_box()["height"] >= 44
+    cell.tap()
+    table.settle()
+    expect(table.title()).to_contain_text("Layer norm, all weights")
+    soon(phone, lambda: in_sight(table.title(), 844))
+    phone.get_by_role("button", name="= the same").tap()
+    table.settle()
+    phone.get_by_text("Right.", exact=True).wait_for()
+    assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
+    first, last = (table.cell(f"{row}.weight-matrix-rescaling").bounding_box() for row in ("none", "layer"))
+    assert first["x"] >= 0
+    assert table.cell("layer.case-rescaling").bounding_box()["x"] + last["width"] <= 390

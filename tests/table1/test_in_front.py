@@ -111,7 +111,7 @@ def test_the_grid_names_what_stands_in_front():
     cells = [cell for scheme in schemes for cell in measure([scheme], replace(SMALL, steps=1))]
     for scheme, note in zip(schemes, ("= Batch + weight std.", "= Spectral", "your own"), strict=True):
         own = [cell for cell in cells if cell.front == scheme.weight]
-        (row,) = grid_data(own, [scheme], SMALL, "", (), "light", [[]], True)["rows"]
+        (row,) = grid_data(own, [scheme], SMALL, "", (), "light", False)["rows"]
         assert (row["name"], row["note"]) == (scheme.label, note)
 
 

@@ -26,6 +26,9 @@ ALL = list(range(len(NETWORKS)))
 RESCALED = [
     n for n, network in enumerate(NETWORKS) if network.transformation and network.transformation.factor is not None
 ]
+RECENTRED = [
+    n for n, network in enumerate(NETWORKS) if network.transformation and network.transformation.factor is None
+]
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +76,7 @@ def test_what_is_trained_is_not_missing(results):
     ("change", "expected"),
     [
         ({"delta": 2.0}, [(["batch", "weight", "layer"], RESCALED)]),
+        ({"shift": 1.0}, [(["batch", "weight", "layer"], RECENTRED)]),
         ({"eps": 1e-3}, [(["batch", "layer"], ALL)]),
         ({"steps": 3}, []),
         ({"steps": 7}, [(["batch", "weight", "layer"], ALL)]),

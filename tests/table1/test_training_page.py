@@ -90,11 +90,6 @@ def count_steps(scheme, seed):
     return len(training_panels.results().losses(SCHEMES[scheme], setting))
 
 
-def answers(at):
-    """The answers of training in all cells."""
-    return {cell["marks"][2]["answer"] for cell in cells_of(at).values()}
-
-
 def says_stopped(at):
     """Whether it says that training was stopped."""
     return any("Training was stopped" in text for text in texts(at.markdown))
@@ -154,11 +149,11 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
         busy.setattr(Ticket, "wait", ends_meanwhile)
         at = sound(at.run())
     assert ticket.over
-    assert "wait" in answers(at)
+    assert asked(at).missing()
     assert trains(at)
     assert not says_stopped(at)
     at = settled(at)
-    assert "wait" not in answers(at)
+    assert not asked(at).missing()
     assert not says_stopped(at)
 
 
@@ -184,9 +179,9 @@ def test_equal_pages_of_two_sessions_train_once(held):
     assert says_stopped(pages[0])
     assert trains(sound(pages[1].run()))
     held.go_on.set()
-    assert "wait" not in answers(settled(pages[1]))
+    assert not asked(settled(pages[1])).missing()
     assert held.schemes == [["rms"]]
-    assert "wait" not in answers(sound(pages[0].run()))  # what was trained for one is there for all
+    assert not asked(sound(pages[0].run())).missing()  # what was trained for one is there for all
 
 
 def test_another_view_takes_the_place_of_the_old_one(held):
@@ -200,7 +195,7 @@ def test_another_view_takes_the_place_of_the_old_one(held):
     assert run.stopped()
     assert not asked(at).ticket.run.stopped()
     held.go_on.set()
-    assert "wait" not in answers(settled(at))
+    assert not asked(settled(at)).missing()
     assert old.wait(SOON)
 
 

@@ -34,7 +34,7 @@ def test_numbers_keep_their_digits_and_words_their_commas():
         ("compare", {}),
         ("identities", {}),
         ("identities", {"panel": "detect"}),
-        ("invariance", {}),
+        ("invariance", {"panel": "numbers"}),
         ("weights", {}),
     ],
 )

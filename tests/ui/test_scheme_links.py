@@ -14,7 +14,6 @@ from normviz.core.fields import OWN, Field, Rule
 from normviz.core.schemes import SCHEMES, get_scheme
 from normviz.experiments import state as experiments
 from normviz.lab import state as lab
-from normviz.networks.setting import Setting
 from normviz.table1 import state as table1
 from normviz.ui import custom
 from normviz.ui import scheme as chosen
@@ -63,8 +62,8 @@ def test_rules_that_a_page_offers_come_back_as_they_are(a, b, front):
 @FRONTS
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, front):
-    setting = Setting(layer=layer)
-    n, h, w, c = setting.shapes[0]
+    first, _ = clean(table1.PARAMS, {"layer": layer})
+    n, h, w, c = table1.setting_of(first).shapes[0]
     for text in ("own,full,full,full", f"groups({n // 2}),full,own,groups({c // 2})", "own,own,own,window(2)"):
         scheme = CUSTOM.with_fields(None, Field.parse(text)).behind(front)
         link = custom.link_of(scheme) | {"schemes": "custom"}

@@ -18,7 +18,7 @@ def test_only_a_scheme_that_divides_absorbs_a_factor(key):
     setting, scheme, change = Setting(), SCHEMES[key], TRANSFORMATIONS["dataset-rescaling"]
     found = predict(scheme, change, setting.layer, setting.shapes[0], setting.weight_shapes[0], 0.0)
     assert found.invariant == (scheme.suppression is not None)
-    assert "a scheme that divides by a statistic absorbs a factor" in BY_PAGE["invariance"].takeaway
+    assert "Dividing by a statistic cancels a factor" in BY_PAGE["invariance"].takeaway
 
 
 def test_the_sets_of_invariances_are_those_without_a_scheme_of_the_weights():

@@ -93,7 +93,7 @@ def troubled(found: Results, layer: str) -> None:
 def address(answer: Answer, layer: str) -> str:
     """Where Table 1 has the same scheme trained in the same way, its cell open."""
     scheme, setting = answer.row.scheme, setting_of(layer, 0)
-    named = {name: str(getattr(setting, name)) for name in ("layer", "steps", "batch", "seed")}
+    named = {name: str(getattr(setting, name)) for name in ("layer", "delta", "shift", "steps", "batch", "seed")}
     cell = {"cell": f"{scheme.key}.{answer.transformation}"}
     return f"/invariance?{urlencode(named | cell | table_link(scheme))}"
 
