@@ -18,7 +18,7 @@ from normviz.describe.mathml import mathml
 from normviz.lab import state as lab
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
-from normviz.ui.choice import grouped, state_of
+from normviz.ui.choice import COMMON, state_of
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
@@ -40,9 +40,10 @@ def sound(at):
 
 
 def pick(at, key):
-    """The page once another scheme has been chosen on its pill."""
-    (group,) = (group for group, members in grouped(list(SCHEMES)).items() if key in members)
-    return sound(at.pills(key=state_of("scheme", group)).set_value(key).run())
+    """The page once another scheme has been chosen, on its pill or in the menu."""
+    common = key in COMMON
+    widget = at.pills(key=state_of("scheme", "common")) if common else at.selectbox(key=state_of("scheme", "more"))
+    return sound(widget.set_value(key).run())
 
 
 def plots(at):

@@ -20,7 +20,7 @@ from normviz.table1.forward import forward_gaps
 from normviz.table1.grid import UNCHANGED, WORDS, cell_data, key_of
 from normviz.table1.state import ONE_CELL, PANELS, PARAMS, PREFIX, WHY_RATE
 from normviz.table1.table import measure
-from normviz.ui.choice import GROUPS, state_of
+from normviz.ui.choice import state_of
 from normviz.ui.custom import KEYS
 
 OFFERED = {param.name for param in PARAMS} - {*KEYS, "schemes", "cell", "cover", "groups", "radius", "delta", "eps"}
@@ -66,8 +66,16 @@ def test_the_first_view_is_the_papers_table():
 
 def test_every_control_is_offered():
     at = open_table(**SMALL)
-    rows = {state_of("schemes", group) for group in GROUPS}
-    widgets = [*at.button_group, *at.number_input, *at.selectbox, *at.slider, *at.select_slider, *at.toggle]
+    rows = {state_of("schemes", part) for part in ("common", "more")}
+    widgets = [
+        *at.button_group,
+        *at.multiselect,
+        *at.number_input,
+        *at.selectbox,
+        *at.slider,
+        *at.select_slider,
+        *at.toggle,
+    ]
     assert {widget.key.removeprefix(PREFIX) for widget in widgets if widget.key} == OFFERED | rows | {exactly(at).key}
     assert {"delta drag", "eps drag"} <= set(plots(at))
 
