@@ -15,7 +15,7 @@ PARAMETERS = {"groups": "G", "window": "R", "alpha": "α"}
 POSITIONAL = ("H", "W", "kh", "kw")
 """The axes that a dense layer does not have: where one has length 1, nothing is said of it."""
 
-POSITION = Axis("h", "position", "positions")
+POSITION = Axis("h", "position", "positions", "positions")
 """What H is where there is no W: a sequence's time."""
 
 

@@ -105,7 +105,7 @@ def test_other_numbers_and_another_scheme_while_it_stands_at_a_stage(stages):
     lab.soon(lambda: stages.extent()[2] == pytest.approx(1, abs=1e-4))
     lab.pick("Instance")
     lab.soon(lambda: stages.extent() == pytest.approx([6, 4, 1], abs=1e-4))
-    lab.number("C (channels)", "8")
+    lab.number("C channels", "8")
     lab.soon(lambda: stages.extent() == pytest.approx([8, 4, 1], abs=1e-4))
     lab.point(0.5, 0.5)
     lab.soon(lambda: "μ = " in lab.readout)
