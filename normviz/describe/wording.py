@@ -112,12 +112,17 @@ def shared_words(scheme: Scheme, shape: Shape) -> str:
 
 class Box(NamedTuple):
     """A field of one element: what is taken over it, the box in words, and what that is to it, as in "96 elements: all
-    h, w, c of example 2" and "they share a mean and a variance"; `sentence` says both of the element."""
+    h, w, c of example 2" and "they share a mean and a variance"; `sentence` says both of the element.
+
+    `shared` has the templates for both at once, by "one" and "several", as in WHERE: "{} elements share one mean and
+    variance: {}"; those of WHERE for windows, which are not shared.
+    """
 
     names: tuple[str, ...]
     where: str
     what: str
     sentence: str
+    shared: dict[str, str]
 
 
 def boxes(scheme: Scheme, index: Index, shape: Shape) -> list[Box]:
@@ -129,10 +134,15 @@ def _box(part: Taken, scheme: Scheme, index: Index, shape: Shape) -> Box:
     where = field_words(part.field, index, shape, scheme.axes)
     given, own = _with_articles(part), _own_words(part, scheme, shape)
     if own:
-        return Box(part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.")
+        return Box(part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.", WHERE)
+    one = given if "largest" in given else f"one {' and '.join(part.names)}"
+    shared = WHERE | {
+        "one": f"{{}} element has {given} of its own: {{}}",
+        "several": f"{{}} elements share {one}: {{}}",
+    }
     if part.field.size(index, shape) == 1:
-        return Box(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.")
-    return Box(part.names, where, f"they share {given}", f"It shares {given} among {where}.")
+        return Box(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
+    return Box(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
 
 def _with_articles(part: Taken) -> str:

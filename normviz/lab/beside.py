@@ -34,7 +34,8 @@ def beside_data(
             "part": None if len(boxes) == 1 else part,
             "bounds": each.field.bounds(shape),
             "ranges": wording.ranges(each.field, scheme.axes, shape),
-            "what": box.what,
+            "words": box.shared,
+            "what": "" if box.shared != wording.WHERE else box.what,
         }
         for part, each, box in zip(("mean", "divides"), taken, boxes, strict=False)
     ]
