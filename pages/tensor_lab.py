@@ -21,7 +21,8 @@ with above, opened("lab", state.PARAMS, state.belongs, fit) as view:
     scheme, theme, focus = scheme_of(view), current_theme(), view["focus"]
     eps, (gain, bias) = eps_of(view, scheme), state.affine_of(view, scheme)
     with left:
-        over, warnings = st.container(), st.container()
+        warnings = st.container(key="lab-warnings")
+        over = st.container()
         try:  # the picture before all else: the browser draws it while the rest is on its way
             check_shape(shape_of(view), scheme.axes, MAX_ELEMENTS)
             x = tensor(view)
@@ -39,8 +40,9 @@ if x is None:
 with warnings:
     panels.not_finite(scheme, x, result)
 with right:
-    panels.headline(scheme)
+    panels.headline(scheme, x, result, view["threshold"])
     panels.beside(view, scheme, x, result, (eps, gain, bias, view["threshold"]), theme)
+    panels.about(scheme)
 
 tab_panels = {
     "statistics": lambda: panels.statistics(scheme, x, result, view, theme),

@@ -92,7 +92,8 @@ def live(at):
         own |= {f"w{k}": float(w) for k, w in enumerate(inverse_root(result.v, groups, eps)[group, row])}
         own |= {f"v{k}": float(each) for k, each in enumerate(v[focus[:3]])}
     lines = [*formulas.statistics(scheme), *formulas.lines(scheme, x.shape)]
-    words = [box.where for box in wording.boxes(scheme, focus, x.shape)]
+    boxes = zip(wording.taken(scheme, x.shape), wording.boxes(scheme, focus, x.shape), strict=True)
+    words = [wording.field_words(part.field, focus, x.shape, scheme.axes, box.shared) for part, box in boxes]
     return words + [written.said(mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
 
 
@@ -108,7 +109,7 @@ def beside(at):
         return float(formulas.Numbers(values, counts).of(index, shape))
 
     form = int(number("form")) if "form" in data["numbers"] else 0
-    words = [written.field_words(field, data["words"], index, shape) for field in data["fields"]]
+    words = [written.field_words(field, field["words"], index, shape) for field in data["fields"]]
     lines = [line["forms"] for part in ("statistics", "lines") for line in data[part]]
     return words + [written.said("".join(forms[form % len(forms)]), number) for forms in lines]
 

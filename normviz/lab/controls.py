@@ -37,9 +37,10 @@ def controls(view: View, scheme: Scheme) -> None:
 
 
 def picture_controls(view: View, scheme: Scheme) -> None:
-    """How the cube is drawn; above it."""
-    st.session_state["view shown"] = view_of(view, scheme)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    """Draw what sets the colours and the layout of the cube, in a menu over it that says what is set."""
+    shown = st.session_state["view shown"] = view_of(view, scheme)
+    label = f"Colour by {colour_name(view['colour'], scheme).lower()}, {VIEWS[shown].lower()}"
+    with st.container(key="look"), st.popover(label, key="look menu", type="tertiary"):
         st.segmented_control(
             "Colour by",
             colours(learns(scheme)),

@@ -15,6 +15,7 @@ from normviz.core.text import measured
 from normviz.core.whitening import in_groups
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
+from normviz.describe.aims import aim_words
 from normviz.describe.parameters import axis_trap, parameter_shapes
 from normviz.lab.beside import beside_data, twin_words
 from normviz.lab.figures import histograms
@@ -30,11 +31,17 @@ from normviz.ui.saving import save_table
 from normviz.ui.tensor import take_focus
 
 
-def headline(scheme: Scheme) -> None:
-    """The scheme in words; of one behind a scheme of the weights, that the tensor does not show what is in front."""
+def headline(scheme: Scheme, x: np.ndarray, result: Normalized, threshold: float) -> None:
+    """Show the scheme's name and its aim; without an aim, what the scheme does."""
+    aim = aim_words(scheme, x, result, threshold)
+    st.markdown(f"## {wording.sentence(scheme.name)}\n{aim or scheme.about}")
+
+
+def about(scheme: Scheme) -> None:
+    """Show what the scheme does and its papers; behind a scheme of the weights, that the tensor does not show it."""
     front = wording.front_words([scheme])
-    behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
-    st.markdown(f"## {wording.sentence(scheme.name)}\n{scheme.about} :small[{wording.sources(scheme)}]{behind}")
+    behind = f"  \n{front} Its formula, its parameters and Table 1 show what that does." if front else ""
+    st.caption(f"{scheme.about} {wording.sources(scheme)}{behind}")
 
 
 def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:

@@ -79,7 +79,8 @@ def introduce(panel: str) -> None:
     frame = _FRAME.get()
     if frame is not None:
         frame.words = words = frame.story.panels.get(panel, frame.story)
-        frame.header.markdown(f"# {words.question}\n{words.why}\n\n**Try first:** {words.first}")
+        first = f"\n\n**Try first:** {words.first}" if words.first else ""
+        frame.header.markdown(f"# {words.question}\n{words.why}{first}")
 
 
 @contextmanager
