@@ -3,6 +3,7 @@
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.schemes import Scheme
 from normviz.describe.wording import labelled, shape_words
@@ -10,7 +11,7 @@ from normviz.lab.state import COMPUTED, has, learns, sets_advanced, view_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.components.picked import picked
-from normviz.ui.link import KEPT, View, value_slider
+from normviz.ui.link import KEPT, View, on_phone, value_slider
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
 from normviz.ui.tensor import OWN_DATA, VIEWS, colour_name, colours, lengths, shape_of
 from normviz.ui.tensor_controls import (
@@ -22,25 +23,27 @@ from normviz.ui.tensor_controls import (
 )
 
 
-def controls(view: View, scheme: Scheme) -> None:
-    """Draw shape, scheme and data in the sidebar, and everything else under "Advanced"."""
-    with st.sidebar:
+def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
+    """Draw shape and scheme in a first place; in another, data and everything else under "Advanced"."""
+    with first:
         shape_controls(view, scheme, COMPUTED)
         choose_one()
         _parameters(view, scheme)
+    with rest:
         data_controls(view, seeded=False)
         state = st.session_state
         state["advanced open"] = state.get("advanced open", False) or sets_advanced(view)
         with st.expander("Advanced", state["advanced open"]):
             _advanced(view, scheme)
-    picked(f"{labelled(scheme)} on {shape_words(shape_of(view))}")
+    if not on_phone():  # there, the controls stand above the cube
+        picked(f"{labelled(scheme)} on {shape_words(shape_of(view))}")
 
 
 def picture_controls(view: View, scheme: Scheme) -> None:
     """Draw what sets the colours and the layout of the cube, in a menu over it that says what is set."""
     shown = st.session_state["view shown"] = view_of(view, scheme)
-    label = f"Colour by {colour_name(view['colour'], scheme).lower()}, {VIEWS[shown].lower()}"
-    with st.container(key="look"), st.popover(label, key="look menu", type="tertiary"):
+    label = f"Colour: {colour_name(view['colour'], scheme).lower()}, {VIEWS[shown].lower()}"
+    with st.popover(label, key="look menu", type="tertiary"):
         st.segmented_control(
             "Colour by",
             colours(learns(scheme)),

@@ -33,15 +33,9 @@ from normviz.ui.tensor import take_focus
 
 def headline(scheme: Scheme, x: np.ndarray, result: Normalized, threshold: float) -> None:
     """Show the scheme's name and its aim; without an aim, what the scheme does."""
-    aim = aim_words(scheme, x, result, threshold)
-    st.markdown(f"## {wording.sentence(scheme.name)}\n{aim or scheme.about}")
-
-
-def about(scheme: Scheme) -> None:
-    """Show what the scheme does and its papers; behind a scheme of the weights, that the tensor does not show it."""
-    front = wording.front_words([scheme])
-    behind = f"  \n{front} Its formula, its parameters and Table 1 show what that does." if front else ""
-    st.caption(f"{scheme.about} {wording.sources(scheme)}{behind}")
+    aim, front = aim_words(scheme, x, result, threshold), wording.front_words([scheme])
+    behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
+    st.markdown(f"## {wording.sentence(scheme.name)}\n{aim or scheme.about}{behind}")
 
 
 def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:
@@ -221,7 +215,8 @@ def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, the
 
 
 def formula(scheme: Scheme) -> None:
-    """The scheme's formula."""
+    """Show what the scheme does, its papers, and its formula."""
+    st.markdown(f"{scheme.about} {wording.sources(scheme)}")
     lines = notation.formulas(scheme)
     for line in lines:
         if line.name != "where":

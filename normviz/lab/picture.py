@@ -112,8 +112,7 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
             (colours.ink, "dashed: the field of its mean"),
         ]
     elif taken:
-        shares = "" if wording.windows(taken[0].field, shape) else "it shares "
-        entries.append((hue, f"its field, {how}: {shares}{wording.shared_words(scheme, shape)}"))
+        entries.append((hue, "its field" if colour == "field" and framed else f"its field, {how}"))
     text = {
         "field": "",
         "statistic": "Cells of one hue that touch share a statistic; hues come round again."
@@ -132,4 +131,5 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
         entries.append((NOT_FINITE, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
     keys = "Click an element to lock it; arrow keys walk from one to the next."
-    return f'<div>{patches}<span>{text}</span><span class="nv-keys">{keys}</span></div>'
+    hints = f'<span class="nv-keys">{keys}</span><span class="nv-taps">Tap an element to lock it.</span>'
+    return f"<div>{patches}<span>{text}</span>{hints}</div>"

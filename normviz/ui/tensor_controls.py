@@ -29,10 +29,11 @@ def shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
     )
     st.selectbox("Shape", list(PRESETS), key="preset", placeholder="Your own", on_change=_apply, args=(params,))
     fixed = view["data"] == OWN_DATA and "own" in st.session_state
-    for pair in (SIZES[:2], SIZES[2:]):  # a row at a time, for the order in which Tab goes through them
-        for column, size in zip(st.columns(2), pair, strict=True):
-            label = length_label(size, shape | {"scheme": scheme.key})
-            column.number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=fixed)
+    with st.container(key="lengths"):
+        for pair in (SIZES[:2], SIZES[2:]):  # a row at a time, for the order in which Tab goes through them
+            for column, size in zip(st.columns(2), pair, strict=True):
+                label = length_label(size, shape | {"scheme": scheme.key})
+                column.number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=fixed)
     st.caption(f"{shape_words(tuple(shape.values()))} = {wording.plural(prod(shape.values()), 'element')}")
 
 

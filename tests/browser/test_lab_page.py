@@ -20,7 +20,9 @@ def test_a_link_restores_the_whole_view(lab):
         "2",
     ]
     lab.soon(lambda: "n = 2  h = 4  w = 1  c = 5" in lab.readout)
-    expect(page.locator(".stMain")).to_contain_text("20 elements: all h, w of example 2, channels 4 to 5")
+    expect(page.locator(".stMain")).to_contain_text(
+        "20 elements share one mean and variance: all h, w of example 2, channels 4 to 5"
+    )
     lab.page.reload()
     lab.settle()
     lab.soon(lambda: "n = 2  h = 4  w = 1  c = 5" in lab.readout)
@@ -31,7 +33,7 @@ def test_what_is_done_stands_in_the_link(lab):
     lab.pick("Group")
     lab.number("C channels", "12")
     lab.open_select("Groups", "6")
-    lab.pick("Unfolded")
+    lab.look("Unfolded")
     lab.page.wait_for_url("**view=unfolded**")
     for part in ("scheme=group", "c=12", "groups=6", "view=unfolded"):
         assert part in lab.page.url
