@@ -237,7 +237,7 @@ class ElementPanel {
       const text = writeNumber(data, number, bracketed !== undefined, index);
       if (place.textContent !== text) place.textContent = text;
     }
-    for (const button of this.statistics.children) {
+    for (const button of this.statistics.querySelectorAll("button")) {
       // not every reader reads mathematics on a button
       button.setAttribute("aria-label", button.querySelector("span:not([hidden])")?.textContent ?? "");
     }

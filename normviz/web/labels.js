@@ -36,6 +36,7 @@ import { CORNERS } from "./boxes.js";
 const ROOM = 6;
 const TITLE = 16;
 const SMALL = 13; // pixels: between what is drawn and what is written, and sizes of text
+const BOLD = 1.1; // of the width of a text
 const LEADER = 26; // pixels of a line from a note to the cube
 const NAMED_UP_TO = 64; // blocks
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -271,7 +272,8 @@ function blockNames({ name, letter, origins, size: block }, project, size, style
  * @returns {Note | null}
  */
 export function noteAt(words, point, corners, { style, others, width, height }) {
-  const text = sized([words], TITLE * style.larger, "note", style);
+  const light = sized([words], TITLE * style.larger, "note", style);
+  const text = { ...light, w: BOLD * light.w };
   const [[left, right], [top]] = around(corners);
   const off = text.w / 2 + LEADER;
   const [x, y] = point;

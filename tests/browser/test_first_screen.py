@@ -79,8 +79,8 @@ def test_the_marked_element_is_labelled_and_the_label_follows_the_stage(first):
     )
     mean = first.page.locator(".nv-statistics").inner_text().split("=")[1].split()[0]
     expect(note).to_have_text(f"μ = {mean}")
-    expect(first.page.locator(".nv-board")).to_be_in_viewport(ratio=1)
-    expect(first.page.locator(".nv-told p")).to_be_in_viewport(ratio=1)
+    expect(first.page.locator(".st-key-cube .nv-board")).to_be_in_viewport(ratio=1)
+    expect(first.page.locator(".st-key-cube .nv-told p")).to_be_in_viewport(ratio=1)
     first.page.get_by_role("button", name="Close").click()
     expect(note).to_have_text(f"x = {value}")
 
