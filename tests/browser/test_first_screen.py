@@ -1,7 +1,9 @@
 """The lab's first screen, 1280 × 800 with nothing scrolled: what it shows whole, and how many controls it has."""
 
 import pytest
+from conftest import Lab
 from playwright.sync_api import expect
+from watching import watched
 
 from normviz.core.schemes import SCHEMES
 from normviz.ui.choice import COMMON
@@ -95,3 +97,31 @@ def test_a_rare_scheme_is_found_by_a_search_and_chosen_with_the_keyboard(first):
     page.wait_for_url("**scheme=spectral**")
     page.get_by_role("heading", name="Spectral normalization", exact=True).wait_for()
     expect(menu).to_have_value("Weights: Spectral – ÷ σ₁")
+
+
+PHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148"
+
+
+@pytest.fixture
+def handheld(context, server):
+    place = context.browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, user_agent=PHONE
+    )
+    with watched(place) as page:
+        yield Lab(page, server).open()
+    place.close()
+
+
+def test_on_a_phone_shape_and_scheme_stand_above_the_cube_without_hints_for_keys(handheld):
+    page = handheld.page
+    tops = [page.get_by_label(label, exact=True).bounding_box()["y"] for label in LENGTHS]
+    pills = page.locator(".st-key-scheme").get_by_text(SCHEMES[COMMON[-1]].label, exact=True)
+    for part in (*(page.get_by_label(label, exact=True) for label in LENGTHS), pills):
+        expect(part).to_be_in_viewport(ratio=1)
+    assert len(set(tops)) == 1  # beside each other
+    assert tops[0] < pills.bounding_box()["y"] < handheld.box["y"] < 844
+    assert page.evaluate("() => document.scrollingElement.scrollWidth") <= 390
+    expect(page.locator(".nv-keys")).to_be_hidden()
+    expect(page.get_by_text("Tap an element to lock it.")).to_be_visible()
+    handheld.do(lambda page: page.locator(".st-key-scheme").get_by_text("Layer", exact=True).tap())
+    page.wait_for_url("**scheme=layer**")

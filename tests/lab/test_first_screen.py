@@ -1,7 +1,9 @@
 """The order of the lab's controls, and what stands under "Advanced"."""
 
 import pytest
-from lab_page import open_lab, pick, sound, texts
+from lab_page import open_lab, pick, plots, sound, texts
+
+from normviz.ui.palette import THEMES
 
 
 def labels(at):
@@ -59,3 +61,40 @@ def test_own_fields_are_in_sight_once_a_scheme_of_ones_own_is_chosen():
     is_open, keys = advanced(at)
     assert is_open
     assert {"centre", "divide", "a_n", "front"} <= set(keys)
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ({}, "H·W: height and width run along one side, row after row."),
+        ({"view": "unfolded"}, "Unfolded: one block for each example."),
+        ({"scheme": "weight"}, "kh·kw: kernel height and kernel width run along one side, row after row."),
+        ({"scheme": "weight", "view": "unfolded"}, "Unfolded: one block for each input channel."),
+        ({"w": "1"}, ""),
+        ({"view": "unfolded", "n": "1"}, ""),
+    ],
+    ids=str,
+)
+def test_axes_that_share_a_side_are_explained_below_the_cube(link, words):
+    legend = plots(open_lab(**link))["cube"]["legend"]
+    assert legend.partition("</div>")[2] == (f"<p>{words}</p>" if words else "")
+
+
+def test_titles_of_averaged_axes_have_the_colour_of_the_field():
+    field, kept = THEMES["light"].field, THEMES["light"].muted
+    for link, averaged in (
+        ({}, [False, True, True]),
+        ({"scheme": "layer"}, [True, False, True]),
+        ({"scheme": "group", "groups": "2"}, [True, False, True]),
+        ({"scheme": "group", "groups": "6"}, [False, False, True]),
+        ({"scheme": "rms"}, [True, False, False]),
+        ({"scheme": "none"}, [False, False, False]),
+    ):
+        (label,) = plots(open_lab(**link))["cube"]["hover"]["labels"]["each"]
+        assert label["colours"] == [field if each else kept for each in averaged], link
+
+
+def test_the_name_and_the_aim_come_first_and_the_papers_stand_with_the_formula():
+    at = open_lab(tab="formula")
+    assert texts(at.markdown)[0] == "## Batch normalization\nAfterwards every channel has mean 0 and variance 1."
+    assert any("Ioffe & Szegedy 2015" in text for text in texts(at.markdown)[1:])
