@@ -56,8 +56,33 @@ class Step(NamedTuple):
 
 def pick(name: str) -> Act:
     """Choose an option, or a tab, by its name."""
-    named = re.compile(rf"^{re.escape(name)}( .*[·÷−σ].*| C.*)?$")  # of a scheme, behind its name, what it runs over
+    named = re.compile(rf"^{re.escape(name)}$")
     return lambda page: page.locator("button, [role=tab]", has_text=named).first.click()
+
+
+def pick_scheme(name: str) -> Act:
+    """Choose a scheme by its label, on its pill or in the menu of all others."""
+
+    def act(page: Page) -> None:
+        pill = page.locator(".st-key-scheme button", has_text=re.compile(f"^{re.escape(name)}$"))
+        if pill.count():
+            pill.click()
+            return
+        page.get_by_role("combobox", name="More normalizations").click()
+        page.get_by_role("option", name=re.compile(rf": {re.escape(name)}( –|$)")).click()
+
+    return act
+
+
+def look(name: str) -> Act:
+    """Choose a colour in the menu over the cube of the lab."""
+
+    def act(page: Page) -> None:
+        page.locator(".st-key-look button").first.click()
+        page.get_by_test_id("stPopoverBody").locator("button", has_text=re.compile(f"^{re.escape(name)}$")).click()
+        page.keyboard.press("Escape")
+
+    return act
 
 
 def enter(label: str, value: str) -> Act:
@@ -96,13 +121,13 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "lab": (
         "",
         {
-            **{f"scheme {name}": pick(name) for name in (*SCHEMES, "Batch")},
+            **{f"scheme {name}": pick_scheme(name) for name in (*SCHEMES, "Batch")},
             **{f"tab {name}": pick(name) for name in TABS},
-            **{f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")},
+            **{f"colour {name}": look(name) for name in ("Statistic", "x", "x̂", "Field")},
         },
     ),
-    "lab, values replaced": ("?n=0&scheme=grup&groups=5", {"a length": enter("N (examples)", "3")}),
-    "lab, groups replaced": ("?scheme=group&groups=3", {"what does not divide": enter("C (channels)", "4")}),
+    "lab, values replaced": ("?n=0&scheme=grup&groups=5", {"a length": enter("N batch", "3")}),
+    "lab, groups replaced": ("?scheme=group&groups=3", {"what does not divide": enter("C channels", "4")}),
     "compare": ("compare", {f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")}),
     "identities": ("identities", {name: pick(name) for name in ("Three layer norms", "Detect a layer", "Known pairs")}),
     "variants": ("identities?panel=variants", {"seed": enter("Seed", "1")}),

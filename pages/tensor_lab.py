@@ -8,20 +8,22 @@ from normviz.core.normalize import normalize
 from normviz.lab import controls, panels, state
 from normviz.lab.picture import cube_picture
 from normviz.ui.frame import show_error
-from normviz.ui.link import current_theme, opened
+from normviz.ui.link import current_theme, on_phone, opened
 from normviz.ui.scheme import eps_of, scheme_of
 from normviz.ui.tensor import fit, is_picture, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
 from normviz.ui.turns import in_turn
 
 above = st.container(key="lab-above")
+first = st.container(key="at-hand") if on_phone() else st.sidebar
 left, right = st.columns([3, 2], gap="medium")
+rest = st.container() if on_phone() else st.sidebar
 x = None
 with above, opened("lab", state.PARAMS, state.belongs, fit) as view:
     scheme, theme, focus = scheme_of(view), current_theme(), view["focus"]
     eps, (gain, bias) = eps_of(view, scheme), state.affine_of(view, scheme)
     with left:
-        over, warnings = st.container(), st.container()
+        over = st.container(key="look")
         try:  # the picture before all else: the browser draws it while the rest is on its way
             check_shape(shape_of(view), scheme.axes, MAX_ELEMENTS)
             x = tensor(view)
@@ -31,15 +33,14 @@ with above, opened("lab", state.PARAMS, state.belongs, fit) as view:
         except InvalidInput as error:
             show_error(error)
             offer_fit(view)
-    controls.controls(view, scheme)
+    controls.controls(view, scheme, first, rest)
 with over:
     controls.picture_controls(view, scheme)
 if x is None:
     st.stop()
-with warnings:
-    panels.not_finite(scheme, x, result)
 with right:
-    panels.headline(scheme)
+    panels.headline(scheme, x, result, view["threshold"])
+    panels.not_finite(scheme, x, result)
     panels.beside(view, scheme, x, result, (eps, gain, bias, view["threshold"]), theme)
 
 tab_panels = {

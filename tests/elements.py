@@ -70,5 +70,14 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
         said = [written.said(mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
         return ["".join(each.split()) for each in said]
 
-    fields = [[box.where for box in wording.boxes(scheme, index, x.shape)] for index in indices]
+    taken = wording.taken(scheme, x.shape)
+
+    def write_fields(index: Index) -> list[str]:
+        boxes = wording.boxes(scheme, index, x.shape)
+        return [
+            wording.field_words(part.field, index, x.shape, scheme.axes, box.shared)
+            for part, box in zip(taken, boxes, strict=True)
+        ]
+
+    fields = [write_fields(index) for index in indices]
     return Case(data, indices, fields, [write_formulas(index) for index in indices])

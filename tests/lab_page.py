@@ -18,7 +18,7 @@ from normviz.describe.mathml import mathml
 from normviz.lab import state as lab
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
-from normviz.ui.choice import grouped, state_of
+from normviz.ui.choice import COMMON, state_of
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
@@ -40,9 +40,10 @@ def sound(at):
 
 
 def pick(at, key):
-    """The page once another scheme has been chosen on its pill."""
-    (group,) = (group for group, members in grouped(list(SCHEMES)).items() if key in members)
-    return sound(at.pills(key=state_of("scheme", group)).set_value(key).run())
+    """The page once another scheme has been chosen, on its pill or in the menu."""
+    common = key in COMMON
+    widget = at.pills(key=state_of("scheme", "common")) if common else at.selectbox(key=state_of("scheme", "more"))
+    return sound(widget.set_value(key).run())
 
 
 def plots(at):
@@ -91,7 +92,8 @@ def live(at):
         own |= {f"w{k}": float(w) for k, w in enumerate(inverse_root(result.v, groups, eps)[group, row])}
         own |= {f"v{k}": float(each) for k, each in enumerate(v[focus[:3]])}
     lines = [*formulas.statistics(scheme), *formulas.lines(scheme, x.shape)]
-    words = [box.where for box in wording.boxes(scheme, focus, x.shape)]
+    boxes = zip(wording.taken(scheme, x.shape), wording.boxes(scheme, focus, x.shape), strict=True)
+    words = [wording.field_words(part.field, focus, x.shape, scheme.axes, box.shared) for part, box in boxes]
     return words + [written.said(mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
 
 
@@ -107,7 +109,7 @@ def beside(at):
         return float(formulas.Numbers(values, counts).of(index, shape))
 
     form = int(number("form")) if "form" in data["numbers"] else 0
-    words = [written.field_words(field, data["words"], index, shape) for field in data["fields"]]
+    words = [written.field_words(field, field["words"], index, shape) for field in data["fields"]]
     lines = [line["forms"] for part in ("statistics", "lines") for line in data[part]]
     return words + [written.said("".join(forms[form % len(forms)]), number) for forms in lines]
 

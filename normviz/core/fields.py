@@ -25,22 +25,23 @@ AXES = {"activation": ("N", "H", "W", "C"), "weight": ("kh", "kw", "Cin", "Cout"
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis is called: its index in formulas, and one index of it and several in words."""
+    """The names of an axis: its index in formulas, one index and several in words, its length on a label."""
 
     letter: str
     one: str
     many: str
+    length: str
 
 
 AXIS = {
-    "N": Axis("n", "example", "examples"),
-    "H": Axis("h", "row", "rows"),
-    "W": Axis("w", "column", "columns"),
-    "C": Axis("c", "channel", "channels"),
-    "kh": Axis("r", "kernel row", "kernel rows"),
-    "kw": Axis("s", "kernel column", "kernel columns"),
-    "Cin": Axis("i", "input channel", "input channels"),
-    "Cout": Axis("o", "unit", "units"),
+    "N": Axis("n", "example", "examples", "batch"),
+    "H": Axis("h", "row", "rows", "height"),
+    "W": Axis("w", "column", "columns", "width"),
+    "C": Axis("c", "channel", "channels", "channels"),
+    "kh": Axis("r", "kernel row", "kernel rows", "kernel height"),
+    "kw": Axis("s", "kernel column", "kernel columns", "kernel width"),
+    "Cin": Axis("i", "input channel", "input channels", "input channels"),
+    "Cout": Axis("o", "unit", "units", "units"),
 }
 
 MAX_ELEMENTS = 65_536

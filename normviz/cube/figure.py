@@ -339,12 +339,13 @@ def labels_data(
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     block_name: tuple[str, str] = ("example", "n"),
     brief: Sequence[str] = (),
+    colours: Sequence[Sequence[str]] = (),
 ) -> dict:
-    """What the browser needs to fit copies of a picture into their frame, and to write around each.
+    """Return what the browser needs to fit copies of a picture into their frame, and to write around each.
 
     extent, sides: how many cells there are along x, y and z, and how long that is to look. each: of every copy the
-    titles along x, y and z, the same where there is little room (brief), how many numbers there are along them, the
-    heading over it, and the names of its blocks.
+    titles along x, y and z, their colours, the same where there is little room (brief), how many numbers there are
+    along them, the heading over it, and the names of its blocks.
 
     Args:
         view, shape, roles: as for `cube_figure`.
@@ -352,6 +353,7 @@ def labels_data(
         headings: of each copy.
         block_name: what a block of the unfolded view is, and the letter of its index.
         brief: shorter titles, of all copies.
+        colours: of the titles of each copy; without them the colour of the page's text.
     """
     layout = layout_of(view, shape, roles)
     blocks = {"name": block_name[0], "letter": block_name[1], "origins": layout.origins, "size": layout.block}
@@ -363,11 +365,12 @@ def labels_data(
             {
                 "titles": list(words),
                 "brief": list(brief or words),
+                "colours": list(hues),
                 "ticks": [0] * 3 if len(titles) > 1 else [_ticks(layout, shape, d) for d in range(3)],
                 "heading": heading,
                 "blocks": blocks if several else None,
             }
-            for words, heading in zip(titles, headings, strict=True)
+            for words, heading, hues in zip(titles, headings, colours or [[""] * 3] * len(titles), strict=True)
         ],
     }
 

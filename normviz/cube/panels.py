@@ -4,19 +4,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from normviz.core.fields import AXIS
+from normviz.core.fields import AXIS, Shape
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.cube import figure as cube
-from normviz.cube.layout import layout_of
+from normviz.cube.layout import Layout, layout_of
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
 from normviz.ui.components.plot import plot
 from normviz.ui.link import Param, View
 from normviz.ui.looking import taking
+from normviz.ui.palette import THEMES, Theme
 from normviz.ui.tensor import take_focus
 
 ALONE = "27rem"
 """The height of a single cube; that of several follows in the browser from the width."""
+
+
+def axis_titles(scheme: Scheme, layout: Layout, shape: Shape, colours: Theme) -> tuple[list[str], list[str]]:
+    """Return the titles along x, y and z, and their colours: that of the field where indices share a statistic."""
+    along = layout.dimensions[:3]
+    hues = [colours.field if wording.is_averaged(scheme, axes, shape) else colours.muted for axes in along]
+    return [wording.title_words(scheme, axes, shape) for axes in along], hues
 
 
 def copies(
@@ -33,10 +41,8 @@ def copies(
 
     `levels`, `legend`: of all copies together, as `cube.figure` makes them; `camera`: the page's own.
     """
-    along = layout_of("folded", x.shape).dimensions
-    brief, *titles = (
-        [wording.title_words(scheme, axes, x.shape) for axes in along[:3]] for scheme in (SCHEMES["none"], *schemes)
-    )
+    layout = layout_of("folded", x.shape)
+    brief, *titles = (axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (SCHEMES["none"], *schemes))
     labels = [scheme.label for scheme in schemes]
     alt = f"The same tensor {wording.shape_words(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     plot(
@@ -51,7 +57,14 @@ def copies(
             x,
             list(xhats),
             filled=legend["kind"] == "plain",
-            labels=cube.labels_data("folded", x.shape, titles, labels, brief=brief),
+            labels=cube.labels_data(
+                "folded",
+                x.shape,
+                [words for words, _ in titles],
+                labels,
+                brief=brief[0],
+                colours=[hues for _, hues in titles],
+            ),
         ),
         focus=view["focus"],
         names=[AXIS[name].letter for name in SCHEMES["none"].axes],

@@ -1,4 +1,8 @@
-"""Tensors to look at, by seed: noise, noise with visible differences, handwritten digits, photographs."""
+"""Tensors to look at, by seed: noise, noise with visible differences, handwritten digits, photographs.
+
+A larger batch appends examples and keeps those of a smaller one: values of examples and of channels have streams of
+random numbers of their own.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,10 +31,12 @@ def normal(shape: Shape, seed: int) -> np.ndarray:
 def uneven(shape: Shape, seed: int) -> np.ndarray:
     """Normal numbers whose mean and scale differ between examples and, more so, between channels."""
     rng = np.random.default_rng(seed)
+    of_examples, of_channels = rng.spawn(2)
     noise = rng.standard_normal(shape)
-    examples, channels = (shape[0], 1, 1, 1), (1, 1, 1, shape[3])
-    scale = np.exp2(rng.uniform(-1, 1, examples) + rng.uniform(-1.5, 1.5, channels))
-    return scale * noise + rng.uniform(-1, 1, examples) + rng.uniform(-3, 3, channels)
+    examples = of_examples.uniform(-1, 1, (shape[0], 2, 1, 1, 1))
+    channels = of_channels.uniform(-1, 1, (2, 1, 1, 1, shape[3]))
+    scale = np.exp2(examples[:, 0] + 1.5 * channels[0])
+    return scale * noise + examples[:, 1] + 3 * channels[1]
 
 
 def digits(shape: Shape, seed: int) -> np.ndarray:
@@ -41,7 +47,8 @@ def digits(shape: Shape, seed: int) -> np.ndarray:
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
     images = _digit_images(examples, height, width, rng)
-    tint = rng.uniform(0.25, 1, (examples, 1, 1, channels)) if channels > 1 else 1.0
+    (of_tints,) = rng.spawn(1)
+    tint = of_tints.uniform(0.25, 1, (examples, 1, 1, channels)) if channels > 1 else 1.0
     return images[..., None] * tint
 
 
@@ -50,7 +57,8 @@ def digit_features(shape: Shape, seed: int) -> np.ndarray:
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
     images = np.pad(_digit_images(examples, height, width, rng), ((0, 0), (1, 1), (1, 1)))
-    filters = rng.normal(0, (2 / 9) ** 0.5, (3, 3, channels))
+    (of_filters,) = rng.spawn(1)
+    filters = of_filters.normal(0, (2 / 9) ** 0.5, (3, 3, channels))
     patches = np.lib.stride_tricks.sliding_window_view(images, (3, 3), axis=(1, 2))
     return np.einsum("nhwij,ijc->nhwc", patches, filters)
 

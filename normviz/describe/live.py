@@ -54,14 +54,15 @@ def lines(scheme: Scheme, shape: Shape) -> list[Line]:
     symbol = x
     if scheme.summation is not None:
         mean = r"\part{mean}{\num*{mean}}"
-        found.append(Line("centred", (rf"v = {x} - {_MEAN} = \num{{x}} - {mean} = \num{{v}}",)))
-        symbol, base = "v", "v"
+        symbol, base = rf"{x} - {_MEAN}", "v"
+        found.append(Line("centred", (rf"{symbol} = \num{{x}} - {mean} = \num{{v}}",)))
     if scheme.has_xhat:
         found.append(Line("normalized", _normalized(scheme, shape, symbol, base)))
         symbol, base = rf"\hat{{{x}}}", "xhat"
     if scheme.gain is not None or scheme.bias is not None:
         gain = scheme.gain is not None
-        letters = f"{gain_letter(scheme)} {symbol}" if gain else symbol
+        factor = f"({symbol})" if base == "v" else symbol
+        letters = f"{gain_letter(scheme)} {factor}" if gain else symbol
         product = rf"\num{{gain}} \cdot \num*{{{base}}}" if gain else rf"\num{{{base}}}"
         if scheme.bias is not None:
             letters, product = rf"{letters} + \beta", rf"{product} + \num*{{bias}}"
@@ -108,7 +109,7 @@ def numbers(
         found |= _whitened(scheme, result, eps)
         found["xhat"] = Numbers(result.xhat, x.shape)
     elif scheme.suppression is not None and result.deviation is not None:
-        below, form = _below(result.deviation, eps, scheme.spectral)
+        below, form = under_the_root(result.deviation, eps, scheme.spectral)
         found |= {"divides": Numbers(below, below.shape), "form": Numbers(form, below.shape)}
         found["xhat"] = Numbers(result.xhat, x.shape)
     elif scheme.pointwise is not None:
@@ -152,7 +153,7 @@ def _product(channels: int) -> str:
     if channels > TERMS:
         terms = [terms[0], r"\cdots", terms[-1]]
     root = r"\part{divides}{(\Sigma + \varepsilon I)^{-1/2}}"
-    return rf"\hat{{x}} = {root} v = {' + '.join(terms)} = \num{{xhat}}"
+    return rf"\hat{{x}} = {root} (x - {_MEAN}) = {' + '.join(terms)} = \num{{xhat}}"
 
 
 def _whitened(scheme: Scheme, result: Normalized, eps: float) -> dict[str, Numbers]:
@@ -179,8 +180,12 @@ def _square(scheme: Scheme) -> str:
     return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{SYMBOL.get(scheme.acts_on, 'x')}^2}}"
 
 
-def _below(deviation: np.ndarray, eps: float, spectral: bool) -> tuple[np.ndarray, np.ndarray]:
-    """What stands under the root, or the deviation where its square is out of a float's range; and the forms."""
+@quiet
+def under_the_root(deviation: np.ndarray, eps: float, spectral: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean squares beside ε under the root, and the form in which each is written.
+
+    Where the square leaves the range of a float, and of a spectral scheme, the deviation stands for it.
+    """
     square = deviation * deviation
     extreme = (deviation != 0) & np.isfinite(deviation) & ~((square > 1e-300) & (square < inf))
     variance = square - eps

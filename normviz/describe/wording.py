@@ -1,6 +1,6 @@
 """Sentences about fields and statistics, derived from a scheme's rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ PARAMETERS = {"groups": "G", "window": "R", "alpha": "α"}
 POSITIONAL = ("H", "W", "kh", "kw")
 """The axes that a dense layer does not have: where one has length 1, nothing is said of it."""
 
-POSITION = Axis("h", "position", "positions")
+POSITION = Axis("h", "position", "positions", "positions")
 """What H is where there is no W: a sequence's time."""
 
 
@@ -56,8 +56,10 @@ def ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[Range | None
     ]
 
 
-def field_words(field: Field, index: Index, shape: Shape, axes: Sequence[str]) -> str:
-    """The box of an element: "96 elements: all h, w, c of example 2"; web/wording.js does the same."""
+def field_words(
+    field: Field, index: Index, shape: Shape, axes: Sequence[str], templates: Mapping[str, str] = WHERE
+) -> str:
+    """Return the box of an element in words: "96 elements: all h, w, c of example 2"; web/wording.js does the same."""
     whole, rest = [], []
     for said, (lo, hi), n in zip(ranges(field, axes, shape), field.box(index, shape), shape, strict=True):
         if said is None:
@@ -66,10 +68,10 @@ def field_words(field: Field, index: Index, shape: Shape, axes: Sequence[str]) -
             whole.append(said.whole)
         else:
             rest.append((said.one if hi - lo == 1 else said.several).format(lo=lo, last=hi - 1))
-    parts = [*([WHERE["all"].format(", ".join(whole))] if whole else []), *([", ".join(rest)] if rest else [])]
+    parts = [*([templates["all"].format(", ".join(whole))] if whole else []), *([", ".join(rest)] if rest else [])]
     count = field.size(index, shape)
-    where = WHERE["of"].format(*parts) if len(parts) == 2 else parts[0]
-    return WHERE["one" if count == 1 else "several"].format(f"{count:,}", where)
+    where = templates["of"].format(*parts) if len(parts) == 2 else parts[0]
+    return templates["one" if count == 1 else "several"].format(f"{count:,}", where)
 
 
 class Taken(NamedTuple):
@@ -112,12 +114,17 @@ def shared_words(scheme: Scheme, shape: Shape) -> str:
 
 class Box(NamedTuple):
     """A field of one element: what is taken over it, the box in words, and what that is to it, as in "96 elements: all
-    h, w, c of example 2" and "they share a mean and a variance"; `sentence` says both of the element."""
+    h, w, c of example 2" and "they share a mean and a variance"; `sentence` says both of the element.
+
+    `shared` has the templates for both at once, by "one" and "several", as in WHERE: "{} elements share one mean and
+    variance: {}"; those of WHERE for windows, which are not shared.
+    """
 
     names: tuple[str, ...]
     where: str
     what: str
     sentence: str
+    shared: dict[str, str]
 
 
 def boxes(scheme: Scheme, index: Index, shape: Shape) -> list[Box]:
@@ -129,10 +136,15 @@ def _box(part: Taken, scheme: Scheme, index: Index, shape: Shape) -> Box:
     where = field_words(part.field, index, shape, scheme.axes)
     given, own = _with_articles(part), _own_words(part, scheme, shape)
     if own:
-        return Box(part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.")
+        return Box(part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.", WHERE)
+    one = given if "largest" in given else f"one {' and '.join(part.names)}"
+    shared = WHERE | {
+        "one": f"{{}} element has {given} of its own: {{}}",
+        "several": f"{{}} elements share {one}: {{}}",
+    }
     if part.field.size(index, shape) == 1:
-        return Box(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.")
-    return Box(part.names, where, f"they share {given}", f"It shares {given} among {where}.")
+        return Box(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
+    return Box(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
 
 def _with_articles(part: Taken) -> str:
@@ -260,6 +272,12 @@ def title_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
     called = zip(scheme.axes, axes_of(scheme.axes, shape), strict=True)
     names = [f"{name} ({axis.many})" if axis is POSITION else name for name, axis in called]
     return axis_words(scheme, [axis for axis in axes if shape[axis] > 1], shape, names)
+
+
+def is_averaged(scheme: Scheme, axes: Sequence[int], shape: Shape) -> bool:
+    """Return True if several indices along one of these axes share a statistic."""
+    fields = [field.canonical(shape) for field in scheme.fields]
+    return any(field.rules[axis].kind != "own" for field in fields for axis in axes if shape[axis] > 1)
 
 
 def reduction_words(field: Field, axes: Sequence[str], shape: Shape) -> str:

@@ -1,6 +1,7 @@
 """What stands beside the lab's cube: the element that is looked at, in words, numbers and flat pictures."""
 
 import re
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from normviz.core.normalize import Normalized, quiet
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.text import spoken, typeset
 from normviz.describe import live, wording
+from normviz.describe.aims import field_noun
 from normviz.describe.mathml import mathml
 from normviz.describe.notation import SYMBOL
 from normviz.ui.link import View
@@ -34,7 +36,8 @@ def beside_data(
             "part": None if len(boxes) == 1 else part,
             "bounds": each.field.bounds(shape),
             "ranges": wording.ranges(each.field, scheme.axes, shape),
-            "what": box.what,
+            "words": box.shared,
+            "what": "" if box.shared != wording.WHERE else box.what,
         }
         for part, each, box in zip(("mean", "divides"), taken, boxes, strict=False)
     ]
@@ -47,7 +50,7 @@ def beside_data(
         "axes": [(AXIS[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
         "fields": fields,
         "says": _all_words(scheme, x),
-        "words": wording.WHERE | {"cut": "Shown: {}."},
+        "words": {"cut": "Shown: {}."},
         "ranges": wording.ranges(Field((FULL,) * 4), scheme.axes, shape),
         "statistics": _written(live.statistics(scheme)),
         "lines": _written(live.lines(scheme, shape)),
@@ -66,7 +69,13 @@ def _all_words(scheme: Scheme, x: np.ndarray) -> str:
         return f"<b>Nothing is shared:</b> every element passes through {wording.passed_words(scheme)} by itself."
     if scheme.field is None:
         return "<b>Nothing is shared:</b> every element stays as it is."
-    return f"In all: {wording.count_words(scheme, x.shape)}."
+    (first, *others) = wording.taken(scheme, x.shape)
+    noun = field_noun(first.field, scheme.axes, x.shape)
+    if others or not noun or wording.windows(first.field, x.shape):
+        return f"In all: {wording.count_words(scheme, x.shape)}."
+    count = prod(first.field.statistics_shape(x.shape))
+    counted = " and ".join(wording.plural(count, name) for name in first.names)
+    return f"In all: {counted}, one for every {noun}."
 
 
 def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:

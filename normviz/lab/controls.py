@@ -3,35 +3,47 @@
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.schemes import Scheme
 from normviz.describe.wording import labelled, shape_words
-from normviz.lab.state import COMPUTED, has, learns, view_of
+from normviz.lab.state import COMPUTED, has, learns, sets_advanced, view_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.components.picked import picked
-from normviz.ui.link import KEPT, View, value_slider
+from normviz.ui.link import KEPT, View, on_phone, value_slider
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
-from normviz.ui.tensor import VIEWS, colour_name, colours, lengths, shape_of
-from normviz.ui.tensor_controls import data_controls, shape_controls, window_controls
+from normviz.ui.tensor import OWN_DATA, VIEWS, colour_name, colours, lengths, shape_of
+from normviz.ui.tensor_controls import (
+    data_controls,
+    further_window_controls,
+    radius_control,
+    seed_control,
+    shape_controls,
+)
 
 
-def controls(view: View, scheme: Scheme) -> None:
-    """Scheme, parameters, shape and data, in the sidebar."""
-    with st.sidebar:
+def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
+    """Draw shape and scheme in a first place; in another, data and everything else under "Advanced"."""
+    with first:
+        shape_controls(view, scheme, COMPUTED)
         choose_one()
         _parameters(view, scheme)
-        st.divider()
-        shape_controls(view, scheme, COMPUTED)
-        st.divider()
-        data_controls(view)
-    picked(f"{labelled(scheme)} on {shape_words(shape_of(view))}")
+    with rest:
+        data_controls(view, seeded=False)
+        state = st.session_state
+        state["advanced open"] = state.get("advanced open", False) or sets_advanced(view)
+        with st.expander("Advanced", state["advanced open"]):
+            _advanced(view, scheme)
+    if not on_phone():  # there, the controls stand above the cube
+        picked(f"{labelled(scheme)} on {shape_words(shape_of(view))}")
 
 
 def picture_controls(view: View, scheme: Scheme) -> None:
-    """How the cube is drawn; above it."""
-    st.session_state["view shown"] = view_of(view, scheme)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    """Draw what sets the colours and the layout of the cube, in a menu over it that says what is set."""
+    shown = st.session_state["view shown"] = view_of(view, scheme)
+    label = f"Colour: {colour_name(view['colour'], scheme).lower()}, {VIEWS[shown].lower()}"
+    with st.popover(label, key="look menu", type="tertiary"):
         st.segmented_control(
             "Colour by",
             colours(learns(scheme)),
@@ -50,19 +62,27 @@ def _choose_view() -> None:
 
 
 def _parameters(view: View, scheme: Scheme) -> None:
-    """Only those that the scheme has."""
-    if scheme.key == "custom":
-        custom.controls(view, lengths)
+    """Draw the one parameter that tells schemes of a kind apart."""
     if has(scheme, "groups"):
         cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
         st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
     if has(scheme, "radius"):
-        window_controls(["H", "W", "C"])
+        radius_control()
     if has(scheme, "alpha"):
         value_slider("alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
+
+
+def _advanced(view: View, scheme: Scheme) -> None:
+    """Draw what a first look does without: own fields, ε, what is learned, and the seed."""
+    if scheme.key == "custom":
+        custom.controls(view, lengths)
+    if has(scheme, "radius"):
+        further_window_controls(["H", "W", "C"])
     if has(scheme, "eps"):
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
     learned = [name for name in labels if has(scheme, name)]
     for name, column in zip(learned, st.columns(max(len(learned), 2), vertical_alignment="bottom"), strict=False):
         column.number_input(labels[name], -10.0, 10.0, step=0.1, key=name, **KEPT)
+    if view["data"] != OWN_DATA:
+        seed_control()

@@ -15,6 +15,7 @@ from normviz.core.text import measured
 from normviz.core.whitening import in_groups
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
+from normviz.describe.aims import aim_words
 from normviz.describe.parameters import axis_trap, parameter_shapes
 from normviz.lab.beside import beside_data, twin_words
 from normviz.lab.figures import histograms
@@ -30,11 +31,11 @@ from normviz.ui.saving import save_table
 from normviz.ui.tensor import take_focus
 
 
-def headline(scheme: Scheme) -> None:
-    """The scheme in words; of one behind a scheme of the weights, that the tensor does not show what is in front."""
-    front = wording.front_words([scheme])
+def headline(scheme: Scheme, x: np.ndarray, result: Normalized, threshold: float) -> None:
+    """Show the scheme's name and its aim; without an aim, what the scheme does."""
+    aim, front = aim_words(scheme, x, result, threshold), wording.front_words([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
-    st.markdown(f"## {wording.sentence(scheme.name)}\n{scheme.about} :small[{wording.sources(scheme)}]{behind}")
+    st.markdown(f"## {wording.sentence(scheme.name)}\n{aim or scheme.about}{behind}")
 
 
 def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:
@@ -214,7 +215,8 @@ def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, the
 
 
 def formula(scheme: Scheme) -> None:
-    """The scheme's formula."""
+    """Show what the scheme does, its papers, and its formula."""
+    st.markdown(f"{scheme.about} {wording.sources(scheme)}")
     lines = notation.formulas(scheme)
     for line in lines:
         if line.name != "where":

@@ -1,13 +1,13 @@
 """The tensor lab's cube: which arrays the figure gets for the state of the page, and its legend in words."""
 
 import numpy as np
-import streamlit as st
 
 from normviz.core.fields import AXIS, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import Scheme
 from normviz.cube import figure as cube
 from normviz.cube.layout import layout_of, parts
+from normviz.cube.panels import axis_titles
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
 from normviz.lab.stages import MOVED_UP_TO, stages
@@ -37,12 +37,13 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
     roles = ROLES.get(scheme.acts_on, PLAIN)
     levels, legend = _levels(view, scheme, x, result)
     layout = layout_of(shown, x.shape, roles)
-    titles = tuple(wording.title_words(scheme, axes, x.shape) for axes in layout.dimensions[:3])
+    titles, hues = axis_titles(scheme, layout, x.shape, THEMES[theme])
     block = AXIS[scheme.axes[roles[0]]]
     colour = colour_name(view["colour"], scheme).lower()
     still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
     affine = *affine_of(view, scheme), view["threshold"]
     played = [] if still else list(stages(scheme, x, result, eps_of(view, scheme), *affine))
+    framed = scheme.field is None or parts(layout, scheme.field.box(view["focus"], x.shape)) <= cube.OUTLINED_UP_TO
     plot(
         cube.cube_figure(x.shape, shown, levels, legend, theme, roles),
         key="cube",
@@ -56,7 +57,7 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
             roles,
             legend["kind"] == "plain",
             None if still or len(played) < 2 else cube.stages_data(played, x.shape, theme),
-            cube.labels_data(shown, x.shape, [titles], roles=roles, block_name=(block.one, block.letter)),
+            cube.labels_data(shown, x.shape, [titles], [""], roles, (block.one, block.letter), colours=[hues]),
         ),
         still=still,
         focus=view["focus"],
@@ -66,9 +67,9 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
         axes=scheme.axes,
         view={param.name: view[param.name] for param in LOOK},
         on_view=taking("cube plot", LOOK),
+        legend=legend_words(view["colour"], scheme, x.shape, theme, framed, legend)
+        + layout_words(shown, scheme, x.shape),
     )
-    framed = scheme.field is None or parts(layout, scheme.field.box(view["focus"], x.shape)) <= cube.OUTLINED_UP_TO
-    _legend(view["colour"], scheme, x.shape, theme, framed, legend)
 
 
 def _levels(view: View, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
@@ -83,13 +84,25 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: Normalized) -> tu
     return cube.statistic_levels(x.shape, scheme.field)
 
 
-def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> None:
-    """What is what, in words beside a patch of its colour, and how to use it."""
+def layout_words(shown: str, scheme: Scheme, shape: Shape) -> str:
+    """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
+    block, rows, columns, _ = ROLES.get(scheme.acts_on, PLAIN)
+    names, called = scheme.axes, [AXIS[name] for name in scheme.axes]
+    if shown == "unfolded":
+        return f"<p>Unfolded: one block for each {called[block].one}.</p>" if shape[block] > 1 else ""
+    if min(shape[rows], shape[columns]) == 1:
+        return ""
+    both = f"{called[rows].length} and {called[columns].length}"
+    return f"<p>{names[rows]}·{names[columns]}: {both} run along one side, row after row.</p>"
+
+
+def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> str:
+    """Return what the colours mean, in words beside a patch of each, and how to choose an element, as HTML."""
     colours = THEMES[theme]
     shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in SHOWN.items())
     entries = [(colours.element, f'<span class="nv-by">{shown}</span>')]
     hue = colours.field if colour == "field" else colours.ink
-    filled = '<b class="nv-idle">filled and </b>' * (colour == "field" and framed) or "filled" * (colour == "field")
+    filled = "filled and " * (colour == "field" and framed) or "filled" * (colour == "field")
     how = filled + "framed" * framed
     how = how or f"not framed, as it has more than {cube.OUTLINED_UP_TO:,} parts"
     taken = wording.taken(scheme, shape)
@@ -99,8 +112,7 @@ def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool,
             (colours.ink, "dashed: the field of its mean"),
         ]
     elif taken:
-        shares = "" if wording.windows(taken[0].field, shape) else "it shares "
-        entries.append((hue, f"its field, {how}: {shares}{wording.shared_words(scheme, shape)}"))
+        entries.append((hue, "its field" if colour == "field" and framed else f"its field, {how}"))
     text = {
         "field": "",
         "statistic": "Cells of one hue that touch share a statistic; hues come round again."
@@ -118,5 +130,6 @@ def _legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool,
     if drawn.get("gaps"):
         entries.append((NOT_FINITE, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
-    keys = "Hover to light a field, click or Enter to lock it; arrows, Page and Home/End keys walk from cell to cell."
-    st.html(f'<div class="nv-legend">{patches}<span class="nv-idle">{text}</span><span>{keys}</span></div>')
+    keys = "Click an element to lock it; arrow keys walk from one to the next."
+    hints = f'<span class="nv-keys">{keys}</span><span class="nv-taps">Tap an element to lock it.</span>'
+    return f"<div>{patches}<span>{text}</span>{hints}</div>"

@@ -6,7 +6,7 @@ from normviz.core.schemes import SCHEMES, Scheme
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.ui import looking, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui.link import Param, View, choice, decimal, real
+from normviz.ui.link import Param, View, choice, clean, decimal, real
 
 TABS = {
     "statistics": "Statistics",
@@ -64,6 +64,17 @@ def has(scheme: Scheme, name: str) -> bool:
     """Whether a value means anything to a scheme: a link and the controls leave out what does not."""
     learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
     return learned[name] is not None if name in learned else chosen.has(scheme, name)
+
+
+ADVANCED = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
+"""The values whose controls stand under "Advanced", besides those of a scheme of one's own."""
+
+
+def sets_advanced(view: View) -> bool:
+    """Return True if a value under "Advanced" matters in this view and is not its default."""
+    scheme, (defaults, _) = chosen.scheme_of(view), clean(PARAMS, {})
+    changed = (name for name in ADVANCED if has(scheme, name) and view[name] != defaults[name])
+    return scheme.key == "custom" or any(changed)
 
 
 def belongs(view: View, name: str) -> bool:

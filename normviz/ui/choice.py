@@ -1,7 +1,7 @@
-"""The choice of schemes, on any page: in groups by what they act on, each with what tells it from those like it."""
+"""The scheme picker, on any page: the common schemes as pills, all others in one menu that can be searched."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -9,15 +9,17 @@ import streamlit as st
 from normviz.core.schemes import SCHEMES
 from normviz.describe.wording import hint
 
+COMMON = ("batch", "layer", "instance", "group", "rms")
+"""The schemes that are one click away; where several are chosen, so is the row without normalization."""
+
 GROUPS = {
-    "activation": "Schemes of activations",
-    "weight": "Of weights",
-    "both": "Of both",
+    "activations": "Activations",
+    "weights": "Weights",
+    "without": "Without statistics",
     "own": "Your own",
 }
-"""The groups, in the order in which they stand; the last two beside each other."""
+"""The groups of the menu, in their order."""
 
-BESIDE = ("both", "own")
 
 ROW = "row"
 """The group of the schemes that are one click away."""
@@ -31,32 +33,29 @@ class Entry(NamedTuple):
     line: str
 
 
-def grouped(keys: Sequence[str]) -> dict[str, list[str]]:
-    """The groups that some of these schemes belong to, each with its schemes in their order."""
-    members = {group: [key for key in keys if _group(key) == group] for group in GROUPS}
-    return {group: found for group, found in members.items() if found}
-
-
-def _placed(keys: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """The groups, each where its pills belong."""
-    found = grouped(keys)
-    yield from ((group, members) for group, members in found.items() if group not in BESIDE)
-    with st.container(horizontal=True, gap="small"):
-        yield from ((group, members) for group, members in found.items() if group in BESIDE)
+def split_common(keys: Sequence[str], several: bool = False) -> tuple[list[str], list[str]]:
+    """Return the schemes with a pill of their own, and those of the menu in the order of their groups."""
+    common = [key for key in (*(["none"] if several else []), *COMMON) if key in keys]
+    order = list(GROUPS)
+    return common, sorted((key for key in keys if key not in common), key=lambda key: order.index(group_of(key)))
 
 
 def choose_one(key: str = "scheme") -> None:
-    """Pills for one of all schemes; `key`: of the choice in the session."""
-    state = st.session_state
+    """Draw the picker of one scheme; `key`: of the choice in the session."""
+    state, (common, rest) = st.session_state, split_common(list(SCHEMES))
+    pills, menu = state_of(key, "common"), state_of(key, "more")
+    chosen = state[key]
+    state[pills] = chosen if chosen in common else None
+    state[menu] = chosen if chosen in rest else None
     with st.container(key=key, gap="small"):
-        for group, members in _placed(list(SCHEMES)):
-            mine = state[key] if state[key] in members else None
-            pills = state_of(key, group)
-            state[pills] = mine
-            st.pills(
-                GROUPS[group], members, key=pills, required=mine is not None, format_func=_pill, help=_help(members),
-                on_change=_take_one, args=(key, pills),
-            )  # fmt: skip
+        st.pills(
+            "Normalization", common, key=pills, required=chosen in common, format_func=_label,
+            on_change=_take_one, args=(key, pills),
+        )  # fmt: skip
+        st.selectbox(
+            "More normalizations", rest, None, key=menu, format_func=entry, placeholder=f"More… ({len(rest)})",
+            label_visibility="collapsed", on_change=_take_from_menu, args=(key, menu),
+        )  # fmt: skip
 
 
 def choose_from_list(key: str, groups: Mapping[str, Sequence[Entry]]) -> None:
@@ -108,63 +107,81 @@ def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) ->
 
 
 def choose_several(key: str, keys: Sequence[str], most: int | None = None) -> None:
-    """Pills for several of these schemes, in the order in which they are chosen.
+    """Draw the picker of several of these schemes, which keep the order in which they are chosen.
 
-    Where as many are chosen as there may be, the others cannot be picked, and a line says so.
+    Once `most` are chosen, no other can be added, and a line says so.
     """
-    state = st.session_state
+    state, (common, rest) = st.session_state, split_common(keys, several=True)
+    pills, menu = state_of(key, "common"), state_of(key, "more")
+    full = most is not None and len(state[key]) >= most
     with st.container(key=key.replace(" ", "-"), gap="small"):
-        for group, members in _placed(keys):
-            pills = state_of(key, group)
-            state[pills] = [each for each in state[key] if each in members]
-            st.pills(
-                GROUPS[group], members, selection_mode="multi", key=pills, format_func=_pill, help=_help(members),
-                on_change=_take_several, args=(key, pills, members, most),
-            )  # fmt: skip
+        state[pills] = [each for each in state[key] if each in common]
+        st.pills(
+            "Normalizations", common, selection_mode="multi", key=pills, format_func=_label,
+            on_change=_take_several, args=(key, pills, common, most),
+        )  # fmt: skip
+        state[menu] = [each for each in state[key] if each in rest]
+        st.multiselect(
+            "More normalizations", rest, None, key=menu, format_func=entry, placeholder=f"More… ({len(rest)})",
+            label_visibility="collapsed", disabled=full and not state[menu], select_all=False,
+            max_selections=len(state[menu]) or None if full else None,
+            on_change=_take_several, args=(key, menu, rest, most),
+        )  # fmt: skip
         if most is not None:
-            full = len(state[key]) >= most
             free = "take one out to choose another" if full else "those that stand side by side"
             st.caption(f"{len(state[key])} of at most {most} are chosen: {free}.")
             if full:
                 st.html(_CLOSED.format(key=key.replace(" ", "-")))
 
 
-def state_of(key: str, group: str) -> str:
-    """The key of a group's pills in the session; their values follow from the choice."""
-    return f"{key} of {group}"
+def state_of(key: str, part: str) -> str:
+    """Return the key of a part of the picker in the session, "common" or "more"; its value follows from the choice."""
+    return f"{key} of {part}"
 
 
 _CLOSED = "<style>.st-key-{key} [data-variant]:not([data-selected]) {{ opacity: 0.45; pointer-events: none; }}</style>"
 
 
-def _take_one(key: str, pills: str) -> None:
+def _take_one(key: str, part: str) -> None:
     """Take over what was clicked; a click on what is chosen changes nothing."""
-    st.session_state[key] = st.session_state[pills] or st.session_state[key]
+    st.session_state[key] = st.session_state[part] or st.session_state[key]
 
 
-def _take_several(key: str, pills: str, members: Sequence[str], most: int | None) -> None:
-    """Take over what was clicked in one group: others keep their places, new ones come last while there is room."""
-    picked, before = st.session_state[pills], st.session_state[key]
+def _take_from_menu(key: str, menu: str) -> None:
+    """Take over what was chosen; clearing the menu goes back to the first of the common schemes."""
+    st.session_state[key] = st.session_state[menu] or COMMON[0]
+
+
+def _take_several(key: str, part: str, members: Sequence[str], most: int | None) -> None:
+    """Take over what was chosen in one part: others keep their places, new ones come last while there is room."""
+    picked, before = st.session_state[part], st.session_state[key]
     kept = [each for each in before if each not in members or each in picked]
     st.session_state[key] = [*kept, *(each for each in picked if each not in kept)][:most]
 
 
-def _group(key: str) -> str:
+def group_of(key: str) -> str:
+    """Return the group of a scheme, one of GROUPS.
+
+    >>> group_of("spectral"), group_of("dynamic-tanh")
+    ('weights', 'without')
+    """
+    scheme = SCHEMES[key]
     if key == "custom":
         return "own"
-    return SCHEMES[key].acts_on if SCHEMES[key].acts_on in GROUPS else "activation"
+    if not scheme.fields:
+        return "without"
+    return "weights" if scheme.acts_on in ("weight", "both") else "activations"
 
 
 def words(key: str) -> str:
-    """A scheme where it is chosen from a menu: its label, and what tells it from those like it."""
-    return " – ".join(filter(None, [SCHEMES[key].label, hint(SCHEMES[key])]))
+    """Return a scheme's label and what tells it from those like it: "Layer (channels) – C"."""
+    return " – ".join(filter(None, [_label(key), hint(SCHEMES[key])]))
 
 
-def _pill(key: str) -> str:
-    """The same on a pill, what tells it apart small."""
-    told = hint(SCHEMES[key])
-    return f"{SCHEMES[key].label} :small[:gray[{told}]]" if told else SCHEMES[key].label
+def entry(key: str) -> str:
+    """Return a scheme's line in the menu, which a search finds by its group, too: "Weights: Spectral – ÷ σ₁"."""
+    return f"{GROUPS[group_of(key)]}: {words(key)}"
 
 
-def _help(keys: Sequence[str]) -> str:
-    return "\n".join(f"- **{SCHEMES[key].label}**: {SCHEMES[key].about}" for key in keys)
+def _label(key: str) -> str:
+    return SCHEMES[key].label

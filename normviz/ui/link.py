@@ -115,6 +115,11 @@ def current_theme() -> str:
     return st.context.theme.type or "light"
 
 
+def on_phone() -> bool:
+    """Return True if the browser says that it is a phone's: its sidebar covers the page."""
+    return "Mobi" in st.context.headers.get("User-Agent", "")
+
+
 def arriving(page: str) -> bool:
     """Whether the session comes to this page now, from another one or as its first; asked before it is opened."""
     return st.session_state.get("page") != page

@@ -49,7 +49,7 @@ class Story:
         section: the word of the menu above it.
         question: what it answers, its heading.
         why: why that matters, in a sentence; "" where the page shows a heading of its own.
-        first: what to try first; "" where `why` is, and where the page itself begins with it.
+        first: what to try first; "" where `why` is, or says it, and where the page itself begins with it.
         takeaway: the answer.
         see: where its ideas go on, beside the next page.
         panels: the introductions of the page's panels by key, where each has its own; the page then shows them by
@@ -77,9 +77,8 @@ STORIES = (
         title="Tensor lab",
         section="Start",
         question="What does normalization do to a tensor?",
-        why="Batch, layer, instance and group norm are one formula: they differ in which elements share a mean and a "
-        "variance.",
-        first="Click an element: what lights up with it shares its statistics. Then pick another scheme.",
+        why="Each scheme averages over different axes. Choose one, then press **Watch it happen**.",
+        first="",
         takeaway="Tell a scheme by its field: along an averaged axis all indices share one statistic, along a kept "
         "axis each index has its own.",
         see=(

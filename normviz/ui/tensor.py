@@ -96,10 +96,11 @@ def _focus(value: Any, view: View) -> tuple[int, ...]:
     return tuple(whole(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
 
 
-def _called(size: str, view: View) -> str:
+def length_label(size: str, view: View) -> str:
+    """Return the label of an axis' length: "N batch", "H height"."""
     scheme = SCHEMES[view.get("scheme", "none")]
     number = SIZES.index(size)
-    return f"{scheme.axes[number]} ({axes_of(scheme.axes, shape_of(view))[number].many})"
+    return f"{scheme.axes[number]} {axes_of(scheme.axes, shape_of(view))[number].length}"
 
 
 def _outside(given: Any, view: View) -> str | None:
@@ -150,7 +151,7 @@ def colour(learns: Callable[[View], bool]) -> Param:
 
 PARAMS = (
     *(
-        Param(size, PRESETS["Conv feature maps"][size], whole(1, MAX_ELEMENTS), label=partial(_called, size))
+        Param(size, PRESETS["Conv feature maps"][size], whole(1, MAX_ELEMENTS), label=partial(length_label, size))
         for size in SIZES
     ),
     Param("data", "uneven", choice([*SAMPLES, OWN_DATA]), words=DATA_NAMES.__getitem__, missing=missing),

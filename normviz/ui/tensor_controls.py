@@ -1,6 +1,7 @@
 """Controls of the tensor, on any page: its shape, its data, one's own file, and the windows of a scheme over it."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -17,22 +18,23 @@ from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.frame import show_error
 from normviz.ui.link import KEPT, Param, View, clean
-from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZES, fit
+from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZES, fit, length_label
 
 
 def shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
-    """The tensor's shape: presets, and a number for each axis; `params`: what a preset sets, or sets back."""
+    """Draw the tensor's shape: presets, and a number for each axis; `params`: what a preset sets, or sets back."""
     shape = {size: view[size] for size in SIZES}
     st.session_state["preset"] = next(
         (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
     )
-    st.selectbox("Shape", list(PRESETS), key="preset", placeholder="of your own", on_change=_apply, args=(params,))
+    st.selectbox("Shape", list(PRESETS), key="preset", placeholder="Your own", on_change=_apply, args=(params,))
     fixed = view["data"] == OWN_DATA and "own" in st.session_state
-    columns = st.columns(2)
-    called = wording.axes_of(scheme.axes, tuple(shape.values()))
-    for number, (size, name, axis) in enumerate(zip(SIZES, scheme.axes, called, strict=True)):
-        label = f"{name} ({axis.many})"
-        columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=fixed)
+    with st.container(key="lengths"):
+        for pair in (SIZES[:2], SIZES[2:]):  # a row at a time, for the order in which Tab goes through them
+            for column, size in zip(st.columns(2), pair, strict=True):
+                label = length_label(size, shape | {"scheme": scheme.key})
+                column.number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=fixed)
+    st.caption(f"{shape_words(tuple(shape.values()))} = {wording.plural(prod(shape.values()), 'element')}")
 
 
 def _apply(params: Sequence[Param]) -> None:
@@ -43,15 +45,20 @@ def _apply(params: Sequence[Param]) -> None:
     st.session_state.update({p.key: view[p.name] for p in params if p.key not in custom.KEYS})
 
 
-def data_controls(view: View) -> None:
-    """What is in the tensor: a sample and its seed, or one's own file."""
+def data_controls(view: View, seeded: bool = True) -> None:
+    """Draw what is in the tensor: a sample and, where `seeded`, its seed; or one's own file."""
     st.selectbox(
         "Data", list(DATA_NAMES), key="data", **KEPT, format_func=DATA_NAMES.__getitem__, on_change=_use_own_shape
     )
     if view["data"] == OWN_DATA:
         own_file("Uneven noise is")
-    else:
-        st.number_input("Seed", 0, 9999, key="seed", **KEPT)
+    elif seeded:
+        seed_control()
+
+
+def seed_control() -> None:
+    """Draw the seed of a sample."""
+    st.number_input("Seed", 0, 9999, key="seed", **KEPT)
 
 
 def own_file(instead: str) -> None:
@@ -86,8 +93,18 @@ def offer_fit(view: View, limit: int = MAX_ELEMENTS) -> None:
 
 
 def window_controls(axes: Sequence[str], prefix: str = "") -> None:
-    """The radii of a scheme with windows, and along which of these axes it has them; `prefix`: of the keys."""
+    """Draw the radii of a scheme with windows, and along which of these axes it has them; `prefix`: of the keys."""
+    radius_control(prefix)
+    further_window_controls(axes, prefix)
+
+
+def radius_control(prefix: str = "") -> None:
+    """Draw the radius of the windows of what divides."""
     st.slider("Radius $R_B$ of what divides", 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
+
+
+def further_window_controls(axes: Sequence[str], prefix: str = "") -> None:
+    """Draw the radius of what is averaged, and along which axes there are windows."""
     radii = ["same", *map(str, range(MAX_RADIUS + 1))]
     st.selectbox("Radius $R_A$ of what is averaged", radii, key=f"{prefix}radius_a", **KEPT)
     st.pills("Windows along", axes, selection_mode="multi", key=f"{prefix}over", **KEPT)

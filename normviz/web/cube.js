@@ -11,7 +11,7 @@ import { hear, tell } from "./linked.js";
 import { drawOutline } from "./outline.js";
 import { callAfterFrames, disablePicking, readProjection, updateTraces } from "./plotly_internals.js";
 import { faceAt, listenToKeys, listenToPointers, walked } from "./pointing.js";
-import { writeStages, writeValues } from "./readout.js";
+import { writeNote, writeStages, writeValues } from "./readout.js";
 import { CubeScene } from "./scene.js";
 import { Selection } from "./selection.js";
 import { Stages, stageAt } from "./stages.js";
@@ -58,8 +58,9 @@ export class Cube {
     this.home = find(root, ".nv-home", HTMLElement);
     this.hidden = find(root, ".nv-hidden", HTMLElement);
     this.scene = new CubeScene(graph, find(root, ".nv-labels", Element));
-    this.inside = new Inside(find(root, ".nv-inside", HTMLElement), (name, value) => this.look(name, value));
-    this.stages = new Stages(find(root, ".nv-stages", HTMLElement), find(root, ".nv-board", HTMLElement), (position) =>
+    this.inside = new Inside(find(root, ".nv-fold", HTMLDetailsElement), (name, value) => this.look(name, value));
+    this.legend = find(root, ".nv-legend", HTMLElement);
+    this.stages = new Stages(find(root, ".nv-stages", HTMLElement), find(root, ".nv-told", HTMLElement), (position) =>
       this.stage(position),
     );
     this.view = new SharedView((view) => send("view", view));
@@ -82,11 +83,12 @@ export class Cube {
    */
   take(data, isNew) {
     const { hover, view, focus, axes, still } = data;
-    const before = this.state.hover;
+    const before = this.data;
     this.data = data;
-    if (!same(hover.shape, before?.shape)) this.selection.preview = null;
+    if (!same(hover.shape, before.hover?.shape)) this.selection.preview = null;
     this.state.hover = hover;
-    const isAway = this.scene.isDrawn && !isNew && this.scene.placeAsBefore(hover.copies, before.copies);
+    const isAway = this.scene.isDrawn && !isNew && this.scene.placeAsBefore(hover.copies, before.hover.copies);
+    if (data.legend !== before.legend) this.legend.innerHTML = data.legend;
     this.selection.take(focus);
     const isTurned = this.view.take(view);
     const isMoved = this.arrange() || isAway;
@@ -130,13 +132,16 @@ export class Cube {
     const scene = readProjection(this.graph);
     const { hover, at } = this.state;
     const index = this.shown ?? this.selection.lock;
-    if (this.scene.write(scene, hover, at)) {
+    const colour = String(this.graph.data.find(({ name }) => name === "element")?.color);
+    const found = boxesOf(this.state, index);
+    const words = hover.copies.length === 1 && this.noteOn(index);
+    if (this.scene.write(scene, hover, at, words ? { words, box: found[0], colour } : null)) {
       requestAnimationFrame(() => {
         updateTraces(this.graph, { ...this.build(), ...highlight(this.state, this.shown ?? this.selection.lock) });
       });
     }
-    const colour = this.graph.data.find(({ name }) => name === "element")?.color;
-    drawOutline(scene, boxesOf(this.state, index), hover.swell, String(colour));
+    drawOutline(scene, found, hover.swell, colour);
+    this.home.hidden = !this.scene.isTurned;
     if (this.data.view.camera) this.scene.watchCamera((camera) => this.look("camera", camera));
   }
 
@@ -275,6 +280,16 @@ export class Cube {
     this.readout.textContent = staged ? writeStages(list, hover.shape, index) : writeValues(this.data, hover, index);
   }
 
+  /**
+   * Return the note in the picture on an element: its value, or that of the stage which is played.
+   * @param {Index} index
+   */
+  noteOn(index) {
+    const { hover, staged } = this.state;
+    const stage = staged && hover.stages?.list[Math.ceil(this.stages.position ?? 0)];
+    return writeNote(stage || { symbol: this.data.symbol, values: hover.x }, hover.shape, index);
+  }
+
   listen() {
     const { graph, selection } = this;
     graph.tabIndex = 0;
@@ -295,7 +310,6 @@ export class Cube {
       entered: () => selection.fix(selection.current),
     });
     this.home.onclick = () => this.resetView();
-    this.home.hidden = false;
   }
 
   /**

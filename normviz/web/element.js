@@ -42,7 +42,7 @@ const drawForms = (forms) =>
     .join("");
 
 /** @param {Field} field */
-const drawField = ({ part, what }) => `<p${part ? ` data-part="${part}"` : ""}><b></b> – ${what}.</p>`;
+const drawField = ({ part, what }) => `<p${part ? ` data-part="${part}"` : ""}><b></b>${what ? ` – ${what}` : ""}.</p>`;
 
 /**
  * @param {[string, number]} axis its letter and its last index
@@ -52,11 +52,18 @@ const drawIndex = ([letter, last], k) =>
   `<label>${letter}<input type="number" inputmode="numeric" min="0" max="${last}" data-axis="${k}"
     aria-label="${letter}" title="0 to ${last}"></label>`;
 
-/** @param {Formula} formula */
-const drawStatistic = ({ name, forms }) =>
-  `<button type="button" data-part="${name}" aria-pressed="false" title="Lights its elements in the cube">${drawForms(
-    forms,
-  )}</button>`;
+/**
+ * Return a statistic; where each has a field of its own, as a button that lights it.
+ *
+ * @param {Formula} formula
+ * @param {boolean} isLit whether there is another field to be lit
+ */
+const drawStatistic = ({ name, forms }, isLit) =>
+  isLit
+    ? `<button type="button" data-part="${name}" aria-pressed="false" title="Lights its elements in the cube">${drawForms(
+        forms,
+      )}</button>`
+    : `<div data-part="${name}">${drawForms(forms)}</div>`;
 
 /** @param {Formula} formula */
 const drawLine = ({ name, forms }) => `<div class="nv-line st-key-line-${name}">${drawForms(forms)}</div>`;
@@ -149,7 +156,7 @@ class ElementPanel {
     for (const [name, colour] of Object.entries(data.colours)) this.root.style.setProperty(`--${name}`, colour);
     this.build(this.where, `${data.fields.map(drawField).join("")}<p>${data.says}</p>`);
     this.build(this.indices, data.axes.map(drawIndex).join(""));
-    this.build(this.statistics, data.statistics.map(drawStatistic).join(""));
+    this.build(this.statistics, data.statistics.map((each) => drawStatistic(each, data.fields.length > 1)).join(""));
     this.build(this.lines, data.lines.map(drawLine).join(""));
     /** @param {string | null} part */
     const still = (part) => (data.statistics.some(({ name }) => name === part) ? part : null);
@@ -212,7 +219,7 @@ class ElementPanel {
     const { shape } = data;
     const index = this.heard?.every((i, axis) => i < shape[axis]) ? this.heard : data.focus;
     data.fields.forEach((field, k) => {
-      find(this.where.children[k], "b", HTMLElement).textContent = writeField(field, data.words, index, shape);
+      find(this.where.children[k], "b", HTMLElement).textContent = writeField(field, field.words, index, shape);
     });
     for (const input of this.indices.querySelectorAll("input")) {
       if (!("typed" in input.dataset)) input.value = String(index[Number(input.dataset.axis)]);
@@ -230,7 +237,7 @@ class ElementPanel {
       const text = writeNumber(data, number, bracketed !== undefined, index);
       if (place.textContent !== text) place.textContent = text;
     }
-    for (const button of this.statistics.children) {
+    for (const button of this.statistics.querySelectorAll("button")) {
       // not every reader reads mathematics on a button
       button.setAttribute("aria-label", button.querySelector("span:not([hidden])")?.textContent ?? "");
     }

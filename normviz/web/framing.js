@@ -24,6 +24,7 @@ import { around, cornersOf, widthOf, written } from "./labels.js";
 export const BAR = 76; // pixels at the right for a colour bar
 const STRIP = 38; // pixels below for a button
 const EDGE = 8; // pixels around each copy
+const AIR = 4; // pixels between a text and the frame's edge
 const NARROWEST = 150; // pixels that a copy is wide
 const TALLEST = 1.5; // of a place in a row, its height to its width
 const AXES = /** @type {const} */ (["xaxis", "yaxis", "zaxis"]);
@@ -127,7 +128,10 @@ export function framed({ swell, labels: { extent, sides, each } }, scene, contai
     const cube = around(corners);
     const all = around([...ends, ...corners]);
     const edge = EDGE + swell * Math.max(...unit);
-    room = [0, 1].map((e) => [Math.max(cube[e][0] - all[e][0], edge), Math.max(all[e][1] - cube[e][1], edge)]);
+    room = [0, 1].map((e) => [
+      Math.max(cube[e][0] - all[e][0] + AIR, edge),
+      Math.max(all[e][1] - cube[e][1] + AIR, edge),
+    ]);
   }
   const middle = [0, 1].map((e) => ([width - bar, height - STRIP][e] + room[e][0] - room[e][1]) / 2);
   const half = [Math.min(middle[0], width - middle[0]), Math.min(middle[1], height - middle[1])];

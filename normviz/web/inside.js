@@ -22,11 +22,12 @@ export class Inside {
   made = "";
 
   /**
-   * @param {HTMLElement} root
+   * @param {HTMLDetailsElement} fold
    * @param {Change} change
    */
-  constructor(root, change) {
-    this.root = root;
+  constructor(fold, change) {
+    this.fold = fold;
+    this.root = find(fold, ".nv-inside", HTMLElement);
     this.change = change;
   }
 
@@ -38,7 +39,8 @@ export class Inside {
     this.now = now;
     const parts = now ? PARTS.filter((part) => hasGaps(now.hover, part)) : [];
     const cuts = now ? [0, 1, 2, 3].filter((axis) => now.hover.shape[axis] > 1) : [];
-    this.root.hidden = !parts.length && !cuts.length;
+    this.fold.hidden = !parts.length && !cuts.length;
+    if (now && (now.gaps.length || now.cut.some(Boolean))) this.fold.open = true; // as a link has it
     const made = JSON.stringify([parts, cuts, now?.axes, now?.hover.shape]);
     if (made !== this.made) this.build(parts, cuts);
     this.made = made;

@@ -24,8 +24,11 @@ import { CORNERS } from "./boxes.js";
  * @property {number} larger
  *
  * The lines of a text, and the room that it takes.
- * @typedef {{lines: string[], size: number, kind: string, w: number, h: number}} Text
+ * @typedef {{lines: string[], size: number, kind: string, colour?: string, w: number, h: number}} Text
  * @typedef {Text & {x: number, y: number}} PlacedText its middle
+ *
+ * A text about a point, and the ends of the line between the two.
+ * @typedef {{text: PlacedText, from: Pixel, to: Pixel}} Note
  *
  * @typedef {Omit<CopyLabels, "ticks"> & {extent: Numbers, swell: number, ticks: number[][]}} Written
  */
@@ -33,6 +36,8 @@ import { CORNERS } from "./boxes.js";
 const ROOM = 6;
 const TITLE = 16;
 const SMALL = 13; // pixels: between what is drawn and what is written, and sizes of text
+const BOLD = 1.1; // of the width of a text
+const LEADER = 26; // pixels of a line from a note to the cube
 const NAMED_UP_TO = 64; // blocks
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
@@ -168,7 +173,12 @@ function outer(corners, d) {
  * @param {TextStyle} style
  * @param {PlacedText[]} [others] what is written already
  */
-export function written({ extent, swell, titles, brief, ticks, heading, blocks }, project, style, others = []) {
+export function written(
+  { extent, swell, titles, brief, colours, ticks, heading, blocks },
+  project,
+  style,
+  others = [],
+) {
   const { letters, small, tight, larger } = style;
   const whole = Array.from(extent, (n) => n + 2 * swell);
   const corners = cornersOf([-swell, -swell, -swell], whole, project);
@@ -198,7 +208,8 @@ export function written({ extent, swell, titles, brief, ticks, heading, blocks }
     if (count) far += 2 * reach(out, most) + ROOM / 2;
     const words = (tight ? brief : titles)[d];
     if (!words) continue;
-    const text = sized(wrapped(words, d === 2 ? Math.min(letters, 9) : letters), title, "title", style);
+    const lines = wrapped(words, d === 2 ? Math.min(letters, 9) : letters);
+    const text = { ...sized(lines, title, "title", style), colour: colours[d] };
     const tries = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((more) =>
       [0, 0.15, -0.15, 0.3, -0.3].map((by) => {
         const off = far + reach(out, text) + 8 * more;
@@ -251,31 +262,83 @@ function blockNames({ name, letter, origins, size: block }, project, size, style
   return [];
 }
 
-/** The texts over a picture, as SVG. */
+/**
+ * Return the place of a text about a point of a cube, beside the cube or over it, with the end of its line to the point;
+ * null where it has no room.
+ * @param {string} words
+ * @param {Pixel} point
+ * @param {Pixel[]} corners of the cube
+ * @param {{style: TextStyle, others: PlacedText[], width: number, height: number}} picture
+ * @returns {Note | null}
+ */
+export function noteAt(words, point, corners, { style, others, width, height }) {
+  const light = sized([words], TITLE * style.larger, "note", style);
+  const text = { ...light, w: BOLD * light.w };
+  const [[left, right], [top]] = around(corners);
+  const off = text.w / 2 + LEADER;
+  const [x, y] = point;
+  const beside = [0, -40, 40, -80, 80].flatMap((by) => [
+    [left - off, y + by],
+    [right + off, y + by],
+  ]);
+  const over = [Math.min(Math.max(x, text.w / 2), width - text.w / 2), top - LEADER - text.h / 2];
+  const free = [...beside, over]
+    .map(([a, b]) => ({ ...text, x: a, y: b }))
+    .filter((placed) => placed.x - text.w / 2 >= 0 && placed.x + text.w / 2 <= width)
+    .filter((placed) => placed.y - text.h / 2 >= 0 && placed.y + text.h / 2 <= height)
+    .filter((placed) => others.every((other) => clear(placed, other)));
+  /** @type {(placed: PlacedText) => number} */
+  const far = (placed) => Math.hypot(placed.x - x, placed.y - y);
+  const [nearest] = free.sort((one, other) => far(one) - far(other));
+  if (!nearest) return null;
+  const isOver = nearest.x === over[0];
+  const from = isOver
+    ? [nearest.x, nearest.y + text.h / 2]
+    : [nearest.x + (Math.sign(x - nearest.x) * (text.w + ROOM)) / 2, nearest.y];
+  return { text: nearest, from, to: point };
+}
+
+const make = (/** @type {string} */ name) => document.createElementNS("http://www.w3.org/2000/svg", name);
+
+/** The texts over a picture, as SVG, with a line from a note to what it is about. */
 export class Labels {
   /** @type {PlacedText[]} */
   texts = [];
 
   /** @param {Element} root */
   constructor(root) {
-    this.root = root;
+    this.line = make("line");
+    this.root = make("g");
+    root.append(this.line, this.root);
   }
 
-  /** @param {PlacedText[]} texts */
-  show(texts) {
+  /**
+   * Show texts, and a note of the colour of its line.
+   * @param {PlacedText[]} written
+   * @param {Note | null} [note]
+   * @param {string} [colour]
+   */
+  show(written, note = null, colour = "") {
+    const texts = note ? [...written, note.text] : written;
     this.texts = texts;
-    const lines = texts.flatMap(({ lines, x, y, size, kind }) =>
-      lines.map((line, n) => ({ line, x, y: y + (n - (lines.length - 1) / 2) * 1.2 * size, size, kind })),
+    this.line.setAttribute("visibility", note ? "visible" : "hidden");
+    if (note) {
+      const ends = { x1: note.from[0], y1: note.from[1], x2: note.to[0], y2: note.to[1], stroke: colour };
+      for (const [name, value] of Object.entries(ends)) this.line.setAttribute(name, String(value));
+    }
+    const lines = texts.flatMap(({ lines, x, y, size, kind, colour = "" }) =>
+      lines.map((line, n) => ({ line, x, y: y + (n - (lines.length - 1) / 2) * 1.2 * size, size, kind, colour })),
     );
     while (this.root.children.length > lines.length) this.root.lastChild?.remove();
     while (this.root.children.length < lines.length) {
-      this.root.append(document.createElementNS("http://www.w3.org/2000/svg", "text"));
+      this.root.append(make("text"));
     }
-    lines.forEach(({ line, x, y, size, kind }, n) => {
+    lines.forEach(({ line, x, y, size, kind, colour }, n) => {
       const text = this.root.children[n];
       if (text.textContent !== line) text.textContent = line;
       text.setAttribute("class", `nv-${kind}`);
       text.setAttribute("font-size", String(size));
+      text.setAttribute("style", colour && `fill: ${colour}`);
       text.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     });
   }

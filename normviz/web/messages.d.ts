@@ -37,6 +37,8 @@ export interface PlotMessage {
   symbol: string;
   /** The names of the copies' results in the readout. */
   labels: string[];
+  /** What the colours of a cube mean, as HTML. */
+  legend: string;
   /** Why the stages cannot be played; empty where they can. */
   still: string;
   /** The names of the tensor's axes, such as N, H, W, C. */
@@ -150,6 +152,8 @@ export interface LabelsMessage {
 export interface CopyLabels {
   /** The titles along x, y and z. */
   titles: string[];
+  /** The colours of the titles; empty for that of the page's text. */
+  colours: string[];
   /** The same where there is little room. */
   brief: string[];
   /** How many numbers there are along x, y and z. */

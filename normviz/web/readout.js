@@ -36,6 +36,15 @@ export function writeStages(stages, shape, index) {
 }
 
 /**
+ * Return the note in the picture on an element: "x = −1.948".
+ * @param {Pick<PlayedStage, "symbol" | "values">} stage
+ * @param {number[]} shape
+ * @param {Index} index
+ */
+export const writeNote = ({ symbol, values }, shape, index) =>
+  `${symbol} = ${typeset(values[flatten(index, shape)], DIGITS)}`;
+
+/**
  * Return the flat index, in row-major order, of the element with this index.
  * @param {Index} index
  * @param {number[]} shape

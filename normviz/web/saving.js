@@ -59,7 +59,7 @@ export async function createFigureFile(graph, format, alt, texts) {
   if (scene) {
     layout.scene = { ...scene, camera: getCamera(graph), aspectratio: getSides(graph) };
     const { fontFamily: family, color } = getComputedStyle(graph);
-    layout.annotations = texts.map(({ lines, x, y, size }) => ({
+    layout.annotations = texts.map(({ lines, x, y, size, colour }) => ({
       text: lines.join("<br>"),
       showarrow: false,
       xref: "paper",
@@ -68,7 +68,7 @@ export async function createFigureFile(graph, format, alt, texts) {
       y: 1 - y / height,
       xanchor: "center",
       yanchor: "middle",
-      font: { family, color, size },
+      font: { family, color: colour || color, size },
     }));
   }
   const scale = format === "png" ? 2 : 1;

@@ -2,12 +2,14 @@
 
 import { bearing, lookFrom, nearer } from "./camera.js";
 import { along } from "./cells.js";
-import { framed, shifts } from "./framing.js";
+import { BAR, framed, shifts } from "./framing.js";
 import { same } from "./indices.js";
-import { Labels, written } from "./labels.js";
+import { cornersOf, Labels, noteAt, written } from "./labels.js";
 import { getCamera, getSides } from "./plotly_internals.js";
 import { projection } from "./pointing.js";
 
+/** @import {Box} from "./boxes.js" */
+/** @import {Numbers} from "./component.d.ts" */
 /** @import {Container, Frame} from "./framing.js" */
 /** @import {PlacedText, Project} from "./labels.js" */
 /** @import {Camera, Copy, Hover, Place, Scene} from "./messages.d.ts" */
@@ -15,8 +17,25 @@ import { projection } from "./pointing.js";
 /** @import {Graph} from "./plotly.d.ts" */
 /** @import {SceneProjection} from "./plotly_internals.js" */
 
+/** @typedef {{words: string, box: Box, colour: string}} Mark */
+
 const REST = 500; // ms without a change before the camera has come to rest
 const NEAR = 1e-3; // cells
+
+/**
+ * Return what brings a place in a scene to its pixel in the picture.
+ * @param {SceneProjection} scene
+ * @returns {Project}
+ */
+function placeIn(scene) {
+  const at = projection(scene);
+  const { width, height } = scene.container.getBoundingClientRect();
+  const { offsetLeft: left, offsetTop: top } = scene.container;
+  return ([x, y, z]) => {
+    const [a, b] = at(x, y, z);
+    return [left + ((1 + a) / 2) * width, top + ((1 - b) / 2) * height];
+  };
+}
 
 export class CubeScene {
   isDrawn = false;
@@ -113,11 +132,10 @@ export class CubeScene {
    * @param {SceneProjection} scene
    * @param {Hover} hover
    * @param {Standing} cells
+   * @param {Mark | null} mark what one cube says of the element that is shown
    */
-  write(scene, hover, cells) {
-    const at = projection(scene);
-    const { width, height } = scene.container.getBoundingClientRect();
-    const { offsetLeft: left, offsetTop: top } = scene.container;
+  write(scene, hover, cells, mark) {
+    const place = placeIn(scene);
     const { extent, each } = hover.labels;
     const ticks = each[0].ticks.map((count, d) =>
       count ? along(hover, cells, d).map((v) => v + cells.size[d] / 2) : [],
@@ -127,14 +145,31 @@ export class CubeScene {
     each.forEach((one, k) => {
       const [dx, dy, dz] = hover.copies[k].shift ?? [0, 0, 0];
       /** @type {Project} */
-      const project = ([x, y, z]) => {
-        const [a, b] = at(x + dx, y + dy, z + dz);
-        return [left + ((1 + a) / 2) * width, top + ((1 - b) / 2) * height];
-      };
+      const project = ([x, y, z]) => place([x + dx, y + dy, z + dz]);
       texts.push(...written({ ...one, extent, ticks, swell: hover.swell }, project, this.frame.style, texts));
     });
-    this.labels.show(texts);
+    this.labels.show(texts, mark && this.note(mark, texts, scene, extent), mark?.colour);
     return hover.copies.length > 1 && this.place(hover.copies, getCamera(this.graph).eye);
+  }
+
+  /**
+   * Place the note on an element outside of the cube.
+   * @param {Mark} mark
+   * @param {PlacedText[]} others
+   * @param {SceneProjection} scene
+   * @param {Numbers} extent
+   */
+  note({ words, box }, others, scene, extent) {
+    const project = placeIn(scene);
+    const frame = this.graph.getBoundingClientRect();
+    const picture = { style: this.frame.style, others, width: frame.width - BAR, height: frame.height };
+    const middle = project(Array.from(box.origin, (v, d) => v + box.size[d] / 2));
+    return noteAt(words, middle, cornersOf([0, 0, 0], extent, project), picture);
+  }
+
+  /** Return true if the camera stands elsewhere than the server had it. */
+  get isTurned() {
+    return !same(bearing(getCamera(this.graph).eye, this.zoom), this.firstBearing);
   }
 
   /**

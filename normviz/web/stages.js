@@ -1,6 +1,7 @@
 // What a scheme does to the tensor, played stage by stage in the cube itself: cells move to where their stage has them,
 // and take its colours. The position is a number of stages, with what is between two of them behind the point.
 
+import { find, make } from "./dom.js";
 import { label, Player, still } from "./player.js";
 
 const MOVE = 1100;
@@ -69,32 +70,32 @@ export class Stages extends Player {
   /** @type {PlayedStages | null} */
   stages = null;
   tensor = /** @type {Tensor} */ ({});
-  sentence = document.createElement("p");
-  close = document.createElement("button");
+  chain = make("ol", { className: "nv-chain", ariaLabel: "The steps" });
+  reason = make("p");
+  close = make("button", { type: "button" });
   isBuilt = false;
   written = "";
   rest = 0;
 
   /**
-   * @param {HTMLElement} root
-   * @param {HTMLElement} board for large letters that say what is done along each axis
+   * @param {HTMLElement} root for the controls and the chain of steps
+   * @param {HTMLElement} told for the words of a stage, and large letters that say what is done along each axis
    * @param {(position: number | null) => void} show shows the picture at a position; at null, as it is otherwise
    */
-  constructor(root, board, show) {
+  constructor(root, told, show) {
     super();
     this.root = root;
-    this.board = board;
+    this.board = find(told, ".nv-board", HTMLElement);
+    this.sentence = find(told, "p", HTMLElement);
     this.show = show;
   }
 
   fill() {
-    const { root, sentence, close } = this;
-    const bar = document.createElement("div");
+    const { root, chain, close, reason } = this;
+    const bar = make("div");
     this.build(bar, "Watch it happen", "Stage", 0.05);
     bar.append(close);
-    root.replaceChildren(sentence, bar);
-    sentence.ariaLive = "polite";
-    close.type = "button";
+    root.replaceChildren(bar, chain, reason);
     close.onclick = () => this.go(null);
     label(close, "close", "Close", "Close");
     this.isBuilt = true;
@@ -111,15 +112,19 @@ export class Stages extends Player {
     this.root.hidden = !stages && !reason;
     if (this.root.hidden && !this.isBuilt) return;
     if (!this.isBuilt) this.fill();
-    this.parts.bar.hidden = !stages;
+    this.parts.bar.hidden = this.chain.hidden = !stages;
+    this.reason.textContent = stages ? "" : reason;
     if (!stages) {
       this.pause();
       this.place(null);
-      this.sentence.textContent = reason ?? "";
+      this.sentence.textContent = "";
+      this.root.classList.remove("nv-on");
       this.light("");
       this.write(null);
       return;
     }
+    const steps = [...new Set(stages.list.map(({ symbol }) => symbol))];
+    this.chain.replaceChildren(...steps.map((textContent) => make("li", { textContent })));
     if (this.position !== null) this.place(Math.min(this.position, this.last));
     this.tell();
   }
@@ -149,20 +154,18 @@ export class Stages extends Player {
     return next;
   }
 
-  /** Bring the sentence, the buttons and the lit formula up to date with the stage that is reached or on its way. */
+  /** Bring the words, the chain, the buttons and the lit formula up to date with the stage that is reached. */
   tell() {
-    const { position, stages, sentence, close, root } = this;
+    const { position, stages, sentence, close, root, chain } = this;
     if (!stages) return;
     const number = position === null ? null : Math.ceil(position);
     const stage = number === null ? null : stages.list[number];
-    const gathers = stages.list.some(({ place, slides }) => place || slides);
-    const start = gathers
-      ? "the tensor collapses to its statistics, and comes back normalized"
-      : "every element stays in its place";
-    const text = stage
-      ? `${Number(number) + 1} / ${this.last + 1}  ${stage.says}`
-      : `See how it is computed: ${start}.`;
+    const text = stage ? `${Number(number) + 1} / ${this.last + 1}  ${stage.says} Colour: ${stage.symbol}.` : "";
     if (sentence.textContent !== text) sentence.textContent = text;
+    for (const step of chain.children) {
+      if (step.textContent === stage?.symbol) step.setAttribute("aria-current", "step");
+      else step.removeAttribute("aria-current");
+    }
     super.tell("Watch it happen", stage?.says ?? "");
     close.hidden = !stage;
     root.classList.toggle("nv-on", Boolean(stage));

@@ -11,7 +11,8 @@ import { typeset } from "./data.js";
  * @property {string | null} part "mean" or "divides"; null where both statistics have one field
  * @property {Numbers[][]} bounds for each axis and index: the first index of the field, and the one behind the last
  * @property {(RangeWords | null)[]} ranges null for an axis of which nothing is said
- * @property {string} what the field is to an element
+ * @property {Record<string, string>} words how the words for the field are put together
+ * @property {string} what the field is to an element, where the words do not say it
  */
 
 /** @typedef {[whole: string | null, one: string, several: string]} RangeWords words for a range, with {lo} and {last} */

@@ -167,6 +167,21 @@ class Lab:
         """Choose an option of one control, by the control's key and the option's label."""
         self.do(lambda page: named(page.locator(f".st-key-{key}"), label).click())
 
+    def look(self, label: str) -> None:
+        """Choose a colour or a layout in the menu over the cube."""
+
+        def choose(page: Page) -> None:
+            page.locator(".st-key-look button").first.click()
+            named(page.get_by_test_id("stPopoverBody"), label).click()
+
+        self.do(choose)
+        self.page.keyboard.press("Escape")
+
+    def index(self, letter: str, value: str) -> None:
+        """Lock another index, typed beside the cube."""
+        self.page.locator(".nv-choose").evaluate("(part) => { part.open = true; }")
+        self.number(letter, value)
+
     def number(self, label: str, value: str) -> None:
         def fill(page: Page) -> None:
             page.get_by_label(label, exact=True).fill(value)

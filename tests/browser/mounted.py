@@ -19,8 +19,9 @@ MARKUP = {
     "picture": picture.HTML,
     "plot": '<div class="nv-plot"><i class="nv-readout"></i><div class="nv-graph" style="min-height: 9px"></div>'
     '<i class="nv-live"></i>'
-    '<svg class="nv-labels"></svg><i class="nv-stages"></i><i class="nv-inside"></i><i class="nv-home"></i>'
-    '<i class="nv-hidden"></i><i class="nv-board"></i></div>',
+    '<svg class="nv-labels"></svg><i class="nv-stages"></i><i class="nv-home"></i>'
+    '<i class="nv-told"><i class="nv-board"></i><p></p></i><i class="nv-legend"></i>'
+    '<details class="nv-fold"><i class="nv-inside"></i><i class="nv-hidden"></i></details></div>',
     "picked": picked.HTML,
     "toolbar": toolbar.HTML,
     "twins": twins.HTML,

@@ -89,7 +89,7 @@ def test_a_link_restores_the_page_and_the_tensor_follows_to_the_lab(page, server
     soon(page, lambda: "n = 1  h = 2  w = 1  c = 5" in page.locator(".st-key-cubes .nv-readout").inner_text())
     go(page, "Tensor lab")
     page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
-    expect(page.get_by_label("C (channels)")).to_have_value("8")
+    expect(page.get_by_label("C channels")).to_have_value("8")
 
 
 def test_both_themes_and_no_barriers(page, server):

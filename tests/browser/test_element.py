@@ -22,7 +22,7 @@ FRAMED = (".shapelayer path", ".heatmaplayer image")
 SAID = """(() => { const words = [];
   for (const index of window.indices[found.length]) {
     document.dispatchEvent(new CustomEvent("nv-element", {detail: {index, by: "pointer"}}));
-    words.push([...document.querySelectorAll(".nv-where p b:first-child, .nv-statistics button span:not([hidden]),"
+    words.push([...document.querySelectorAll(".nv-where p b:first-child, .nv-statistics > * > span:not([hidden]),"
       + " .nv-line span:not([hidden])")].map((part) => part.textContent.replace(/\\s/g, "")));
   }
   return words; })()"""
@@ -71,6 +71,7 @@ def test_an_index_locks_at_once_and_a_statistic_lights_its_elements(lab):
     lab.open("?scheme=custom&apart=1&a_n=own&a_h=full&a_w=full&a_c=own&b_n=full&b_h=own&b_w=own&b_c=own&focus=1,2,1,3")
     page, beside = lab.page, lab.page.locator(".nv-element")
     page.evaluate("window.told = []; document.addEventListener('nv-element', (e) => window.told.push(e.detail))")
+    beside.locator(".nv-choose").evaluate("(part) => { part.open = true; }")
     field = beside.get_by_label("c", exact=True)
     field.fill("99")
     page.keyboard.press("Enter")

@@ -29,6 +29,7 @@ def slide(lab, axis, to):
 
 
 def press(lab, name):
+    lab.page.locator(".st-key-cube .nv-fold").evaluate("(part) => { part.open = true; }")
     lab.page.locator(".st-key-cube .nv-inside").get_by_role("button", name=name, exact=True).click()
 
 
@@ -112,6 +113,7 @@ def test_keys_move_a_slider_and_there_is_none_where_nothing_can_be_cut(lab):
     sliders = lab.page.locator(".st-key-cube .nv-inside input")
     expect(sliders).to_have_count(1)
     expect(lab.page.locator(".st-key-cube .nv-inside button")).to_have_text(["C"])  # one field: nothing between fields
+    lab.page.locator(".st-key-cube .nv-fold").evaluate("(part) => { part.open = true; }")
     sliders.focus()
     lab.page.keyboard.press("End")
     lab.soon(lambda: spans(lab)[0][0] == pytest.approx(4, abs=1e-4))  # one is left

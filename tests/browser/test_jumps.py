@@ -23,7 +23,7 @@ def counts(name, what):
     It did not where it answers a choice, or another first seed of the claims, with which all of them are measured anew:
     a busy machine answers late.
     """
-    is_choice = what != "opening" and shift.VISITS[name][1][what].__qualname__.startswith("pick.")
+    is_choice = what != "opening" and shift.VISITS[name][1][what].__qualname__.startswith(("pick", "look."))
     return not is_choice and (name, what) != ("claims", "seed")
 
 

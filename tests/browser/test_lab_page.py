@@ -14,13 +14,15 @@ def test_a_link_restores_the_whole_view(lab):
     lab.open(link)
     page = lab.page
     page.get_by_role("heading", name="Group normalization", exact=True).wait_for()
-    assert [page.get_by_label(label).input_value() for label in ("N (examples)", "H (rows)", "W (columns)")] == [
+    assert [page.get_by_label(label).input_value() for label in ("N batch", "H height", "W width")] == [
         "3",
         "5",
         "2",
     ]
     lab.soon(lambda: "n = 2  h = 4  w = 1  c = 5" in lab.readout)
-    expect(page.locator(".stMain")).to_contain_text("20 elements: all h, w of example 2, channels 4 to 5")
+    expect(page.locator(".stMain")).to_contain_text(
+        "20 elements share one mean and variance: all h, w of example 2, channels 4 to 5"
+    )
     lab.page.reload()
     lab.settle()
     lab.soon(lambda: "n = 2  h = 4  w = 1  c = 5" in lab.readout)
@@ -29,9 +31,9 @@ def test_a_link_restores_the_whole_view(lab):
 def test_what_is_done_stands_in_the_link(lab):
     lab.open()
     lab.pick("Group")
-    lab.number("C (channels)", "12")
+    lab.number("C channels", "12")
     lab.open_select("Groups", "6")
-    lab.pick("Unfolded")
+    lab.look("Unfolded")
     lab.page.wait_for_url("**view=unfolded**")
     for part in ("scheme=group", "c=12", "groups=6", "view=unfolded"):
         assert part in lab.page.url
@@ -54,7 +56,7 @@ def test_a_bad_link_is_mended_with_a_note(lab):
     lab.open("?n=0&c=6&scheme=grop&groups=4&eps=-1&view=sideways&focus=9,9,9,9&colour=value")
     note = lab.page.locator(".st-key-replaced")
     for part in (
-        "N (examples): 0 is",
+        "N batch: 0 is",
         "Scheme: grop is",
         "4 does not divide C = 6; 3 is",
         "−1 is too small; 0",
@@ -83,12 +85,12 @@ def test_both_themes_and_no_barriers(lab):
 
 def test_too_large_a_shape_is_refused_with_one_that_fits(lab):
     lab.open("?scheme=group&groups=3")
-    lab.page.get_by_label("N (examples)").fill("60000")
+    lab.page.get_by_label("N batch").fill("60000")
     lab.page.keyboard.press("Enter")
     alert = lab.page.get_by_test_id("stAlert").first
     expect(alert).to_contain_text("60000 × 4 × 4 × 6")
     lab.do(lambda page: page.get_by_role("button", name="Use 682 × 4 × 4 × 6").click())
-    expect(lab.page.get_by_label("N (examples)")).to_have_value("682")
+    expect(lab.page.get_by_label("N batch")).to_have_value("682")
     lab.page.wait_for_url("**n=682**")
     assert "scheme=group&groups=3" in lab.page.url  # the other choices stayed
 

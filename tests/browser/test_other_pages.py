@@ -60,7 +60,7 @@ def test_a_shape_where_an_identity_holds(page, server):
     open_page(page, server, "identities")
     page.get_by_role("button", name="Use C = 1").first.click()
     page.wait_for_url("**c=1**")
-    expect(page.get_by_label("C (channels)")).to_have_value("1")
+    expect(page.get_by_label("C channels")).to_have_value("1")
 
 
 def test_on_a_phone_panels_beside_each_other_scroll_for_themselves(page, server):

@@ -15,6 +15,7 @@ class Stages:
 
     def __init__(self, lab):
         self.lab, self.root = lab, lab.page.locator(".st-key-cube .nv-stages")
+        self.sentence = lab.page.locator(".st-key-cube .nv-told p")
         close = self.root.get_by_role("button", name="Close")
         if close.is_visible():  # a test before this one has left the cube at a stage
             close.click()
@@ -29,7 +30,7 @@ class Stages:
 
     @property
     def says(self):
-        return self.root.locator("p").inner_text()
+        return self.sentence.inner_text()
 
     def extent(self):
         """How far the cells reach along x, y and z."""
@@ -50,8 +51,11 @@ def test_the_cells_of_a_field_come_together_and_go_back(stages):
     stages.scrub(1)
     lab.soon(lambda: stages.extent() == pytest.approx([6, 1, 1], abs=1e-4))  # N, H and W averaged, C kept
     assert "384 numbers become 6" in stages.says
+    assert stages.says.endswith("Colour: μ.")
+    assert lab.page.locator(".nv-chain li").all_inner_texts() == ["x", "μ", "x − μ", "σ²", "x̂", "y"]
+    expect(lab.page.locator(".nv-chain [aria-current=step]")).to_have_text("μ")
     lab.soon(lambda: "μ = " in lab.readout)
-    board = lab.page.locator(".st-key-cube .nv-board span")  # in large letters, over the cube
+    board = lab.page.locator(".st-key-cube .nv-board span")  # in large letters, below the cube
     assert [each.split() for each in board.all_inner_texts()] == [
         *([axis, "4", "→", "1", "averaged"] for axis in "NHW"),
         ["C", "6", "kept"],
@@ -62,11 +66,13 @@ def test_the_cells_of_a_field_come_together_and_go_back(stages):
     lab.soon(lambda: 1 < stages.extent()[2] < 16)
     stages.scrub(2)
     lab.soon(lambda: stages.extent() == before)
+    assert [each.split("\n")[-1] for each in board.all_inner_texts()] == ["copied back"] * 3 + ["kept"]
     stages.scrub(7)
     lab.soon(lambda: "y = " in lab.readout)
     expect(stages.root.get_by_role("button", name="Step")).to_be_disabled()
     stages.press("Close")
     expect(board).to_have_count(0)
+    expect(lab.page.locator(".nv-chain [aria-current]")).to_have_count(0)
     lab.soon(lambda: lab.graph(LEVELS) == levels)
     assert stages.extent() == before
     assert lab.page.locator(".nv-lit").count() == 0
@@ -87,9 +93,9 @@ def test_it_plays_to_its_end_and_keeps_the_camera(new_page, server):
     before = lab.graph(eye)
     lab.page.evaluate(FOUR_TIMES_AS_FAST)
     stages.press("Watch it happen")
-    expect(stages.root.locator("p")).to_contain_text("2 / 8", timeout=20_000)
+    expect(stages.sentence).to_contain_text("2 / 8", timeout=20_000)
     lab.page.wait_for_function(
-        "() => document.querySelector('.st-key-cube .nv-stages p').textContent.startsWith('8 / 8')", timeout=60_000
+        "() => document.querySelector('.st-key-cube .nv-told p').textContent.startsWith('8 / 8')", timeout=60_000
     )
     expect(stages.root.get_by_role("button", name="Play")).to_be_visible(timeout=20_000)
     assert lab.graph(eye) == pytest.approx(before, abs=1e-6)
@@ -105,11 +111,11 @@ def test_other_numbers_and_another_scheme_while_it_stands_at_a_stage(stages):
     lab.soon(lambda: stages.extent()[2] == pytest.approx(1, abs=1e-4))
     lab.pick("Instance")
     lab.soon(lambda: stages.extent() == pytest.approx([6, 4, 1], abs=1e-4))
-    lab.number("C (channels)", "8")
+    lab.number("C channels", "8")
     lab.soon(lambda: stages.extent() == pytest.approx([8, 4, 1], abs=1e-4))
     lab.point(0.5, 0.5)
     lab.soon(lambda: "μ = " in lab.readout)
-    lab.pick("None")
+    lab.open_select("More normalizations", "Without statistics: None")
     expect(stages.root).to_be_hidden()
     lab.soon(lambda: stages.extent() == [8, 4, 16])
 
@@ -123,7 +129,7 @@ def test_steps_without_a_movement_where_motion_is_reduced(stages):
         const look = () => { window.seen.push(Number(slider.value)); requestAnimationFrame(look); }; look(); }"""
     )
     stages.press("Watch it happen")
-    expect(stages.root.locator("p")).to_contain_text("3 / 8", timeout=30_000)
+    expect(stages.sentence).to_contain_text("3 / 8", timeout=30_000)
     assert set(lab.page.evaluate("window.seen")) <= set(range(8))
     lab.page.emulate_media(reduced_motion="no-preference")
 

@@ -71,8 +71,16 @@ def test_feature_maps_are_a_convolution_with_zero_padding():
     shape, seed = (2, 8, 8, 3), 4
     rng = np.random.default_rng(seed)
     images = np.pad(_digit_images(2, 8, 8, rng), ((0, 0), (1, 1), (1, 1)))
-    filters = rng.normal(0, (2 / 9) ** 0.5, (3, 3, 3))
+    filters = rng.spawn(1)[0].normal(0, (2 / 9) ** 0.5, (3, 3, 3))
     expected = np.zeros(shape)
     for n, h, w, c in np.ndindex(*shape):
         expected[n, h, w, c] = np.sum(images[n, h : h + 3, w : w + 3] * filters[:, :, c])
     np.testing.assert_allclose(digit_features(shape, seed), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("key", SAMPLES)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_larger_batch_keeps_the_examples_of_a_smaller_one(key, seed):
+    larger = SAMPLES[key].make((9, 8, 5, 3), seed)
+    for examples in (1, 2, 4, 8):
+        np.testing.assert_array_equal(SAMPLES[key].make((examples, 8, 5, 3), seed), larger[:examples])

@@ -45,8 +45,8 @@ def test_the_lines_of_one_element():
         "mean": "μ=0.1",
         "divides": "σ2=0.81",
         "element": "x1,2,0,3=0.42",
-        "centred": "v=x−μ=0.42−0.1=0.32",
-        "normalized": "x̂=vσ2+ε=0.320.81+10⁻⁵=0.3556",
+        "centred": "x−μ=0.42−0.1=0.32",
+        "normalized": "x̂=x−μσ2+ε=0.320.81+10⁻⁵=0.3556",
         "output": "y=γx̂+β=−2·0.3556+0.5=−0.2111",
     }
 
@@ -55,7 +55,7 @@ def test_negative_numbers_are_bracketed():
     x, result = some(x=-1.0, mean=-0.25, v=-0.75, deviation=0.5, xhat=-1.5, y=-3.5)
     lines = told(SCHEMES["instance"], x, (0, 0, 0, 0), 0.0, 2.0, -0.5, result)
     assert lines["mean"] == "μ=−0.25"
-    assert lines["centred"] == "v=x−μ=−1−(−0.25)=−0.75"
+    assert lines["centred"] == "x−μ=−1−(−0.25)=−0.75"
     assert lines["output"] == "y=γx̂+β=2·(−1.5)+(−0.5)=−3.5"
 
 
@@ -75,7 +75,7 @@ def test_divisors_at_the_ends_of_the_range(deviation, eps, below, rooted):
     x, result = some(x=1.0, mean=1.0, v=0.0, deviation=deviation, xhat=0.0, y=0.0)
     scheme = SCHEMES["instance"]
     sign = "→" if deviation == 0 else "="
-    assert told(scheme, x, (0, 0, 0, 0), eps, result=result)["normalized"] == f"x̂=vσ2+ε=0{below}{sign}0"
+    assert told(scheme, x, (0, 0, 0, 0), eps, result=result)["normalized"] == f"x̂=x−μσ2+ε=0{below}{sign}0"
     numbers = live.numbers(scheme, x, result, eps, 1.0, 0.0)
     form = int(numbers["form"].of((0, 0, 0, 0), SHAPE))
     (line,) = (line for line in live.lines(scheme, SHAPE) if line.name == "normalized")

@@ -355,7 +355,7 @@ def test_a_bad_link_is_mended_with_a_note():
     at = open_page(n="-3", row="one-grup")
     claim = IDENTITIES["one-group"].claim
     assert replaced(at) == [
-        "N (examples): −3 is too small; 1 is used.",
+        "N batch: −3 is too small; 1 is used.",
         f"Open row: one-grup is not one of the choices; “{claim}” is used.",
     ]
     assert replaced(open_page(panel="detct")) == ["Show: detct is not one of the choices; Detect a layer is used."]

@@ -22,6 +22,18 @@ def played(key, shape=SHAPE, **numbers):
     return scheme, x, result, list(stages(scheme, x, result, eps, gain, bias, 0.25))
 
 
+def divisor_of(scheme, symbol):
+    """The symbol of what divides."""
+    return "σ₁" if scheme.spectral else "σ²" if scheme.summation is not None else f"mean {symbol}²"
+
+
+def test_where_a_square_leaves_the_range_of_a_float_its_root_is_shown():
+    x = uneven_array(SHAPE, 0) * 1e200
+    result = normalize(x, SCHEMES["batch"], 1e-5)
+    symbols = [stage.symbol for stage in stages(SCHEMES["batch"], x, result, 1e-5, 1.0, 0.0)]
+    assert symbols[4:6] == ["√(σ² + ε)"] * 2
+
+
 @pytest.mark.parametrize("key", SCHEMES)
 def test_the_stages_are_those_of_the_general_form(key):
     scheme, x, result, found = played(key, gain=2.0, bias=0.5)
@@ -29,9 +41,11 @@ def test_the_stages_are_those_of_the_general_form(key):
     symbol = found[0].symbol
     expected = {symbol: x}
     if result.mean is not None:
-        expected |= {"μ": spread(result.mean, scheme.summation, x.shape) + 0 * x, "v": result.v}
+        expected |= {"μ": spread(result.mean, scheme.summation, x.shape) + 0 * x, f"{symbol} − μ": result.v}
     if result.deviation is not None:
-        expected |= {"σ": spread(result.deviation, scheme.suppression, x.shape) + 0 * x, f"{symbol}̂": result.xhat}
+        square = result.deviation if scheme.spectral else result.deviation**2 - 1e-5
+        square = spread(square, scheme.suppression, x.shape) + 0 * x
+        expected |= {divisor_of(scheme, symbol): square, f"{symbol}̂": result.xhat}
     if scheme.whitens or scheme.pointwise:
         expected[f"{symbol}̂"] = result.xhat
     if scheme.gain is not None or scheme.bias is not None:
@@ -40,13 +54,16 @@ def test_the_stages_are_those_of_the_general_form(key):
         expected["z"] = np.maximum(result.y, 0.25)
     assert list(values) == list(expected)
     for name, array in expected.items():
-        np.testing.assert_array_equal(values[name], array)
+        np.testing.assert_allclose(values[name], array, atol=1e-14)
 
 
 @pytest.mark.parametrize("key", SCHEMES)
 def test_a_statistic_collapses_and_goes_back_unless_it_is_of_windows(key):
     scheme, _, _, found = played(key)
-    for symbol, field in (("μ", scheme.summation), ("σ", None if scheme.whitens else scheme.suppression)):
+    for symbol, field in (
+        ("μ", scheme.summation),
+        (divisor_of(scheme, found[0].symbol), None if scheme.whitens else scheme.suppression),
+    ):
         of = [stage for stage in found if stage.symbol == symbol]
         if field is None:
             assert of == []
@@ -67,7 +84,7 @@ def test_the_broadcast_is_called_a_copy_in_its_sentence_and_along_every_axis(key
 def check_broadcasts(found, shape):
     """Check the labels that the browser shows, in the data that it gets."""
     data = stages_data(found, shape, "light")["list"]
-    statistics = [stage for stage in data if stage["symbol"] in ("μ", "σ")]
+    statistics = [stage for stage in data if stage["symbol"] in ("μ", "σ²", "σ₁", "mean x²", "mean w²")]
     for stage in statistics:
         words = [done for _, done in stage["axes"]]
         if stage["place"] or stage["slides"]:
@@ -83,7 +100,7 @@ def test_a_broadcast_copies_nothing_along_an_axis_with_windows():
     x = uneven_array(SHAPE, 0)
     found = list(stages(scheme, x, normalize(x, scheme, 1e-5, 1.0, 0.0), 1e-5, 1.0, 0.0))
     check_broadcasts(found, SHAPE)
-    assert [stage.axes for stage in found if stage.symbol == "σ"][1] == [
+    assert [stage.axes for stage in found if stage.symbol == "mean x²"][1] == [
         (4, "kept"), (1, COPIED), (1, COPIED), (6, "kept"),
     ]  # fmt: skip
 
@@ -91,11 +108,13 @@ def test_a_broadcast_copies_nothing_along_an_axis_with_windows():
 def test_what_is_said_is_what_is_done():
     says = {stage.symbol: stage.says for stage in played("batch", gain=2.0, bias=-0.5)[3]}
     assert says["x"] == "x, the tensor as it comes: 288 numbers."
-    assert says["v"] == "Every element less its mean: v = x − μ."
+    assert says["x − μ"] == "Subtract its mean from every element: x − μ."
+    assert says["x̂"] == "Divide every element: x̂ = (x − μ) / √(σ² + ε), with ε = 10⁻⁵."
     assert says["y"].endswith("y = γ x̂ + β, here γ = 2 and β = −0.5.")
     first = played("group")[3]
     assert "N kept, H, W averaged, C in 2 groups" in first[1].says
-    assert "ε = 10⁻⁵" in first[4].says
+    assert first[4].says.startswith("The mean σ² of (x − μ)²: N kept, H, W averaged, C in 2 groups.")
+    assert "The mean of x²: N, H, W kept, C averaged." in played("rms")[3][1].says
     assert "ε" not in " ".join(stage.says for stage in played("weight")[3])
     assert played("whitening")[3][4].says == (
         "2 covariance matrices Σ of 3 × 3, over N, H, W: the channels of every position, times (Σ + εI)^(−1/2) of "
@@ -124,10 +143,10 @@ def test_what_is_sent_of_the_stages():
     scheme, x, _, found = played("batch")
     data = stages_data(found, SHAPE)
     assert [stage["place"] for stage in data["list"]] == [0, 1, 0, 0, 2, 0, 0, 0]
-    assert [stage["look"] for stage in data["list"]] == [0] * 6 + [1] * 2
+    assert [stage["look"] for stage in data["list"]] == [0] * 4 + [1] * 2 + [2] * 2
     assert data["band"] == BAND
     assert data["looks"][0]["largest"] == max(np.abs(stage.values).max() for stage in found if stage.scale == 0)
-    assert data["looks"][1]["trace"]["colorbar"]["ticktext"][-1] == f"{np.abs(found[-1].values).max():.3g}"
+    assert data["looks"][2]["trace"]["colorbar"]["ticktext"][-1] == f"{np.abs(found[-1].values).max():.3g}"
     np.testing.assert_array_equal(data["list"][0]["values"], x.ravel().astype(np.float32))
     for place, field in ((1, scheme.summation), (2, scheme.suppression)):
         np.testing.assert_array_equal(np.concatenate(data["places"][place]), np.concatenate(field.bounds(SHAPE)))

@@ -27,7 +27,7 @@ from normviz.table1.results import Results
 from normviz.table1.state import PANELS, PARAMS, PREFIX, ROWS, WHY_RATE, Page, setting_of
 from normviz.table1.table import measure, table
 from normviz.table1.twin_plot import is_visible, loss_plot
-from normviz.ui.choice import GROUPS, state_of
+from normviz.ui.choice import state_of
 from normviz.ui.custom import KEYS
 
 OFFERED = {param.name for param in PARAMS} - {
@@ -114,8 +114,16 @@ def test_revealed_the_map_is_the_papers_table_and_without_normalization_all_diff
 
 def test_every_control_is_offered():
     at = open_table(**SMALL)
-    rows = {state_of("schemes", group) for group in GROUPS}
-    widgets = [*at.button_group, *at.number_input, *at.selectbox, *at.slider, *at.select_slider, *at.toggle]
+    rows = {state_of("schemes", part) for part in ("common", "more")}
+    widgets = [
+        *at.button_group,
+        *at.multiselect,
+        *at.number_input,
+        *at.selectbox,
+        *at.slider,
+        *at.select_slider,
+        *at.toggle,
+    ]
     assert {widget.key.removeprefix(PREFIX) for widget in widgets if widget.key} == OFFERED | rows | {exactly(at).key}
     assert {"delta drag", "eps drag"} <= set(plots(at))
     assert "Settings: δ = 10, τ = 2, ε = 0, dense layer, SGD" in [each.label for each in at.expander]

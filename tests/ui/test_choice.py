@@ -1,23 +1,35 @@
-"""The choice of schemes in groups."""
+"""The scheme picker: common schemes as pills, the others in a menu with a search."""
 
 import pytest
 from lab_page import open_lab, pick, sound
 
-from normviz.compare.state import KEYS, MOST, PREFIX
+from normviz.compare.state import MOST, PREFIX
 from normviz.core.schemes import SCHEMES
 from normviz.describe.wording import hint
-from normviz.ui.choice import GROUPS, grouped, state_of, words
+from normviz.ui.choice import COMMON, GROUPS, entry, group_of, split_common, state_of, words
 
 SIX = "batch,layer,layer-channels,instance,group,rms"
 
 
-def test_every_scheme_is_in_one_group_with_those_that_act_on_the_same():
-    groups = grouped(list(SCHEMES))
-    assert list(groups) == list(GROUPS)
-    assert sorted(key for members in groups.values() for key in members) == sorted(SCHEMES)
-    assert groups["weight"] == [key for key, scheme in SCHEMES.items() if scheme.acts_on == "weight"]
-    assert (groups["both"], groups["own"]) == (["layer-weight"], ["custom"])
-    assert "weight" not in grouped(KEYS)
+def test_five_schemes_have_a_pill_and_the_menu_has_the_others_by_group():
+    common, rest = split_common(list(SCHEMES))
+    assert common == list(COMMON) == ["batch", "layer", "instance", "group", "rms"]
+    assert sorted([*common, *rest]) == sorted(SCHEMES)
+    groups = [group_of(key) for key in rest]
+    assert list(dict.fromkeys(groups)) == list(GROUPS)  # each group stands together, in this order
+    assert [key for key in rest if group_of(key) == "without"] == ["none", "dynamic-tanh", "dynamic-erf"]
+    assert {SCHEMES[key].acts_on for key in rest if group_of(key) == "weights"} == {"weight", "both"}
+    assert rest[-1] == "custom"
+
+
+def test_where_several_are_chosen_no_normalization_has_a_pill_too():
+    assert split_common(["batch", "weight", "none"], several=True) == (["none", "batch"], ["weight"])
+
+
+def test_a_search_finds_a_scheme_by_its_group_its_name_and_its_axes():
+    line = entry("spectral")
+    assert all(word in line for word in ("Weights", "Spectral", "σ₁"))
+    assert entry("ghost-batch") == "Activations: Ghost batch – H·W, N in groups"
 
 
 def test_alike_schemes_are_told_apart_by_what_they_do():
@@ -33,33 +45,42 @@ def test_alike_schemes_are_told_apart_by_what_they_do():
     assert len({words(key) for key in SCHEMES}) == len(SCHEMES)
 
 
-def test_one_scheme_is_chosen_whatever_its_group():
+def shown(at, key="scheme"):
+    """What pills and menu show as chosen."""
+    return at.pills(key=state_of(key, "common")).value, at.selectbox(key=state_of(key, "more")).value
+
+
+def test_one_scheme_is_chosen_on_a_pill_or_in_the_menu():
     at = open_lab(scheme="layer")
-    for key in ("spectral", "custom", "none"):
+    for key in ("spectral", "custom", "none", "rms"):
         pick(at, key)
         assert at.session_state["scheme"] == at.query_params["scheme"] == key
-        values = {group: at.pills(key=state_of("scheme", group)).value for group in GROUPS}
-        assert {value for value in values.values() if value} == {key}
+        assert shown(at) == ((key, None) if key in COMMON else (None, key))
 
 
-def test_the_help_of_a_group_says_what_each_of_its_schemes_does():
-    at = open_lab()
-    for group, members in grouped(list(SCHEMES)).items():
-        told = at.pills(key=state_of("scheme", group)).help
-        assert all(SCHEMES[key].about in told for key in members)
+@pytest.mark.parametrize("key", SCHEMES)
+def test_a_link_to_any_scheme_shows_it_as_chosen(key):
+    assert shown(open_lab(scheme=key)) == ((key, None) if key in COMMON else (None, key))
 
 
-def chosen(at, group, values):
-    """The compare page once these are picked among those of a group."""
-    return sound(at.pills(key=state_of(PREFIX + "schemes", group)).set_value(values).run())
+def test_clearing_the_menu_goes_back_to_the_first_common_scheme():
+    at = open_lab(scheme="spectral")
+    sound(at.selectbox(key=state_of("scheme", "more")).set_value(None).run())
+    assert shown(at) == ("batch", None)
+
+
+def chosen(at, part, values):
+    """The compare page once these are picked among those of a part of the picker."""
+    widget = at.pills if part == "common" else at.multiselect
+    return sound(widget(key=state_of(PREFIX + "schemes", part)).set_value(values).run())
 
 
 def test_several_schemes_stand_in_the_order_in_which_they_were_chosen():
     at = open_lab("pages/compare.py", schemes="rms,custom")
-    chosen(at, "both", ["layer-weight"])
-    chosen(at, "activation", ["batch", "rms"])
+    chosen(at, "more", ["custom", "layer-weight"])
+    chosen(at, "common", ["batch", "rms"])
     assert at.session_state[PREFIX + "schemes"] == ["rms", "custom", "layer-weight", "batch"]
-    chosen(at, "own", [])
+    chosen(at, "more", ["layer-weight"])
     assert at.query_params["schemes"] == "rms,layer-weight,batch"
 
 
@@ -68,16 +89,20 @@ def closed(at):
     return any("pointer-events: none" in str(each.proto) for each in at.get("html"))
 
 
-@pytest.mark.parametrize("group", ["activation", "own"])
-def test_a_seventh_scheme_cannot_be_picked_and_the_page_says_why(group):
+def test_a_seventh_scheme_cannot_be_picked_and_the_page_says_why():
     at = open_lab("pages/compare.py", schemes=SIX)
     assert any(f"6 of at most {MOST} are chosen: take one out" in each.value for each in at.caption)
-    before = at.session_state[PREFIX + "schemes"]
-    more = [*SIX.split(","), "divisive"] if group == "activation" else ["custom"]
-    chosen(at, group, more)
-    assert at.session_state[PREFIX + "schemes"] == before == SIX.split(",")
-    assert at.pills(key=state_of(PREFIX + "schemes", group)).value == [key for key in more if key in before]
+    assert at.multiselect(key=state_of(PREFIX + "schemes", "more")).proto.max_selections == 1  # that one is chosen
+    chosen(at, "common", [*(key for key in SIX.split(",") if key in COMMON), "none"])
+    assert at.session_state[PREFIX + "schemes"] == SIX.split(",")
     assert closed(at)
-    chosen(at, "activation", SIX.split(",")[1:])
+    chosen(at, "common", [key for key in SIX.split(",")[1:] if key in COMMON])
     assert any("5 of at most" in each.value for each in at.caption)
     assert not closed(at)
+
+
+def test_a_menu_without_a_choice_is_closed_while_the_pills_hold_as_many_as_there_may_be():
+    at = open_lab("pages/compare.py", schemes="none,batch,layer,instance,group,rms")
+    assert at.multiselect(key=state_of(PREFIX + "schemes", "more")).disabled
+    chosen(at, "common", ["batch"])
+    assert not at.multiselect(key=state_of(PREFIX + "schemes", "more")).disabled

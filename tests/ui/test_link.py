@@ -185,10 +185,10 @@ def test_what_is_not_in_the_link_has_its_default_and_no_note():
 @pytest.mark.parametrize(
     ("raw", "note"),
     [
-        ({"n": "0"}, "N (examples): 0 is too small; 1 is used."),
-        ({"n": "7.6"}, "N (examples): 7.6 is not a whole number; 8 is used."),
-        ({"n": "many"}, "N (examples): many is not a number; 4 is used."),
-        ({"n": "inf"}, "N (examples): inf is not a number; 4 is used."),
+        ({"n": "0"}, "N batch: 0 is too small; 1 is used."),
+        ({"n": "7.6"}, "N batch: 7.6 is not a whole number; 8 is used."),
+        ({"n": "many"}, "N batch: many is not a number; 4 is used."),
+        ({"n": "inf"}, "N batch: inf is not a number; 4 is used."),
         ({"groups": 2, "c": 5}, "Groups G: 2 does not divide C = 5; 1 is used."),  # of the session, and the default
         ({"groups": "4"}, "Groups G: 4 does not divide C = 6; 3 is used."),
         ({"groups": "0"}, "Groups G: 0 does not divide C = 6; 1 is used."),
@@ -202,7 +202,7 @@ def test_what_is_not_in_the_link_has_its_default_and_no_note():
         ({"data": "digit"}, "Data: digit is not one of the choices; Handwritten digits is used."),
         ({"focus": "9,1,-1,2"}, "Locked element: 9,1,-1,2 is not within 4 × 4 × 4 × 6; 3,1,0,2 is used."),
         ({"view": "x" * 100}, f"View: {'x' * 39}… is not one of the choices; Folded is used."),
-        ({"scheme": "weight", "n": "0"}, "kh (kernel rows): 0 is too small; 1 is used."),
+        ({"scheme": "weight", "n": "0"}, "kh kernel height: 0 is too small; 1 is used."),
         (
             {"scheme": "custom", "a_c": "groups(4)"},
             "C: averaged over: groups(4) is not one of the choices; 3 groups is used.",

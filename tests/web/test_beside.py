@@ -10,7 +10,7 @@ WRITE = """({readForm, writeField, writeNumber}, data, indices) => indices.map((
   const fill = (sides) => sides.join("").replace(/<mn data-number="(\\w+)"( data-bracketed)?><\\/mn>/g, write);
   const form = readForm(data, index);
   return {
-    fields: data.fields.map((field) => writeField(field, data.words, index, data.shape)),
+    fields: data.fields.map((field) => writeField(field, field.words, index, data.shape)),
     formulas: [...data.statistics, ...data.lines].map(({ forms }) => fill(forms[forms.length > 1 ? form : 0])),
   };
 })"""

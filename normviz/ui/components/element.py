@@ -10,10 +10,13 @@ from normviz.ui.components.component import component
 HTML = """
 <div class="nv-element">
   <div class="nv-where"></div>
-  <figure class="nv-strip" hidden></figure>
-  <div class="nv-indices" role="group" aria-label="The locked element"></div>
   <div class="nv-statistics" role="group" aria-label="The statistics of its field"></div>
   <div class="nv-lines"></div>
+  <figure class="nv-strip" hidden></figure>
+  <details class="nv-choose">
+    <summary>Choose an element by its indices</summary>
+    <div class="nv-indices" role="group" aria-label="The locked element"></div>
+  </details>
 </div>
 """
 

@@ -13,13 +13,19 @@ _HTML = """
 <div class="nv-plot">
   <div class="nv-readout"></div>
   <div class="nv-frame">
-    <div class="nv-board" aria-hidden="true"></div>
     <div class="nv-graph"></div><svg class="nv-labels" aria-hidden="true"></svg>
     <button type="button" class="nv-home" hidden>Reset view</button>
   </div>
   <div class="nv-stages" hidden></div>
-  <div class="nv-inside" hidden></div>
-  <div class="nv-hidden" hidden>The locked element is cut away, but still drawn.</div>
+  <div class="nv-under">
+    <div class="nv-told"><div class="nv-board" aria-hidden="true"></div><p aria-live="polite"></p></div>
+    <div class="nv-legend"></div>
+  </div>
+  <details class="nv-fold" hidden>
+    <summary>Pull apart or cut away</summary>
+    <div class="nv-inside"></div>
+    <div class="nv-hidden" hidden>The locked element is cut away, but still drawn.</div>
+  </details>
   <div class="nv-live" aria-live="polite"></div>
 </div>
 """
@@ -40,6 +46,7 @@ def plot(
     axes: Sequence[str] = (),
     view: Mapping[str, Sequence[Any]] | None = None,
     on_view: Callable[[], Any] | None = None,
+    legend: str = "",
 ) -> None:
     """Show a figure in an element of the class `st-key-{key}`.
 
@@ -55,6 +62,7 @@ def plot(
         axes: what the tensor's axes are called.
         view: how a cube is looked at, `looking.Param` by name: its camera, and gaps and cut where there are such.
         on_view: called when the browser has changed it; `st.session_state[f"{key} plot"].view` then has it.
+        legend: what the colours of a cube mean, as HTML; it makes way for the words of the stages that are played.
         still: why there are no stages to be played in `hover`, where that is to be said.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
@@ -71,6 +79,7 @@ def plot(
         "symbol": symbol,
         "labels": list(labels),
         "still": still,
+        "legend": legend,
         "axes": list(axes),
         "view": {name: list(value) for name, value in (view or {}).items()},
     }

@@ -1,0 +1,120 @@
+"""The aim of a scheme in a sentence: the statistics of every field after it, as measured."""
+
+import numpy as np
+
+from normviz.core.fields import Field, Shape
+from normviz.core.normalize import Normalized, largest_singular_value, quiet, reduce
+from normviz.core.schemes import Scheme
+from normviz.core.statistics import covariances
+from normviz.core.text import spoken, typeset
+from normviz.describe.wording import axes_of, windows
+
+CLOSE = 5e-4
+"""The largest distance from 0 or 1 at which a sentence says 0 or 1."""
+
+
+@quiet
+def aim_words(scheme: Scheme, x: np.ndarray, result: Normalized, threshold: float = 0.0) -> str:
+    """Return the aim that this result reaches: "Afterwards every channel has mean 0 and variance 1."
+
+    Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
+    """
+    if scheme.pointwise is not None:
+        return f"{_start(scheme, result, threshold)} every number lies between −1 and 1."
+    if not scheme.fields:
+        return ""
+    if any(windows(field, x.shape) for field in scheme.fields):
+        return ""
+    reached = _reached(scheme, x.shape, result)
+    return f"{_start(scheme, result, threshold)} {reached}." if reached else ""
+
+
+def field_noun(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
+    """Return the name of what one field holds: "channel", "group of channels of every example"; empty: all.
+
+    >>> field_noun(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
+    'group of channels of every example'
+    """
+    canonical, called = field.canonical(shape), axes_of(axes, shape)
+    kinds = [rule.kind for rule in canonical.rules]
+    named = {
+        axis: {"own": called[axis].one, "groups": f"group of {called[axis].many}"}[kind]
+        for axis, kind in enumerate(kinds)
+        if kind in ("own", "groups")
+    }
+    rows, columns = (1, 2) if "H" in axes else (0, 1)
+    if kinds[rows] == kinds[columns] == "own":
+        named[rows] = "position" if "H" in axes else "kernel position"
+        del named[columns]
+    return " of every ".join(named[axis] for axis in sorted(named, reverse=True))
+
+
+def _start(scheme: Scheme, result: Normalized, threshold: float) -> str:
+    """Return "Afterwards", or "Before γ and β," where what is learned changes x̂."""
+    values = result.xhat if scheme.has_xhat else result.v
+    unchanged = np.array_equal(result.y, values, equal_nan=True)
+    cut = scheme.threshold is not None and bool((result.y < threshold).any())
+    if unchanged and not cut:
+        return "Afterwards"
+    learned = [scheme.gain_symbol] * (scheme.gain is not None) + ["β"] * (scheme.bias is not None)
+    return f"Before {spoken([*learned, *(['τ'] if cut else [])], 'and')},"
+
+
+def _reached(scheme: Scheme, shape: Shape, result: Normalized) -> str:
+    """Return what holds for every field: "every channel has mean 0 and variance 1"."""
+    if scheme.spectral:
+        return "the largest singular value is 1" if _is(largest_singular_value(result.xhat), 1) else ""
+    if scheme.whitens:
+        return _whitened(scheme, shape, result)
+    values = result.xhat if scheme.has_xhat else result.v
+    mean, square = scheme.summation, scheme.suppression
+    size = 1.0 if square is not None else float(np.abs(values).max()) or 1.0
+    centred = mean is not None and _is(reduce(values, mean, np.mean) / size, 0)
+    if square is None:
+        return f"{_every(scheme, mean, shape)} has mean 0" if mean is not None and centred else ""
+    squares = reduce(values**2, square, np.mean)
+    if not np.isfinite(squares).all():
+        return ""
+    if scheme.per_fan_in:
+        lengths = np.sqrt(reduce(values**2, square, np.sum))
+        noun = field_noun(square, scheme.axes, shape)
+        return f"the weights of every {noun} have length 1" if _is(lengths, 1) else ""
+    joint = mean is not None and mean.canonical(shape) == square.canonical(shape)
+    name = "variance" if joint and centred else "mean square"
+    measure = f"{name} {_range(squares, result, scheme)}"
+    if centred and joint:
+        return f"{_every(scheme, square, shape)} has mean 0 and {measure}"
+    clauses = [f"{_every(scheme, mean, shape)} has mean 0"] if centred else []
+    return ", and ".join([*clauses, f"{_every(scheme, square, shape)} has {measure}"])
+
+
+def _whitened(scheme: Scheme, shape: Shape, result: Normalized) -> str:
+    groups = scheme.matrices(shape)
+    size = shape[-1] // groups
+    matrices = np.stack([covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
+    if not _is(matrices - np.eye(size), 0) or not _is(result.xhat.mean((0, 1, 2)), 0):
+        return ""
+    alone = "and no two channels are correlated" if groups == 1 else "and channels of one group are not correlated"
+    return f"every channel has mean 0 and variance 1{f', {alone}' if size > 1 else ''}"
+
+
+def _every(scheme: Scheme, field: Field | None, shape: Shape) -> str:
+    noun = field_noun(field, scheme.axes, shape) if field is not None else ""
+    return f"every {noun}" if noun else "the whole tensor"
+
+
+def _is(values: np.ndarray, number: float) -> bool:
+    return bool((np.abs(np.asarray(values) - number) <= CLOSE).all())
+
+
+def _range(squares: np.ndarray, result: Normalized, scheme: Scheme) -> str:
+    """Return 1, or the range that is measured, with its reason: fields of equal numbers, or ε."""
+    if _is(squares, 1):
+        return "1"
+    low, high = (typeset(float(each), 3) for each in (squares.min(), squares.max()))
+    wide = low if low == high else f"{low} to {high}"
+    if squares.max() == 0:
+        return "0: all numbers of a field are equal"
+    if squares.min() == 0:
+        return f"{wide}: 0 where all numbers of a field are equal"
+    return f"{wide}, below 1 because of ε" if scheme.eps is not None and squares.max() <= 1 + CLOSE else wide
