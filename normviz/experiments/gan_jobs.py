@@ -28,7 +28,7 @@ RATES = (0.001, 0.003, 0.01, 0.03)
 WIDTH, BATCH = 32, 64
 """Units of each hidden layer; points of a mini-batch."""
 
-POINTS, SAMPLES, DRAWN = 20, 1000, 200
+POINTS, SAMPLES, DRAWN = 20, 1000, 100
 """Measurements in a training, samples of each, and how many of these are kept for the picture."""
 
 ENDS = 3
@@ -43,14 +43,14 @@ class Part:
     """The networks of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
-    "points" of the first seed (measured, rates, points, 2).
+    "points" of the first seed (measured, rates, points, 2), rounded for the picture.
 
     Attributes:
         ahead: steps of the discriminator for each of the generator.
     """
 
     kind: ClassVar[str] = "experiments/gan"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     row: Row
     networks: tuple[int, ...]
@@ -89,7 +89,7 @@ class Part:
                     for name, z in latent.items()
                 }
                 shares = {name: near(each, self.deviation) for name, each in made.items()}
-                found.append({"measured": np.array(step), "points": made["near"][:, 0, :DRAWN], **shares})
+                found.append({"measured": np.array(step), "points": made["near"][:, 0, :DRAWN].round(2), **shares})
             yield Step(step / self.length, partial(_collect, found, step / self.length, device_words(device)))
 
 
