@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.gradients import state
 from normviz.gradients.controls import choose, controls
 from normviz.gradients.panels import PANELS
-from normviz.ui.frame import open_instead, shown
+from normviz.ui.frame import introduce, open_instead, shown
 from normviz.ui.link import opened
 from normviz.ui.redirects import replace_scale_link
 
@@ -14,6 +14,7 @@ if link.get("show") == state.FORMER_PANEL:
     open_instead(*replace_scale_link(link))
 st.query_params.update(state.fill_former_defaults(link))
 with opened(state.PAGE, state.PARAMS, state.has) as view:
+    introduce(view["show"])
     controls(view)
 choose()
 shown(PANELS[view["show"]], view)

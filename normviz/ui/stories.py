@@ -189,6 +189,30 @@ STORIES = (
             See("Which changes does normalization cancel?", "invariance"),
             See("Why the weights only grow", "weights"),
         ),
+        panels={
+            "formula": Introduction(
+                question="What is the backward pass of each scheme?",
+                why="The formula follows from the averaged elements. We check it by central differences, and with "
+                "PyTorch if you like.",
+                first="Choose **RMS**, then **Layer**: layer norm also subtracts a mean.",
+                takeaway="A scheme that subtracts a mean also subtracts the mean of the gradient. A scheme that "
+                "divides also subtracts the part of the gradient along x̂.",
+            ),
+            "jacobian": Introduction(
+                question="Which inputs change which outputs?",
+                why="The Jacobian holds ∂x̂/∂x for every pair of elements. Elements that share no statistic do not "
+                "affect each other.",
+                first="Choose **Layer**, then **Instance**: more and smaller blocks.",
+                takeaway="Each block is a field. The gradient ∂l/∂x needs the whole block, not only its diagonal.",
+            ),
+            "answer": Introduction(
+                question="Is your backward pass correct?",
+                why="Compute the outputs and gradients of this task with your own code. We compare them and name "
+                "common mistakes.",
+                first="Download the inputs, compute **out** and **dx**, and upload them.",
+                takeaway="Check a backward pass by numbers: most mistakes leave the shapes right.",
+            ),
+        },
     ),
     Story(
         page="geometry",
@@ -234,6 +258,28 @@ STORIES = (
             See("The six changes, measured and trained", "invariance"),
             See("The averaged elements in the cube", "tensor_lab"),
         ),
+        panels={
+            "map": Introduction(
+                question="Which sets of invariances exist?",
+                why="Each card is a set of changes that some schemes ignore. A line leads up to the sets with one or "
+                "more changes in addition.",
+                first="Click a card to see its schemes, and what one more change would cost.",
+                takeaway="Few combinations exist, because the averaged axes decide about all six changes at once.",
+            ),
+            "pointwise": Introduction(
+                question="Can a function without statistics replace normalization?",
+                why="Dynamic tanh and dynamic erf bound every element separately. No elements share a statistic.",
+                first="Increase **δ**: RMS norm stays the same, and the function saturates.",
+                takeaway="A function without statistics bounds its output, but it is invariant to none of the six "
+                "changes.",
+            ),
+            "conditional": Introduction(
+                question="Do γ and β keep the invariances of x̂?",
+                why="FiLM, adaptive norms and gates compute γ and β from an input, which may change with the data.",
+                first="Choose **Learned**, then **Dynamic: the layer's input x**, and compare what y ignores.",
+                takeaway="y keeps an invariance of x̂ if γ and β do not change either.",
+            ),
+        },
     ),
     Story(
         page="running",

@@ -102,4 +102,4 @@ def test_from_γ_and_β_to_photographs(page, server):
     open_page(page, server, "?show=conditional")
     page.get_by_role("link", name="on photographs").click()
     page.wait_for_url(re.compile("/why.show=style$"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Why normalize at all?")
+    expect(page.get_by_role("heading", level=1)).to_have_text("What does instance norm remove from a picture?")
