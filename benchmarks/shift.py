@@ -145,7 +145,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     ),
     "geometry": (
         "geometry",
-        {f"panel {name}": pick(name) for name in ("Effective rate", "Loss slices", "Recurrent", "Distance")},
+        {f"panel {name}": pick(name) for name in ("Effective learning rate", "Advanced", "Loss slices")},
     ),
     "experiments": (
         "experiments?batch_size_steps=20&batch_size_seeds=2",

@@ -1,12 +1,19 @@
-"""The geometry of learning with and without normalization."""
+"""Step size: what normalization does to a vector, its gradient, and the size of a step."""
+
+import streamlit as st
 
 from normviz.geometry import state
 from normviz.geometry.controls import choose, controls
 from normviz.geometry.panels import PANELS
-from normviz.ui.frame import shown
+from normviz.ui.frame import introduce, open_instead, shown
 from normviz.ui.link import opened
 
+link = st.query_params.to_dict()
+if link.get("show") == state.FORMER_PANEL:
+    open_instead("experiments", {"show": "recurrent"})
+st.query_params.update(state.fill_former_defaults(link))
 with opened(state.PAGE, state.PARAMS, state.has) as view:
+    introduce(view["show"])
     controls(view)
 choose()
 shown(PANELS[view["show"]], view)

@@ -59,7 +59,7 @@ FIGURES = {
     "compare": {"cubes"},
     "why": {"learning", "before", "bands", "bias", "lines", "restyled", "timeline"},
     "invariance": {"grid table"},
-    "geometry": {"with", "lengths", "slice_with", "factors"},
+    "geometry": {"space", "lengths", "with", "slice_with"},
     "running": {"stream"},
     "gradients": {"incoming", "chain", "jacobian", "given"},
     "weights": {"losses", "divided", "values"},

@@ -1,1 +1,1 @@
-"""The geometry of learning: distance between predictions, the effective learning rate, loss slices, recurrence."""
+"""Step size: layer norm in space, the effective learning rate, distance between predictions, loss slices."""

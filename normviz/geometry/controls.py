@@ -1,20 +1,23 @@
-"""The controls of the page on geometry."""
+"""The controls of the page "Step size"."""
 
 import streamlit as st
 
-from normviz.geometry.state import PREFIX, SHOWN, Page, has
-from normviz.ui.link import View, segments
+from normviz.core.settings import declarations
+from normviz.geometry.state import ADVANCED, PREFIX, SHOWN, Page, has
+from normviz.geometry.three_channels import Example
+from normviz.ui.link import View
 from normviz.ui.settings import Controls
+from normviz.ui.tabs import choose_panel
 
 
 def choose() -> None:
-    """What the page shows."""
-    segments(PREFIX + "show", "Show", SHOWN)
+    """Draw the choice of the panel."""
+    choose_panel(PREFIX + "show", SHOWN, ADVANCED)
 
 
 def controls(view: View) -> None:
-    """Everything in the sidebar that means something to what is shown."""
+    """Draw the controls of the open panel in the sidebar; the panel on vectors has its own beside its figure."""
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
-        page.rest("seed")
+        page.rest("seed", *declarations(Example))
         page.draw("seed")

@@ -218,14 +218,39 @@ STORIES = (
         page="geometry",
         title="Step size",
         section="Why it works",
-        question="How large is a step of learning?",
-        why="A step counts by how much it changes the predictions, not by how far the weights move. If a layer is "
-        "invariant to the scale of its weights, the same step changes less when the weights are longer.",
-        first="In **Distance**, change **KL of the border** and watch the regions. Then open **Effective rate** to "
-        "see how SGD lengthens the weights.",
-        takeaway="If a layer is invariant to the scale of its weights W, its effective learning rate is η/‖W‖². SGD "
-        "makes W longer and so lowers this rate.",
+        question="How does normalization change the size of a step?",
+        why="Layer norm moves vectors of any length onto one sphere. The longer the vector was, the smaller its "
+        "gradient, and the less a step changes.",
+        first="Drag **x₁**. Increase **ε**: x̂ moves inside the sphere. Switch on **Show the gradient**. You can turn "
+        "the picture.",
+        takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The gradient loses both "
+        "directions and is inversely proportional to that length.",
         see=(See("Length and direction of the weights", "weights"),),
+        panels={
+            "rate": Introduction(
+                question="Why do longer weights learn more slowly?",
+                why="Batch norm makes a layer invariant to the length of its weights W. The same step then turns "
+                "longer weights by a smaller angle.",
+                first="Raise the **learning rate**: W grows faster, and its effective learning rate falls faster.",
+                takeaway="If a layer is invariant to the scale of its weights W, its effective learning rate is "
+                "η/‖W‖². SGD makes W longer and so lowers this rate.",
+            ),
+            "fisher": Introduction(
+                question="How much does a step change the predictions?",
+                why="The Fisher information measures a step by the change of the predictions, not by the distance that "
+                "the weights move.",
+                first="Change **KL of the border** and watch the regions. Then change **Length of every weight vector**.",
+                takeaway="With normalization, longer weights need a longer step for the same change of the "
+                "predictions.",
+            ),
+            "slices": Introduction(
+                question="Does normalization make the loss flatter?",
+                why="A slice shows the loss over two random directions in the space of the weights.",
+                first="Set **δ** to 3 and change **Directions**: the network computes the same, the picture differs.",
+                takeaway="How flat a slice looks depends on the scale of its directions. Compare slices only along "
+                "directions as long as the weights.",
+            ),
+        },
     ),
     Story(
         page="invariance",

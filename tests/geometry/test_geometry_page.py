@@ -1,24 +1,33 @@
-"""The page on geometry as a user meets it, run by Streamlit without a browser."""
+"""The page "Step size" as a user meets it, run by Streamlit without a browser."""
 
 import re
 
+import numpy as np
 import pytest
-from lab_page import open_lab, plots, said, texts
+import torch
+from lab_page import open_lab, plots, said, sound, texts
 
 from normviz.geometry.panels import PANELS
-from normviz.geometry.recurrent import SCALES, SCHEMES, Unrolled, flow
-from normviz.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.geometry.state import ADVANCED, BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.geometry.three_channels import RADIUS, backpropagate, forward
 from normviz.ui.palette import THEMES
-from normviz.ui.stories import STORIES
 
 SCRIPT = "pages/geometry.py"
+DRAGGED = {"x1 drag", "x2 drag", "x3 drag", "eps drag"}
 FIGURES = {
+    "vectors": {"space", *DRAGGED},
     "fisher": {"without", "with", "weights_block", "gain_block", "exact", "drawn"},
-    "rate": {"lengths", "effective", "losses"},
+    "rate": {"lengths", "effective"},
     "slices": {"slice_without", "slice_with", "slice_line"},
-    "recurrent": {"steps_back", "factors"},
 }
 EXTREMES = {
+    "vectors": (
+        {"x1": "2", "x2": "2", "x3": "2", "eps": "0"},
+        {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "gradient": "1"},
+        {"x1": "-3", "x2": "-3", "x3": "-3", "gradient": "1"},
+        {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "gradient": "1"},
+        {"x1": "0.001", "x2": "0", "x3": "0", "eps": "10"},
+    ),
     "fisher": (
         {"outputs": "bernoulli", "length": "4", "scale": "4", "gain": "4", "scheme": "layer", "distance": "1"},
         {"outputs": "bernoulli", "length": "0.25", "scale": "0.25", "gain": "0.25", "distance": "1", "draws": "10"},
@@ -34,11 +43,6 @@ EXTREMES = {
         {"trained": "400", "times": "0.1", "reach": "0.1"},
         {"trained": "400", "times": "10", "directions": "fixed", "reach": "2"},
     ),
-    "recurrent": (
-        {"activation": "linear", "strength": "4", "unrolled": "50", "gamma": "2"},
-        {"strength": "0.5", "unrolled": "50", "gamma": "0.1", "inputs": "1"},
-        {"unrolled": "5", "strength": "1.234"},
-    ),
 }
 WRONG = re.compile(r"\d[eE][-−+]?\d|\b(?:inf|nan|None)\b|-\d")
 
@@ -52,7 +56,7 @@ def open_page(**link):
 def test_every_panel(show, theme):
     at = open_lab(SCRIPT, theme, show=show)
     assert set(plots(at)) == FIGURES[show]
-    assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
+    assert all(len(plot["alt"]) > 20 for plot in plots(at).values() if "alt" in plot)
     assert next(iter(plots(at).values()))["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert said(at).startswith("### ")
@@ -70,7 +74,8 @@ def test_every_extreme(show, link):
 def test_every_control_that_means_something_is_offered(show):
     at = open_page(show=show)
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle, *at.selectbox]
-    offered = {widget.key.removeprefix(PREFIX) for widget in widgets}
+    offered = {widget.key.removeprefix(PREFIX).partition(" ")[0] for widget in widgets}
+    offered |= {key.removesuffix(" drag") for key in plots(at) if key.endswith(" drag")}
     assert offered == {param.name for param in PARAMS if has({"show": show}, param.name)}
 
 
@@ -78,13 +83,86 @@ def test_every_value_belongs_somewhere_and_every_panel_is_there():
     assert set(BELONGS) < {param.name for param in PARAMS}
     assert all(set(shown) <= set(SHOWN) for shown in BELONGS.values())
     assert set(PANELS) == set(SHOWN)
+    assert len(set(SHOWN) - set(ADVANCED)) + 1 <= 4
+
+
+def test_links_of_before_open_what_they_opened():
+    shown = {"fisher": {"scheme": "layer"}, "slices": {"show": "slices"}, "rate": {"show": "rate"}, "vectors": {}}
+    for panel, link in shown.items():
+        assert set(plots(open_page(**link))) == FIGURES[panel]
+    assert open_page(scheme="layer").query_params["show"] == "fisher"
+
+
+def test_the_recurrent_panel_leads_to_the_experiment(monkeypatch):
+    led = []
+    monkeypatch.setattr("normviz.ui.frame.st.switch_page", lambda page, query_params: led.append((page, query_params)))
+    open_page(show="recurrent")
+    assert led == [("pages/experiments.py", {"show": "recurrent"})]
+
+
+def test_advanced_opens_its_first_panel_and_the_second_row_the_other():
+    at = open_page()
+    row = at.segmented_control(key=f"{PREFIX}show row")
+    assert row.options[-1] == "Advanced"
+    at = sound(row.set_value("advanced").run())
+    assert set(plots(at)) == FIGURES["fisher"]
+    at = sound(at.segmented_control(key=f"{PREFIX}show advanced").set_value("slices").run())
+    assert set(plots(at)) == FIGURES["slices"]
+    assert at.query_params["show"] == "slices"
+    at = sound(at.segmented_control(key=f"{PREFIX}show row").set_value("vectors").run())
+    assert set(plots(at)) == FIGURES["vectors"]
+
+
+# --- layer norm in space -------------------------------------------------------------------------------------------
+
+
+def vectors_of(at):
+    """The ends of the drawn vectors, by the name in the legend."""
+    drawn = plots(at)["space"]["figure"]["data"]
+    named = {trace["name"]: [trace[axis] for axis in "xyz"] for trace in drawn if "name" in trace}
+    return {name: np.array([[float(end) for end in axis] for axis in ends]).T for name, ends in named.items()}
+
+
+@pytest.mark.parametrize("eps", ["0", "1e-05", "1", "10"])
+def test_the_picture_has_the_vectors_of_layer_norm(eps):
+    x = torch.tensor([2.0, -1.0, 0.5], dtype=torch.float64)
+    drawn = vectors_of(open_page(x1="2", x2="-1", x3="0.5", eps=eps))
+    xhat = torch.nn.functional.layer_norm(x, (3,), eps=float(eps)).numpy()
+    for name, end in {"x": x.numpy(), "v = x − μ": (x - x.mean()).numpy(), "x̂ = v / √(σ² + ε)": xhat}.items():
+        np.testing.assert_allclose(drawn[name], [np.zeros(3), end], atol=1e-9)
+
+
+def test_the_sentence_says_whether_the_end_is_on_the_sphere():
+    for eps, words in (
+        ("0", "onto the sphere"),
+        ("1e-05", "onto the sphere"),
+        ("1", "inside the sphere, because of ε"),
+    ):
+        at = open_page(eps=eps)
+        assert words in said(at)
+        gap = RADIUS - np.linalg.norm(forward([3, 1, -1], float(eps)).xhat)
+        assert ("onto" in words) == (gap < 1e-3)
+    assert "x̂ = 0" in said(open_page(x1="2", x2="2", x3="2"))
+
+
+def test_the_gradient_is_drawn_at_the_end_of_the_output():
+    at = open_page(x1="2", x2="-1", x3="0.5", eps="0.1", gradient="1")
+    drawn, one, back = vectors_of(at), forward([2, -1, 0.5], 0.1), backpropagate([2, -1, 0.5], 0.1)
+    for name, part in {
+        "gradient g = ∂l/∂x̂": back.incoming,
+        "g without its mean": back.centred,
+        "and without its part along x̂": back.projected,
+    }.items():
+        np.testing.assert_allclose(drawn[name], [one.xhat, one.xhat + part], atol=1e-9)
+    assert "keeps some of its part along x̂" in said(at)
+    assert "Only the part that turns x̂ is left" in said(open_page(gradient="1"))
 
 
 # --- distance -----------------------------------------------------------------------------------------------------
 
 
 def test_the_sentences_on_distance_are_those_of_the_claims():
-    words = said(open_page(scheme="batch"))
+    words = said(open_page(show="fisher"))
     assert "multiplied by ¼ with batch normalization, by 1 without" in words
     assert (
         "where weights are twice as large with batch, weight and layer norm, and where the data are with batch" in words
@@ -94,7 +172,7 @@ def test_the_sentences_on_distance_are_those_of_the_claims():
 
 
 def test_the_table_has_what_every_block_is_multiplied_by():
-    table = open_page().table[0].value.set_index("Block")
+    table = open_page(show="fisher").table[0].value.set_index("Block")
     assert list(table.loc["w, W′ = 2W"]) == ["× 1", "× ¼", "× ¼", "× ¼"]
     assert list(table.loc["γ, x′ = 2x"]) == ["× 4", "× 1", "× 4", "× 1"]
     assert open_page(outputs="bernoulli").table[0].value["None"][0].startswith("≈ 0.")
@@ -118,13 +196,13 @@ def test_the_length_of_w_moves_the_step_with_normalization_only():
 
 def test_the_sentences_on_the_rate_are_those_of_the_claims():
     words = said(open_page(show="rate"))
-    assert "SGD lengthens W, here by" in words
-    assert "none ever got shorter" in words
-    assert "at δ² times the learning rate with SGD, and at δ times with Adam" in words
+    assert re.search(r"SGD makes W [\d.]+% longer\. Its effective learning rate η/‖W‖² falls by [\d.]+%\.", words)
+    assert "No weight vector of the 32 units ever got shorter" in words
+    assert "SGD needs δ² times the learning rate, Adam δ times" in words
 
 
 def test_a_twin_as_long_as_its_original_is_the_original():
-    assert "With δ = 1 the twin is the original" in said(open_page(show="rate", delta="1", steps="20"))
+    assert "With δ = 1 the twin equals the original" in said(open_page(show="rate", delta="1", steps="20"))
 
 
 def test_weight_decay_is_a_link_with_the_settings_of_the_page():
@@ -142,17 +220,7 @@ def test_the_slices_say_what_does_not_hang_on_the_length():
     assert "3 times that, W₁ 1/3 of it" in texts(open_page(show="slices", times="3", directions="fixed").caption)[0]
 
 
-# --- recurrent ----------------------------------------------------------------------------------------------------
-
-
-def test_the_recurrent_network_tells_what_the_invariance_is():
-    words = said(open_page(show="recurrent", inputs="1"))
-    assert "the factor is then the same at every s with batch, layer and RMS norm; without" in words
-    assert "still hangs on it" in said(open_page(show="recurrent"))
-
-
-def test_what_to_try_first_changes_the_wedge():
-    assert "**KL of the border**" in next(story.first for story in STORIES if story.page == "geometry")
+def test_another_distance_changes_the_wedge():
     first, second = (plots(open_page(show="fisher", distance=each)) for each in ("0.1", "0.3"))
     for name in ("without", "with"):
         assert str(first[name]["figure"]["data"]) != str(second[name]["figure"]["data"])
@@ -163,14 +231,3 @@ def test_what_is_near_is_a_wedge_only_where_a_direction_is_far(gain, is_open):
     text = said(open_page(show="fisher", scheme="batch", gain=gain, distance="1"))
     assert ("reaches from the origin outwards" in text) != is_open
     assert ("all of the plane is filled" in text) == is_open
-
-
-@pytest.mark.parametrize(("gamma", "seed"), [("1", 0), ("1", 1), ("2", 0), ("0.3", 0)])
-@pytest.mark.parametrize("activation", ["tanh", "linear"])
-def test_the_input_is_said_to_decide_only_where_the_gradient_vanishes_as_fast(activation, gamma, seed):
-    setting = Unrolled(activation, float(gamma), seed=seed)
-    least = {key: flow(key, setting, SCALES).factor.min() for key in SCHEMES}
-    all_larger = all(least[key] > least["none"] for key in least if key != "none")
-    text = said(open_page(show="recurrent", activation=activation, gamma=gamma, seed=str(seed)))
-    assert ("the input decides" in text) != all_larger
-    assert "need not be" not in text

@@ -1,5 +1,5 @@
-"""What the page on geometry shows: one panel at a time."""
+"""The panels of the page "Step size", of which one is open."""
 
-from normviz.geometry.panels import distance, rate, recurrent, slices
+from normviz.geometry.panels import distance, rate, slices, vectors
 
-PANELS = {"fisher": distance.show, "rate": rate.show, "slices": slices.show, "recurrent": recurrent.show}
+PANELS = {"vectors": vectors.show, "rate": rate.show, "fisher": distance.show, "slices": slices.show}

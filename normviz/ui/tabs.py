@@ -1,0 +1,39 @@
+"""The choice of a page's panel, with the advanced panels in a second row."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+ADVANCED = "advanced"
+
+
+def choose_panel(key: str, panels: Mapping[str, str], advanced: Sequence[str]) -> None:
+    """Draw the choice of a page's panel; a second row, behind "Advanced", holds the advanced panels.
+
+    Args:
+        key: of the open panel in the session.
+        panels: the names of all panels, by key.
+        advanced: the keys of the panels behind "Advanced".
+    """
+    state = st.session_state
+    row, more = f"{key} row", f"{key} {ADVANCED}"
+    state[row] = ADVANCED if state[key] in advanced else state[key]
+
+    def take() -> None:
+        state[key] = advanced[0] if state[row] == ADVANCED else state[row]
+
+    def take_advanced() -> None:
+        state[key] = state[more]
+
+    common = {name: panels[name] for name in panels if name not in advanced}
+    _segments(row, "Show", common | {ADVANCED: "Advanced"}, take)
+    if state[key] in advanced:
+        state[more] = state[key]
+        _segments(more, "Advanced", {name: panels[name] for name in advanced}, take_advanced)
+
+
+def _segments(key: str, label: str, names: Mapping[str, str], take: Callable[[], None]) -> None:
+    st.segmented_control(
+        label, list(names), key=key, required=True, format_func=names.__getitem__, label_visibility="collapsed",
+        on_change=take,
+    )  # fmt: skip
