@@ -151,7 +151,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
         "experiments?batch_size_steps=20&batch_size_seeds=2",
         {f"experiment {name}": pick(name) for name in ("Speed", "Modes of a GAN", "Batch size")} | {"run": run},
     ),
-    "running": ("running", {"play": play, "noise": pick("Noise"), "unit": pick("2")}),
+    "running": ("running", {"play": play, "unit": pick("2"), "advanced": pick("Advanced"), "noise": pick("Noise")}),
     "weights": ("weights", {"play": play, "64 pixels": pick("64 pixels")}),
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
     "design": (

@@ -1,36 +1,21 @@
-"""Batch norm's two lives: batch statistics in training, running averages in evaluation."""
+"""Training vs. inference: batch statistics in training, running averages at test time."""
 
 from functools import partial
 
 import streamlit as st
 
-from normviz.core.errors import InvalidInput
-from normviz.describe.markdown import escape
 from normviz.running import panels, state
-from normviz.running.panels.stream import show_stream, switch
-from normviz.running.stream import BATCHES
-from normviz.ui.frame import show_error
-from normviz.ui.link import arriving, current_theme, opened
-from normviz.ui.player import Player, stop
+from normviz.ui.frame import introduce, shown
+from normviz.ui.link import arriving, opened
+from normviz.ui.player import stop
 
 if arriving(state.PAGE):
     stop(state.PREFIX)
+st.query_params.update(state.fill_former_defaults(st.query_params.to_dict()))
 with opened(state.PAGE, state.PARAMS, state.has) as view:
+    introduce(view["panel"])
     state.controls(view)
-theme = current_theme()
-seen = state.traced(state.setting_of(view), view["eps"])
-averages = partial(state.averages_of, view, seen)
-
-switch(view, theme)
-with st.container():
-    try:
-        stream = partial(show_stream, view, seen, averages(), theme)
-        Player(state.PREFIX, "step", "Batches seen", BATCHES).show(stream)
-    except InvalidInput as error:
-        show_error(error)
+if view["panel"] != "switch":
+    stop(state.PREFIX)
 panels.choose()
-with st.container():
-    try:
-        panels.show(view, seen, averages, theme)
-    except InvalidInput as error:
-        st.info(f"Nothing to show here: {escape(error)}")
+shown(partial(panels.show, seen=state.traced(state.setting_of(view), view["eps"])), view)

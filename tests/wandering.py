@@ -60,7 +60,7 @@ FIGURES = {
     "why": {"learning", "before", "bands", "bias", "lines", "restyled", "timeline"},
     "invariance": {"grid table"},
     "geometry": {"space", "lengths", "with", "slice_with"},
-    "running": {"stream"},
+    "running": {"stream", "effect"},
     "gradients": {"incoming", "chain", "jacobian", "given"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
@@ -71,8 +71,9 @@ WORDS = {
     "identities": ("up to rounding", "Their numbers tell", "same on this shape"),
     "claims": (" claims:",),
     "design": ("### ",),
+    "running": ("folded against unfolded", "merged against whole"),
 }
-"""Words of a page without figures, one for each panel."""
+"""Words of panels without figures, one for each panel."""
 
 HOSTILE = (
     "", " ", "nan", "inf", "-inf", "1e999", "-1e999", "9" * 400, "-1", "0", "1.5", "1e5", "65536", "½", "٣", "0x10",
@@ -231,7 +232,7 @@ def _fault(at: AppTest, page: str) -> str:
         return f"{at.exception[0].proto.type}: {at.exception[0].message}"
     shown = plots(at)
     said = " ".join(text.value for text in (*at.markdown, *at.success))
-    there = FIGURES[page] & shown.keys() if page in FIGURES else any(word in said for word in WORDS.get(page, ()))
+    there = FIGURES.get(page, set()) & shown.keys() or any(word in said for word in WORDS.get(page, ()))
     asks = any(text.value.startswith("Choose rows") for text in at.info)
     asks = asks or any(button.key in ("start run", "cancel run") for button in at.button)
     return "" if there or at.error or asks or (page == "identities" and shown) else "nothing is shown"

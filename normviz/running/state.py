@@ -1,5 +1,6 @@
-"""The training and inference page: what its link holds, and its controls."""
+"""The page "Training vs. inference": the values in its link, and its controls."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -17,6 +18,7 @@ PAGE = "running"
 PREFIX = f"{PAGE} "
 
 PANELS = {
+    "switch": "Training or inference",
     "wrong": "What goes wrong",
     "bias": "Bias of the variance",
     "noise": "Noise",
@@ -24,6 +26,14 @@ PANELS = {
     "companions": "Other examples",
     "shards": "Shards",
 }
+"""The panels; only the open one is computed."""
+
+ADVANCED = ("bias", "noise", "folding", "companions", "shards")
+"""The panels behind "Advanced"."""
+
+BELONGS = {**dict.fromkeys(("mode", "digit", "step", "pace"), "switch"), "wrong": "wrong", "devices": "shards"}
+"""The panel of each value that means something in one panel only."""
+
 WRONG = {
     "cost": "What it costs",
     "one": "Batch of one",
@@ -55,7 +65,7 @@ class Page(Setting):
     unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
     step: int = whole(60, 0, BATCHES)
     pace: int = among(1, SPEEDS)
-    panel: str = choice("wrong", PANELS)
+    panel: str = choice("switch", PANELS)
     devices: int = whole(4, 1, lambda given: min(MOST_DEVICES, given["batch"]))
     wrong: str = choice("cost", WRONG)
 
@@ -63,21 +73,31 @@ class Page(Setting):
 PARAMS = params(Page, PREFIX)
 
 CAPTION = (
-    "One and the same average: PyTorch's momentum is the share of the new batch, Keras's that of the old average. "
-    "PyTorch averages the variance times m/(m−1), Keras without."
+    "PyTorch's momentum is the share of the new batch, Keras's the share of the old average. PyTorch multiplies the "
+    "variance by m/(m−1) before it averages, Keras does not."
 )
 
 
 DRIFT = (
-    "While a network learns its weights move, and the mean and variance of what they sum move with them (the dashes). "
-    f"Here the weights take a random step over the {BATCHES} batches: at 1 it is as large as they were at first, at 0 "
-    "they stay."
+    "During training the weights change, and with them the mean and variance of the layer's inputs (the dashes). Here "
+    f"the weights take a random walk over {BATCHES} batches. At 1 its step is as long as the first weights. At 0 the "
+    "weights stay."
 )
 
 
 def has(view: View, name: str) -> bool:
-    """Whether a value means anything in this view: a link leaves out what does not."""
-    return {"devices": view["panel"] == "shards", "wrong": view["panel"] == "wrong"}.get(name, True)
+    """Return True if a value means something in the open panel; links and controls leave out all others."""
+    return BELONGS.get(name, view["panel"]) == view["panel"]
+
+
+def fill_former_defaults(link: Mapping[str, str]) -> dict[str, str]:
+    """Return the panel that a link of an earlier version left out: "What goes wrong" was the first one.
+
+    Example:
+        >>> fill_former_defaults({"wrong": "shift"}), fill_former_defaults({"step": "20"})
+        ({'panel': 'wrong'}, {})
+    """
+    return {"panel": "wrong"} if "wrong" in link and "panel" not in link else {}
 
 
 def setting_of(view: View) -> Setting:
@@ -99,16 +119,13 @@ def traced(setting: Setting, eps: float) -> Trace:
 
 
 def controls(view: View) -> None:
-    """Everything in the sidebar."""
+    """Draw the controls in the sidebar."""
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
         page.draw("layer", "batch")
-        st.divider()
         page.draw("framework", "share")
         st.caption(CAPTION)
-        page.draw("eps")
-        st.divider()
-        page.draw("drift")
-        st.caption(DRIFT)
-        page.draw("unit", "digit")
-        page.rest()
+        with st.expander("More settings"):
+            page.draw("unit", "digit", "eps", "drift")
+            st.caption(DRIFT)
+            page.rest()

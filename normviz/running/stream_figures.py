@@ -87,7 +87,7 @@ class Outputs:
 
 
 def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light") -> Figure:
-    """Digits as pictures in a row, and below each its output: a filled marker in the mode, an open one in the other.
+    """Draw digits in a row, and below each its output: a filled marker in the mode, an open one in another mode.
 
     The digit that is followed stands in a frame. Axes and places are those of every mini-batch.
     """

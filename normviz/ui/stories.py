@@ -246,7 +246,7 @@ STORIES = (
             "slices": Introduction(
                 question="Does normalization make the loss flatter?",
                 why="A slice shows the loss over two random directions in the space of the weights.",
-                first="Set **δ** to 3 and change **Directions**: the network computes the same, the picture differs.",
+                first="Set **δ** to 3, then change **Directions**: the network is the same, the picture not.",
                 takeaway="How flat a slice looks depends on the scale of its directions. Compare slices only along "
                 "directions as long as the weights.",
             ),
@@ -313,13 +313,23 @@ STORIES = (
         question="Why does batch norm behave differently at test time?",
         why="In training, batch norm uses the mean and variance of each mini-batch. At test time it uses **running "
         "averages** of them. When they differ, the network gives different answers.",
-        first="Switch to **Inference**: the same digits get other values. Then press **Play**.",
+        first="Switch to **Inference**: the same digits get other values. Then open **What goes wrong**.",
         takeaway="In training, the output for one example depends on the other examples of its batch. At test time it "
         "depends on the running averages, which must fit the new data.",
         see=(
             See("Which schemes depend on the batch?", "compare"),
             See("What is averaged, in the cube", "tensor_lab"),
         ),
+        panels={
+            "wrong": Introduction(
+                question="What happens if batch norm uses the wrong statistics?",
+                why="The running averages may be missing, out of date or wrong for the data. Or the layer is still in "
+                "training mode.",
+                first="Change **Batch size** and **Momentum**, and see which mistakes cost more.",
+                takeaway="Call eval() before testing, and check that the running averages have converged and fit the "
+                "test data.",
+            ),
+        },
     ),
     Story(
         page="experiments",

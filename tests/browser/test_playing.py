@@ -37,8 +37,8 @@ class Played:
 
 PLAYED = {
     "stream": Played(
-        "running?panel=bias&step=20", "step", "Batches seen", running.Page().step, 20, ("stream",), "gd.data[3].x[0]",
-        ("effect",), ("Noise", "text=The scatter of μ falls"),
+        "running?step=20", "step", "Batches seen", running.Page().step, 20, ("batch", "stream"), "gd.data[3].x[0]",
+        (), ("Inference", "text=in inference: x̂"),
     ),
     "descent": Played(
         "weights?step=20&pace=1", "step", "Step of SGD", weights.Page().step, 20,

@@ -38,7 +38,7 @@ def test_the_link_is_copied_with_and_without_a_clipboard(page, server):
     assert selected == f"{server}/compare?n=2"
 
 
-@pytest.mark.parametrize("link", ["?n=2&scheme=group&groups=3", "running?step=9&panel=noise"])
+@pytest.mark.parametrize("link", ["?n=2&scheme=group&groups=3", "running?mode=inference&step=9"])
 def test_reset_sets_the_page_back_and_a_step_back_undoes_it(page, server, link):
     visit(page, f"{server}/{link}")
     settle(page)

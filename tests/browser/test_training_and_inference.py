@@ -25,19 +25,25 @@ def filled(page):
     return [name for name, trace in page.evaluate(MARKERS).items() if not trace["symbol"].endswith("-open")]
 
 
-def test_switch_digits_and_what_mistakes_cost(server, new_page):
-    page = new_page
-    page.add_init_script(SHIFTS)
-    visit(page, f"{server}/running?step=20&seed=613")
+def test_what_mistakes_cost(server, page):
+    visit(page, f"{server}/running?panel=wrong&seed=613")
     expect(page.get_by_role("heading", name="%", exact=False).filter(has_text="% → ")).to_have_count(1)
     expect(page.get_by_role("heading", name="…%")).to_have_count(0)
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    for key in ("batch", "effect"):
-        page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
+    page.wait_for_selector(".st-key-effect .nv-plot[data-drawn]")
     settle(page)
     shown = page.locator(".st-key-effect .nv-graph").get_attribute("aria-label")
     assert "Averages never updated: " in shown
     assert "one class at a time: " in shown
+
+
+def test_the_switch_moves_the_values_of_the_same_digits(server, new_page):
+    page = new_page
+    page.add_init_script(SHIFTS)
+    visit(page, f"{server}/running?step=20")
+    for key in ("batch", "stream"):
+        page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
+    settle(page)
     digits = page.evaluate(DIGITS)
     assert len(digits) == 16
     assert {digit["way"] for digit in digits} == {"pixelated"}
@@ -52,9 +58,10 @@ def test_switch_digits_and_what_mistakes_cost(server, new_page):
     soon(page, lambda: filled(page) == ["x̂ in inference"])
     page.wait_for_url("**mode=inference**")
     settle(page)
-    assert {name: trace["y"] for name, trace in before.items()} == {
-        name: trace["y"] for name, trace in page.evaluate(MARKERS).items()
-    }  # the same examples
+    after = page.evaluate(MARKERS)
+    assert (list(before), sorted(after)) == (["x̂ in training"], ["x̂ in inference", "x̂ in training"])
+    assert after["x̂ in training"]["y"] == before["x̂ in training"]["y"]  # the same examples
+    assert after["x̂ in inference"]["y"] != before["x̂ in training"]["y"]
     soon(page, lambda: "run" in formula.inner_text())
     page.get_by_role("button", name="Play", exact=True).click()
     page.wait_for_function("() => document.querySelector('.st-key-stream .js-plotly-plot').data[3].x[0] > 23")
@@ -65,7 +72,7 @@ def test_switch_digits_and_what_mistakes_cost(server, new_page):
 
 
 def test_a_finger_switches(server, phone):
-    visit(phone, f"{server}/running?batch=8&panel=bias")
+    visit(phone, f"{server}/running?batch=8")
     phone.wait_for_selector(".st-key-batch .nv-plot[data-drawn]")
     settle(phone)
     phone.get_by_role("radio", name="Inference", exact=True).tap()

@@ -9,7 +9,7 @@ import torch
 from checked import checked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import open_lab, plots, replaced, sound, texts, traces
+from lab_page import open_lab, plots, replaced, said, sound, texts, traces
 from PIL import Image
 
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
@@ -21,14 +21,16 @@ from normviz.running.averages import CONVENTIONS, Moments, running_averages
 from normviz.running.figures import Curve, Panel, panels_figure, strips
 from normviz.running.modes import MODES
 from normviz.running.panels.stream import average_words
-from normviz.running.state import PANELS, PARAMS, PREFIX, WRONG, averages_of, setting_of
+from normviz.running.state import ADVANCED, PANELS, PARAMS, PREFIX, WRONG, averages_of, has, setting_of
 from normviz.running.stream import BATCHES, UNITS, Setting
 from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
 from normviz.ui.palette import THEMES
 from normviz.ui.player import SPEEDS
 
 SCRIPT = "pages/running.py"
-VIEWS = [{"panel": panel} for panel in PANELS if panel != "wrong"] + [{"panel": "wrong", "wrong": w} for w in WRONG]
+VIEWS = [{"panel": panel} for panel in PANELS if panel not in ("switch", "wrong")] + [
+    {"panel": "wrong", "wrong": w} for w in WRONG
+]
 WITHOUT_FIGURE = ("folding", "shards")
 
 
@@ -107,8 +109,11 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     assert np.abs(expected["training"] - expected["inference"]).max() > 0.02
     for mode, at in shown.items():
         drawn = {trace["name"]: trace for trace in traces(at, "batch") if "name" in trace}
-        for name, values in expected.items():
-            trace = drawn[f"x̂ in {name}"]
+        # One set of values; after the switch to inference those of before are still there, unfilled.
+        visible = {"training"} if mode == "training" else set(MODES)
+        assert {name.removeprefix("x̂ in ") for name in drawn if name.startswith("x̂ in")} == visible
+        for name in visible:
+            values, trace = expected[name], drawn[f"x̂ in {name}"]
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
             assert trace["marker"]["color"] == getattr(THEMES[theme], name)
             assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
@@ -119,6 +124,7 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
         marked = [name for name in at.table[0].value.iloc[:, 0] if name.startswith("**▸")]
         assert marked == ["**▸ batch of 8**" if mode == "training" else "**▸ running average**"]
         assert f"Digit 3, in the frame: x̂ in training {decimals(expected['training'][3])}" in plots(at)["batch"]["alt"]
+        assert f"Digit 3 in {mode}: x̂ = {decimals(expected[mode][3])}, from the" in said(at)
     moments = [at.table[0].value.iloc[-1].tolist() for at in shown.values()]
     factor = np.sqrt(kept.variance[40, unit] + 0.1)
     mean, variance = (own[0] - kept.mean[40, unit]) / factor, own[1] / factor**2
@@ -178,7 +184,7 @@ def test_drift_is_told_where_it_is_set_and_where_it_is_seen():
     for drift in ("0", "2"):
         at = open_page(drift=drift)
         titles[drift] = [text["text"] for text in plots(at)["stream"]["figure"]["layout"]["annotations"]]
-        assert any("its weights move" in text for text in texts(at.caption))
+        assert any("During training the weights change" in text for text in texts(at.caption))
     whole = running.trace(Setting(drift=2.0)).population_mean[:, 0]
     assert titles["2"][0] == f"Mean of unit 1<br>population drifts {decimals(whole[0])} → {decimals(whole[-1])}"
     assert titles["0"][0] == f"Mean of unit 1<br>population stays at {decimals(whole[0])}"
@@ -194,7 +200,7 @@ def test_a_panel_has_titles_on_its_axes():
 
 
 def test_no_position_has_other_words():
-    at = open_page(step="31", panel="shards")  # where nothing is trained, which may end between two runs
+    at = open_page(step="31")
     words = [caption.value for caption in at.caption]
     assert [caption.value for caption in press(at, "Step").caption] == words  # in another line they moved the page
 
@@ -211,11 +217,33 @@ def test_before_the_first_batch():
 
 
 def test_every_control_is_offered():
-    at = open_page(panel="shards")
-    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider]
-    offered = {widget.key.removeprefix(PREFIX) for widget in widgets if widget.label != "Batches seen"}
-    assert offered == {param.name for param in PARAMS} - {"step", "wrong"}
-    assert "wrong" in {widget.key.removeprefix(PREFIX) for widget in open_page(panel="wrong").button_group}
+    for panel in PANELS:
+        at = open_page(panel=panel, seed="93")
+        widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider]
+        offered = {widget.key.removeprefix(PREFIX).partition(" ")[0] for widget in widgets}
+        meant = {param.name for param in PARAMS if has({"panel": panel}, param.name)} - {"step"}
+        assert {name for name in offered if not name.startswith("step")} == meant
+
+
+def test_links_of_before_open_what_they_opened():
+    for link, panel in (
+        ({}, "switch"),
+        ({"step": "20"}, "switch"),
+        ({"wrong": "shift"}, "wrong"),
+        ({"panel": "noise"}, "noise"),
+    ):
+        at = open_page(**link)
+        assert at.session_state[PREFIX + "panel"] == panel
+        assert ("stream" in plots(at), "effect" in plots(at)) == (panel == "switch", panel != "switch")
+
+
+def test_few_panels_are_in_sight_and_the_others_behind_advanced():
+    at = open_page()
+    row = at.segmented_control(key=f"{PREFIX}panel row")
+    assert row.options == ["Training or inference", "What goes wrong", "Advanced"]
+    at = sound(row.set_value("advanced").run())
+    assert at.query_params["panel"] == ADVANCED[0]
+    assert len(at.segmented_control(key=f"{PREFIX}panel advanced").options) == len(ADVANCED)
 
 
 def test_both_conventions_keep_one_average_of_the_mean():
@@ -242,12 +270,20 @@ def test_step_back_and_reset():
 
 def test_a_view_control_keeps_the_place_also_while_it_plays():
     at = press(open_page(step="30"), "Play")
-    for name, value in (("unit", 2), ("panel", "noise"), ("framework", "keras"), ("share", 0.01), ("drift", 3.0)):
+    for name, value in (("unit", 2), ("framework", "keras"), ("share", 0.01), ("drift", 3.0)):
         at.session_state[PREFIX + name] = value
         at = sound(at.run())
         assert (step_of(at), plays(at)) == (30, True)
     at = press(at, "Pause")
     assert (step_of(at), plays(at)) == (30, False)
+
+
+def test_the_stream_stands_still_behind_another_panel():
+    at = press(open_page(), "Play")
+    for panel in ("noise", "switch"):
+        at.session_state[PREFIX + "panel"] = panel
+        at = sound(at.run())
+    assert (step_of(at), plays(at)) == (60, False)
 
 
 def test_the_page_stands_still_when_it_is_opened_again():
@@ -333,19 +369,20 @@ def test_folding_and_shards_say_how_equal_they_are():
 
 
 def test_a_batch_of_one_is_refused_as_pytorch_does_and_nothing_else_is_lost():
-    at = open_page(batch="1", panel="wrong", wrong="one")
+    at = open_page(batch="1")
     assert "a batch of 2 would do" in at.error[0].value
-    assert set(plots(at)) == {"effect"}
     at.session_state[PREFIX + "framework"] = "keras"
     at = sound(at.run())
     assert not at.error
-    assert set(plots(at)) == {"batch", "stream", "effect"}
+    assert set(plots(at)) == {"batch", "stream"}
+    assert set(plots(open_page(batch="1", panel="wrong", wrong="one"))) == {"effect"}
 
 
 def test_a_running_variance_of_zero_is_told():
     at = open_page(batch="1", framework="keras", share="1", eps="0", panel="folding")
-    assert any("an ε of 10⁻⁵" in text for text in texts(at.info))
-    assert "stream" in plots(at)
+    assert any("an ε of 10⁻⁵" in text for text in texts(at.error))
+    at.session_state[PREFIX + "panel"] = "switch"
+    assert "stream" in plots(sound(at.run()))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.1, 0.3, 1.0])
@@ -355,16 +392,15 @@ def test_what_is_said_of_the_start_and_the_lag_is_so(share):
     left = running_averages(0 * steps[1:, None], 0 * steps[1:, None], 16, keras, keras.other(share))
     start = left.variance[-1, 0]  # of the 1 that it starts from
     if share == 0:
-        assert words.endswith("the average never leaves its start, 0 and 1.")
+        assert words.endswith("so the average stays at its start: mean 0, variance 1.")
         assert start == 1
         return
-    said = words.split(" for each new batch, ")[1].split(" of the average")[0]
-    assert said == (f"{start:.0%}" if start >= 0.01 or start == 0 else "less than 1%")
-    assert f"after all {BATCHES} batches" in words
+    told = words.split(f"After {BATCHES} batches ")[1].split(" of it is still its start")[0]
+    assert told == (f"{start:.0%}" if start >= 0.01 or start == 0 else "less than 1%")
     if start < 1e-6:  # a mean that grows by 1 a batch: the lag is what is missing
         drifting = running_averages(steps[1:, None], steps[1:, None], 16, keras, keras.other(share))
         behind = steps[BATCHES] - drifting.mean[-1, 0]
-        assert f"Once that is gone, it trails a mean that drifts steadily by {behind:.3g} batches" in words
+        assert f"it is {behind:.3g} batches behind a mean that drifts steadily" in words
 
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])
@@ -422,11 +458,11 @@ def test_a_bad_link_is_mended_with_a_note():
         max_size=5,
     )
 )
-def test_whatever_the_link_the_page_shows_the_stream_and_a_panel(link):
+def test_whatever_the_link_the_page_shows_its_panel_or_says_why_not(link):
     at = open_page(**link)
-    assert ("stream" in plots(at)) != bool(at.error)
-    told = any("Nothing to show here" in text for text in texts(at.info))
-    assert ("effect" in plots(at) or len(at.table) > 0 or at.session_state[PREFIX + "panel"] == "wrong") != told
+    panel = at.session_state[PREFIX + "panel"]
+    there = "stream" in plots(at) if panel == "switch" else "effect" in plots(at) or len(at.table) > 0
+    assert there != bool(at.error)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -460,7 +496,8 @@ def test_strips_stand_in_order():
 
 def test_fewer_digits_than_devices_after_the_number_was_set():
     at = open_page()
-    at = sound(at.segmented_control(key="running panel").set_value("shards").run())
+    at.session_state[PREFIX + "panel"] = "shards"
+    at = sound(at.run())
     at = sound(at.slider(key="running devices").set_value(1).run())
     at = sound(at.select_slider(key="running batch").set_value(2).run())  # another end: 4 of before would come back
     assert at.slider(key="running devices").value == 1

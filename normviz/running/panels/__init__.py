@@ -1,22 +1,28 @@
-"""What the training and inference page shows below the stream: one panel at a time, each with numbers of its own."""
+"""The panels of the page "Training vs. inference", of which one is open."""
 
-from collections.abc import Callable
+from functools import partial
 
-from normviz.running.averages import Averages
-from normviz.running.panels import layer, spread, wrong
-from normviz.running.state import PANELS, PREFIX
+from normviz.running.panels import layer, spread, stream, wrong
+from normviz.running.state import ADVANCED, PANELS, PREFIX, averages_of
 from normviz.running.stream import Trace
-from normviz.ui.link import View, segments
+from normviz.ui.link import View
+from normviz.ui.tabs import choose_panel
 
 
 def choose() -> None:
-    """What is shown below the stream."""
-    segments(PREFIX + "panel", "Below", PANELS)
+    """Draw the choice of the panel."""
+    choose_panel(PREFIX + "panel", PANELS, ADVANCED)
 
 
-def show(view: View, seen: Trace, averages: Callable[[], Averages], theme: str) -> None:
-    """The open panel; only that is computed. Raises InvalidInput where there are no running averages to speak of."""
+def show(view: View, theme: str, seen: Trace) -> None:
+    """Show the open panel; only that one is computed.
+
+    Raises:
+        InvalidInput: the panel needs running averages, and the framework refuses the batch.
+    """
+    averages = partial(averages_of, view, seen)
     {
+        "switch": lambda: stream.show(view, seen, averages(), theme),
         "wrong": lambda: wrong.show(view, seen, averages, theme),
         "bias": lambda: spread.bias(view, theme),
         "noise": lambda: spread.noise(view, theme),

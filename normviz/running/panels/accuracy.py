@@ -238,13 +238,13 @@ def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str
 def _headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
     """Show the costliest mistake and the next two, in lines that are as high before there are numbers."""
     if not measured:
-        st.markdown("### …% → …%")
+        st.markdown("### Accuracy …% → …%")
         st.markdown("Other mistakes: …")
         return
     right, words = measured["population"].mean(), wording(view, convention)
     mistakes = [key for key in words if key not in cases.EXPECTED]
     worst, *others = sorted(mistakes, key=lambda key: float(measured[key].mean()))
-    st.markdown(f"### {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}")
+    st.markdown(f"### Accuracy {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}")
     following = "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2])
     st.markdown(f"Other mistakes: {following}.")
 

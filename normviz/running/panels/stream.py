@@ -1,5 +1,7 @@
 """What the stream of the training and inference page shows at a position: a batch in a mode, and what is averaged."""
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -15,13 +17,24 @@ from normviz.running.stream_figures import Followed, Outputs, batch_figure, stre
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View, segments
 from normviz.ui.palette import THEMES
+from normviz.ui.player import Player
 
 SYMBOLS = {"training": "batch", "inference": "run"}
-"""What stands below μ and σ² in a formula, by mode."""
+"""The subscript of μ and σ² in a formula, by mode."""
+
+DRAWN = {"training": ("training",), "inference": ("training", "inference")}
+"""The outputs that are drawn, by mode: after the switch to inference those of before are still there, unfilled."""
 
 
-def switch(view: View, theme: str) -> None:
-    """The mode of the layer, to be switched, and what it then normalizes by."""
+def show(view: View, seen: Trace, averages: Averages, theme: str) -> None:
+    """Show the switch between the modes, and a stream of batches to be played."""
+    _switch(view, theme)
+    picture = partial(show_stream, view, seen, averages, theme)
+    Player(PREFIX, "step", "Batches seen", BATCHES).show(picture)
+
+
+def _switch(view: View, theme: str) -> None:
+    """Draw the switch of the layer's mode, and the statistics that the mode uses."""
     convention, mode = CONVENTIONS[view["framework"]], view["mode"]
     with st.container(horizontal=True, vertical_alignment="center", key="mode"):
         segments(PREFIX + "mode", "Mode of the layer", MODES)
@@ -34,8 +47,9 @@ def switch(view: View, theme: str) -> None:
 
 
 def show_stream(view: View, seen: Trace, averages: Averages, theme: str, position: int) -> None:
-    """The stream up to a position: the batch there in the page's mode, the picture of both statistics, and numbers."""
+    """Show the batch at a position in the page's mode, then both statistics over the stream, and their numbers."""
     batch = batch_at(setting_of(view), seen, averages, position, view["eps"])
+    st.markdown(f"### {_sentence(view, batch)}")
     _digits(view, batch, float(span(seen, averages, view["eps"])[view["unit"] - 1]), theme)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -55,10 +69,21 @@ def slots(batch: int) -> int:
     return 8 if batch <= 8 else SHOWN
 
 
+def _sentence(view: View, batch: Batch) -> str:
+    """Return the output of the digit that is followed, and the statistics that it comes from."""
+    mode, digit = view["mode"], view["digit"]
+    if mode not in batch.output:
+        return f"Digit {digit} in inference: no output, as the running variance and ε are 0."
+    value = decimals(float(batch.output[mode][digit, view["unit"] - 1]))
+    source = {"training": "the mean and variance of its batch", "inference": "the running averages"}[mode]
+    return f"Digit {digit} in {mode}: x̂ = {value}, from {source}."
+
+
 def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
-    """The digits of the batch, and what becomes of them at the page's unit."""
+    """Show the digits of the batch, and their outputs at the page's unit."""
     unit, followed, mode = view["unit"] - 1, view["digit"], view["mode"]
-    outputs = {name: values[:, unit] for name, values in batch.output.items()}
+    drawn = [name for name in DRAWN[mode] if name in batch.output]
+    outputs = {name: batch.output[name][:, unit] for name in drawn}
     shown = Outputs(batch.pictures, batch.classes, outputs, slots(view["batch"]), widest)
     of = f"the first {SHOWN} of {view['batch']}" if view["batch"] > SHOWN else f"all {view['batch']}"
     values = "; ".join(f"x̂ in {name} {decimals(float(each[followed]))}" for name, each in outputs.items())
@@ -66,7 +91,7 @@ def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. Digit {followed}, in the frame: {values}."
     )
-    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "21rem")
+    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "19rem")
 
 
 def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: str) -> None:
@@ -155,16 +180,15 @@ def _numbers(view: View, seen: Trace, batch: Batch, position: int) -> None:
 
 
 def average_words(share: float) -> str:
-    """How much of the running average is its start at the end of the stream, and how far behind it is once that is
-    gone."""
+    """Return the part of the start in the running average after the stream, and its lag behind a steady drift."""
     if not share:
-        return "With a share of 0 for each new batch, the average never leaves its start, 0 and 1."
+        return "Each new batch has a share of 0, so the average stays at its start: mean 0, variance 1."
     start = (1 - share) ** BATCHES
     part = f"{start:.0%}" if start >= 0.01 or not start else "less than 1%"
     return (
-        f"With a share of {share:g} for each new batch, {part} of the average is still its start, 0 and 1, after all "
-        f"{BATCHES} batches. Once that is gone, it trails a mean that drifts steadily by {lag(share):,.3g} batches, "
-        "but for scatter."
+        f"Each new batch has a share of {share:g} in the average. After {BATCHES} batches {part} of it is still its "
+        f"start, mean 0 and variance 1. Without this start and without noise, it is {lag(share):,.3g} batches behind a "
+        "mean that drifts steadily."
     )
 
 
