@@ -78,7 +78,7 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
     for name, values in zip(names, cost.values(), strict=True):
         assert f"{name}: {mean_percent(values)}" in alt
     worst = min(cost.values(), key=np.mean)
-    assert heading(at).startswith(f"### {cost['population'].mean():.0%} → {worst.mean():.0%}: ")
+    assert heading(at).startswith(f"### Accuracy {cost['population'].mean():.0%} → {worst.mean():.0%}: ")
     mistakes = sorted(values.mean() for key, values in cost.items() if key not in cases.EXPECTED)
     (following,) = (text for text in texts(at.markdown) if text.startswith("Other mistakes: "))
     assert re.findall(r", (\d+%)", following) == [f"{share:.0%}" for share in mistakes[1:3]]
@@ -172,7 +172,7 @@ def test_it_is_as_high_before_there_are_numbers(held):
 @pytest.mark.heavy
 def test_pytorch_refuses_a_batch_of_one_and_keras_does_not():
     at = open_now(batch="1", layer="conv")
-    assert any("PyTorch refuses to train this network" in text for text in texts(at.info))
+    assert any("PyTorch refuses to train this network" in text for text in texts(at.error))
     at = settled(open_now(batch="1", framework="keras"))
     assert heading(at).startswith("### ")
 

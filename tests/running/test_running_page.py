@@ -413,7 +413,7 @@ def test_what_is_said_of_pairs_and_of_contrast_holds_at_every_epsilon(layer, eps
     if layer == "dense":
         y = running_effects.in_batches_of(setting, 2, eps)[1][:, 0, 0, 1]
         root = np.abs((y - shift) / gain)
-        assert f"the root is **{decimals(root.min())}** to **{decimals(root.max())}** here" in said
+        assert f"Here the root is **{decimals(root.min())}** to **{decimals(root.max())}**." in said
         assert (decimals(root.min()) == "1.000") == (eps == 0)
     assert "Where ε is small" in said or "as far as ε is small" in said
     shown = open_page(panel="wrong", wrong="shift", eps=str(eps), layer=layer, unit="2")

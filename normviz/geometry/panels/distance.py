@@ -54,9 +54,13 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
     now = {key: fisher.steps(key, model, distance) for key in ("none", scheme)}
     twice = {key: fisher.steps(key, model, distance, 2.0) for key in ("none", scheme)}
     st.markdown(
-        f"### By the Fisher information, a step across **w** that moves the predictions by KL = {typeset(distance)} is "
-        f"{measured(now[scheme].across, 3)} long with {name} and {measured(now['none'].across, 3)} without; were **w** "
-        f"twice as long, {measured(twice[scheme].across, 3)} and {measured(twice['none'].across, 3)}."
+        f"### With {name}, a step of length {measured(now[scheme].across, 3)} changes the predictions by KL = "
+        f"{typeset(distance)}."
+    )
+    st.markdown(
+        f"Without normalization the step has length {measured(now['none'].across, 3)}. If **w** were twice as long, "
+        f"the lengths would be {measured(twice[scheme].across, 3)} and {measured(twice['none'].across, 3)}. They "
+        "follow from the Fisher information, for steps at right angles to **w**."
     )
     found = {key: borders(model, key, distance) for key in now}
     for column, (key, title) in zip(
@@ -72,8 +76,8 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
             plot(plane(title, region, HALF, LOOKS[key], theme), "without" if key == "none" else "with", alt, "26rem")
     flat = measured(now[scheme].curvature, 2, RELATIVE["float64"])
     st.markdown(
-        f"Filled: all **w** whose predictions are nearer than that ({EXACT}); dashed: by the Fisher information "
-        f"({QUADRATIC}). Along **w** the curvature δᵀFδ is **{flat}** of the largest with {name}: "
+        f"Filled: all **w** whose predictions change by less ({EXACT}). Dashed: the same by the Fisher information "
+        f"({QUADRATIC}). With {name} the curvature δᵀFδ along **w** is **{flat}** of the largest, and "
         + _counts(scheme, found[scheme].is_open(model.w[0]))
     )
     st.caption(
@@ -84,14 +88,20 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
 
 
 def _counts(scheme: str, is_open: bool) -> str:
-    """Return what of w the predictions depend on; `is_open`: whether all of the plane is nearer than the distance."""
+    """Return how the predictions depend on w; `is_open`: no w in the plane reaches the distance."""
     if scheme == "layer":
-        return "one unit's length still counts, since its layer shares μ and σ; that of all units together does not."
+        return (
+            "the length of one unit still matters, since the units share μ and σ. A common factor of all units does "
+            "not matter."
+        )
     if is_open:
-        return "its direction alone counts. No direction is as far as this KL, so all of the plane is filled."
+        return (
+            "only the direction of **w** matters. No direction changes the predictions by this KL, so all of the plane "
+            "is filled."
+        )
     return (
-        "its direction alone counts, so what is near reaches from the origin outwards, and a longer **w** has further "
-        "to go to turn as far."
+        "only the direction of **w** matters. The filled region reaches outwards from the origin. A longer **w** needs "
+        "a longer step to turn by the same angle."
     )
 
 
@@ -99,8 +109,8 @@ def _scales(model: fisher.Model, scheme: str, found: dict[str, fisher.Scaling], 
     """By what the blocks of F are multiplied when weights, data or gain are."""
     power = {key: each.powers["w", "w"] for key, each in found.items()}
     st.markdown(
-        f"### Weights twice as long: their block of the Fisher information is multiplied by {_times(power[scheme])} "
-        f"with {SCHEMES[scheme].name}, by {_times(power['none'])} without."
+        f"### Doubling the weights multiplies their Fisher information by {_times(power[scheme])} with "
+        f"{SCHEMES[scheme].name}, by {_times(power['none'])} without."
     )
     for column, (block, title) in zip(
         st.columns(2, gap="medium"),
@@ -127,10 +137,10 @@ def _scales(model: fisher.Model, scheme: str, found: dict[str, fisher.Scaling], 
     error, square, of_gain = fisher.gain_parts(scheme, model)
     gains = {change: [key for key, each in found.items() if _same(each.powers["γ", change])] for change in ("w", "x")}
     st.markdown(
-        f"**Learning the gain**: its block stays as it is where weights are twice as large with "
-        f"{listed(gains['w'])}, and where the data are with {listed(gains['x'])}. It is E[x̂² (y − E[y|x])²], with x̂ "
-        f"before γ: with {SCHEMES[scheme].name} x̂² is {measured(square, 4)} on average, the squared prediction error "
-        f"{measured(error, 4)}, and F of a unit's γ {measured(of_gain, 4)}."
+        f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with {listed(gains['w'])}. Doubling "
+        f"the data leaves it unchanged with {listed(gains['x'])}. The block is E[x̂² (y − E[y|x])²], with x̂ before γ. "
+        f"With {SCHEMES[scheme].name}, x̂² is {measured(square, 4)} on average, the squared prediction error is "
+        f"{measured(error, 4)}, and F of a unit's γ is {measured(of_gain, 4)}."
     )
     st.markdown(_smoothed(model))
 
@@ -147,9 +157,9 @@ def _smoothed(model: fisher.Model) -> str:
         f"{measured(gap, 2, RELATIVE['float64'])} at ε = {typeset(eps)}" for gap, eps in zip(gaps, EPS, strict=True)
     )
     return (
-        f"**With ε > 0 this holds only nearly**: weights twice as long change batch norm's x̂ by up to {first} and by "
-        f"{second}, relative to the largest; the gap over ε for all six transformations is "
-        "[on the page of Table 1](invariance?panel=eps)."
+        f"**With ε > 0 this holds only approximately.** Doubling the weights changes batch norm's x̂ by up to {first} "
+        f"and by {second}, relative to the largest. [Table 1](invariance?panel=eps) shows the gap over ε for all six "
+        "transformations."
     )
 
 
@@ -158,8 +168,8 @@ def _drawn(model: fisher.Model, scheme: str, draws: int, theme: str) -> None:
     exact, found = fisher.information(scheme, model), sampled(model, scheme, draws)
     share = found.within(exact)
     st.markdown(
-        f"### The Fisher information from drawn outputs: its trace is {measured(found.trace, 4)} ± "
-        f"{measured(found.trace_error, 2)}, and exactly {measured(exact.trace(), 4)}."
+        f"### Monte Carlo: the trace of F is {measured(found.trace, 4)} ± {measured(found.trace_error, 2)}; exactly "
+        f"{measured(exact.trace(), 4)}."
     )
     largest, shown = float(abs(exact).max()), {"exact": ("F, exact", exact), "drawn": ("F, drawn", found.mean)}
     for column, (key, (title, f)) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
@@ -170,9 +180,9 @@ def _drawn(model: fisher.Model, scheme: str, draws: int, theme: str) -> None:
             )
             plot(matrix(title, f, NAMES * fisher.UNITS, largest, theme), key, alt, "25rem")
     st.caption(
-        f"{share:.0%} of the entries lie within two standard errors of the exact ones; were all errors "
-        f"normal, it would be about 95% over many seeds. {draws:,} draws an example; ±: a standard error. One "
-        "unit comes after the other. F = E[∇log p ∇log pᵀ], y drawn from the model itself."
+        f"{share:.0%} of the entries lie within two standard errors of the exact ones. With normal errors it would be "
+        f"about 95% over many seeds. Here are {draws:,} draws for each example; ± is one standard error. The rows are "
+        "in the order of the units. F = E[∇log p ∇log pᵀ], with y drawn from the model."
     )
     with st.container(horizontal=True, gap="medium"):
         st.latex(

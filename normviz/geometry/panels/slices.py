@@ -29,9 +29,12 @@ def show(view: View, theme: str) -> None:
     scheme, made = setting.beside, found.landscapes
     name = SCHEMES[scheme].name
     st.markdown(
-        f"### At the border of this slice the loss is {measured(made[scheme].border, 3)} on average with {name} and "
-        f"{measured(made['none'].border, 3)} without; in the middle, {measured(made[scheme].middle, 3)} and "
-        f"{measured(made['none'].middle, 3)}."
+        f"### At the border the mean loss is {measured(made[scheme].border, 3)} with {name}, "
+        f"{measured(made['none'].border, 3)} without."
+    )
+    st.markdown(
+        f"In the middle it is {measured(made[scheme].middle, 3)} with {name} and {measured(made['none'].middle, 3)} "
+        "without. Each picture shows the loss over two random directions in the space of the weights."
     )
     every = [each.losses for each in made.values()]
     ends = (max(min(float(each.min()) for each in every), LEAST), max(float(each.max()) for each in every))
@@ -56,8 +59,8 @@ def show(view: View, theme: str) -> None:
     steps = "untrained" if not setting.trained else f"trained for {setting.trained} steps at learning rate {RATE:g}"
     st.caption(
         f"Two networks of {WIDTHS[0]} and {WIDTHS[1]} units with ReLU, {steps}, from the same weights on the same "
-        f"mini-batches; the mean loss of {SEEN} digits, ε = 0, and with batch norm these are the batch. Directions are "
-        f"random, those of both networks drawn alike; biases and γ stay, as in [{LI.text}]({LI.url}), section 4. "
+        f"mini-batches. Mean loss of {SEEN} digits, which are the batch of batch norm, at ε = 0. Both networks use the "
+        f"same random directions. Biases and γ stay, as in [{LI.text}]({LI.url}), section 4. "
         "α = 1 moves the weights of a unit by a vector of "
         + (
             "their own length."
@@ -87,9 +90,9 @@ def _same_function(found: Slices, scheme: str) -> str:
 
     own = f"{_number(found.own[scheme])} and {_number(found.own['none'])}"
     return (
-        f"**Flat or not is up to the ruler**: with W₀ times {delta} and W₁ over {delta} a network is the same function "
-        f"(its own loss changes by {own}), and along directions as long as each unit's weights so is the slice: it "
-        f"changes by {told('filter')}. Along directions of the length that fits δ = 1 it changes by {told('fixed')}."
+        f"**Flatness depends on the scale of the directions.** With W₀ times {delta} and W₁ over {delta} the network "
+        f"computes the same function (its own loss changes by {own}). Along directions as long as each unit's weights "
+        f"the slice changes by {told('filter')}. Along directions of the length for δ = 1 by {told('fixed')}."
     )
 
 

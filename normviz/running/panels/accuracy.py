@@ -190,15 +190,15 @@ def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str
     words = {
         "population": (
             "Right: statistics of all training digits", "ink",
-            "Mean and variance of all training digits under the final weights: what running averages stand for.",
+            "Mean and variance of all training digits with the final weights. Running averages estimate them.",
         ),
         "running": (
             f"Running averages, momentum {momentum}", "inference",
-            "The averages as training left them, with the momentum and in the framework set on the left.",
+            "The averages at the end of training, with the momentum and framework set on the left.",
         ),
         "fresh": (
             "Averages never updated", "inference",
-            "Mean 0 and variance 1, where they start: a checkpoint without them, or a new layer that never trained.",
+            "They stay at mean 0 and variance 1, as in a checkpoint without them.",
         ),
         "few": (
             f"Momentum too small: {slow}" if convention.of_new else f"Momentum too large: {slow}", "inference",
@@ -212,23 +212,23 @@ def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str
         ),
         "stale": (
             f"Averages stopped after {cases.STALE} batches", "inference",
-            f"The weights went on for {STEPS - cases.STALE} more, and what they sum drifted away from the averages.",
+            f"The weights changed for {STEPS - cases.STALE} more, and their sums drifted away from the averages.",
         ),
         "contrast": (
             "Test pictures of half the contrast", "inference",
-            "Right statistics of the training digits, which do not fit the data that come.",
+            "The statistics of the training digits do not fit these test data.",
         ),
         "one": (
             f"{on}, one digit at a time", "training",
-            "A digit by itself is its own mean: every unit gives x̂ = 0, and the answer is the same for all digits.",
+            "A digit alone is its own mean: x̂ = 0 in every unit, and the answer is the same for all digits.",
         ),
         "class": (
             f"{on}, one class at a time", "training",
-            "Batches that hold one class each: what its digits have in common is their mean, and is taken away.",
+            "Each batch holds one class. Subtracting its mean removes what the digits of the class have in common.",
         ),
         "batches": (
             f"{on}, mixed batches of {batch}", "training",
-            "Statistics of the test batch itself: an answer depends on the other digits that happen to come with it.",
+            "The answer for a digit depends on the other digits in its test batch.",
         ),
     }  # fmt: skip
     missing = {*(() if batch > 1 else NEEDS_OTHERS), *(("one",) if convention.unbiased else ())}

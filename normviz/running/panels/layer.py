@@ -42,8 +42,8 @@ def folding(view: View, statistics: Moments) -> None:
         numbers = {name: [decimals(value) for value in values] for name, values in columns.items()}
         st.table({"Unit": [str(unit + 1) for unit in range(len(gain))]} | numbers, border="horizontal")
     st.markdown(
-        f"After {BATCHES} batches the statistics are constants, so batch norm is one multiplication and one addition a "
-        "unit, which the weights take in: at test time it costs nothing."
+        f"At test time the statistics are constants, here those after {BATCHES} batches. Batch norm is then one "
+        "multiplication and one addition per unit. Both can be folded into the weights, so it costs nothing."
     )
 
 
@@ -63,10 +63,10 @@ def beside_others(view: View, theme: str) -> None:
     if setting.batch == 1:
         st.markdown("Beside each name: largest minus smallest x̂. In batches of one there are no other examples.")
         return
+    depends = f"With {' and '.join(varying)}, x̂ depends" if varying else "With no scheme x̂ depends"
     st.markdown(
-        f"Beside each name: largest minus smallest x̂. {sentence(' and '.join(varying)) or 'No scheme'} "
-        f"{'let' if len(varying) > 1 else 'lets'} it depend on the other examples in the batch, a noise that "
-        "regularizes; the other schemes look at the example alone."
+        f"Beside each name: largest minus smallest x̂. {depends} on the other examples in the batch. The other schemes "
+        "use this example alone."
     )
 
 
@@ -101,7 +101,6 @@ def shards(view: View) -> None:
         st.latex(r"\sigma^2 = \sum_k \tfrac{m_k}{m}\left(\sigma_k^2 + (\mu_k-\mu)^2\right)")
         gap = max(float(np.abs(a - b).max()) for a, b in zip(merged, whole, strict=True))
         st.markdown(
-            f"Largest difference, merged against whole: **{decimals(gap)}**. Merged, the parts give the whole batch's "
-            "statistics. Averaging the variances alone loses "
-            "what lies between the devices' means; each device by itself would normalize by its own."
+            f"Largest difference, merged against whole: **{decimals(gap)}**. Merging the parts gives the statistics of "
+            "the whole batch. The mean of the variances alone ignores the differences between the devices' means."
         )

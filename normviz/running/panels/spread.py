@@ -28,14 +28,14 @@ def bias(view: View, theme: str) -> None:
     small = decimals(found.variance[0, unit] / whole)
     plot(panels_figure([panel], 1, theme), "effect", f"{title}: {small} at a batch of 2, towards 1 for large.", "25rem")
     text = (
-        f"At N = {effects.SIZES[0]} a batch sees **{small}** of the variance on average, and times m/(m−1) "
-        f"**{decimals(found.corrected[0, unit] / whole)}** (measured over {effects.DRAWN:,} draws)."
+        f"At N = {effects.SIZES[0]} the variance of a batch is on average **{small}** of the population's. Times "
+        f"m/(m−1) it is **{decimals(found.corrected[0, unit] / whole)}** (measured over {effects.DRAWN:,} draws)."
     )
     if setting.side > 1:
         m = float(found.elements[0, 0])
         text += (
-            f" Frameworks count m = N·H·W = {setting.side**2} N, but the positions of one digit are no independent "
-            f"draws: at N = {effects.SIZES[0]} it would take **{whole / found.expected[0, unit]:.4f}**, and m/(m−1) is "
+            f" Frameworks count m = N·H·W = {setting.side**2} N. But the positions of one digit are not independent. "
+            f"At N = {effects.SIZES[0]} the right factor is **{whole / found.expected[0, unit]:.4f}**, and m/(m−1) is "
             f"**{m / (m - 1):.4f}**."
         )
     st.markdown(text)
@@ -69,8 +69,9 @@ def noise(view: View, theme: str) -> None:
     first, last = found.mean_error[0, unit], found.mean_error[-1, unit]
     ratio = effects.SIZES[-1] / effects.SIZES[0]
     text = (
-        f"The scatter of μ falls from **{decimals(first)}** at N = {effects.SIZES[0]} to **{decimals(last)}** at "
-        f"N = {effects.SIZES[-1]}: {first / last:.1f} times, where √{ratio:g} = {ratio**0.5:.1f}. "
+        f"The standard deviation of μ falls from **{decimals(first)}** at N = {effects.SIZES[0]} to "
+        f"**{decimals(last)}** at N = {effects.SIZES[-1]}. The factor is {first / last:.1f}, and "
+        f"√{ratio:g} = {ratio**0.5:.1f}. "
     )
     st.markdown(text + _of_the_variance(found, setting, unit))
     if setting.side == 1:
@@ -85,14 +86,14 @@ def _of_the_variance(found: effects.Sampled, setting: Setting, unit: int) -> str
     kurtosis = decimals(found.kurtosis[unit])
     if setting.side == 1:
         return (
-            f"That of σ² hangs on the kurtosis κ = E[(x−μ)⁴]/σ⁴ of the digits, **{kurtosis}** at this unit (3 for a "
-            "normal distribution): the heavier the tails, the more it scatters. That of σ is that of σ² over 2σ, "
-            "once batches are large."
+            f"The standard deviation of σ² depends on the kurtosis κ = E[(x−μ)⁴]/σ⁴ of the digits. It is "
+            f"**{kurtosis}** at this unit (3 for a normal distribution). The heavier the tails, the larger it is. "
+            "For large batches, the one of σ is the one of σ² divided by 2σ."
         )
     return (
-        f"That of σ² hangs on how much digits differ from each other, in their means and in their own variances: the "
-        f"positions of one digit are no independent draws (their kurtosis, all together, is **{kurtosis}**). That of σ "
-        "is that of σ² over 2σ, once batches are large."
+        "The standard deviation of σ² depends on how much digits differ in mean and variance, as the positions of one "
+        f"digit are not independent. (The kurtosis of all positions is **{kurtosis}**.) For large batches, the one of "
+        "σ is the one of σ² divided by 2σ."
     )
 
 

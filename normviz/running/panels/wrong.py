@@ -58,15 +58,15 @@ def batch_of_one(view: View, seen: Trace, theme: str) -> None:
     if setting.side == 1:
         least, most = decimals(ranges[2].min()), decimals(ranges[2].max())
         text = (
-            f"Alone, a digit is its own mean: the output is β = **{decimals(shift)}** whatever comes in (PyTorch "
-            f"raises an error, Keras gives β). In pairs it is β ± γ √(σ²/(σ²+ε)), σ² the pair's own; the root is "
-            f"**{least}** to **{most}** here. Where ε is small beside σ² it is 1, and one bit is left: "
-            f"**{decimals(shift - gain)}** or **{decimals(shift + gain)}**."
+            f"Alone, a digit is its own mean, so x̂ = 0 and the output is β = **{decimals(shift)}** for every input. "
+            "(PyTorch raises an error, Keras returns β.) In a pair the output is β ± γ √(σ²/(σ²+ε)), with the variance "
+            f"σ² of the pair. Here the root is **{least}** to **{most}**. Where ε is small compared with σ², the root "
+            f"is 1. Then only **{decimals(shift - gain)}** and **{decimals(shift + gain)}** are possible."
         )
     else:
         text = (
-            "With a convolution a batch of one still has the positions of the digit: batch norm is then instance norm, "
-            "and every digit loses its own mean, and its contrast as far as ε is small beside its variance."
+            "With a convolution, a batch of one still has many positions. Batch norm is then instance norm: every "
+            "digit loses its own mean. Where ε is small compared with the variance of the digit, it also loses its contrast."
         )
     st.markdown(text)
 
@@ -90,9 +90,9 @@ def stopped_early(view: View, seen: Trace, averages: Averages, theme: str) -> No
     )
     plot(panels_figure(panels, 2, theme), "effect", alt, "25rem")
     st.markdown(
-        f"The running statistics start from 0 and 1. After 10 batches the output in evaluation has variance "
-        f"**{early}**, after {BATCHES} **{late}**, where the digits' own statistics would give σ²/(σ²+ε) = "
-        f"**{decimals(trained)}**. The smaller the share of a new batch, the longer the start lasts."
+        "The running statistics start at mean 0 and variance 1. In evaluation the output has variance "
+        f"**{early}** after 10 batches and **{late}** after {BATCHES}. With the digits' own statistics it would be "
+        f"σ²/(σ²+ε) = **{decimals(trained)}**. The smaller the share of a new batch, the longer the start lasts."
     )
 
 
@@ -111,9 +111,9 @@ def eval_forgotten(view: View, statistics: Moments, theme: str) -> None:
     alt = f"Mean output of each class: {apart} apart with running statistics, at most {own} with the batch's own."
     plot(panels_figure([panel], 1, theme), "effect", alt, "25rem")
     st.markdown(
-        "Test batches that hold one class each. With running statistics their outputs lie "
-        f"**{apart}** apart, which is what a classifier goes by; normalized by the batch's own, each has mean 0 (the "
-        f"largest is **{own}**)."
+        f"Each test batch holds one class. With running statistics the mean outputs of the classes differ by "
+        f"**{apart}**, and a classifier can use that. With the batch's own statistics every class has mean 0 (largest: "
+        f"**{own}**)."
     )
 
 
@@ -141,10 +141,9 @@ def shifted(view: View, statistics: Moments, theme: str) -> None:
     least, most = (decimals(how(contrast.batch.variance[:, unit])) for how in (np.min, np.max))
     brighter = brightness.frozen.mean[OFFSETS.index(1.0), unit] - brightness.frozen.mean[OFFSETS.index(0.0), unit]
     st.markdown(
-        f"With running statistics, test pictures of twice the contrast come out with variance **{decimals(doubled)}** "
-        f"instead of **{decimals(plain)}**; brightness +1 moves the mean by **{decimals(brighter)}**, the sum of the "
-        "unit's weights over the root of the running variance and ε. With the batch's own statistics the mean is 0 at "
-        "every brightness; the "
-        f"contrast is taken off where ε is small beside σ²: over all these contrasts the variance is **{least}** to "
-        f"**{most}**."
+        f"With running statistics, test pictures of twice the contrast have output variance **{decimals(doubled)}** "
+        f"instead of **{decimals(plain)}**. Brightness +1 moves the mean by **{decimals(brighter)}**: the sum of the "
+        "unit's weights over √(running variance + ε). With the batch's own statistics the mean is 0 at every "
+        "brightness. Where ε is small compared with σ², the contrast is removed: over all these contrasts the variance "
+        f"is **{least}** to **{most}**."
     )
