@@ -239,7 +239,7 @@ STORIES = (
                 question="How much does a step change the predictions?",
                 why="The Fisher information measures a step by the change of the predictions, not by the distance that "
                 "the weights move.",
-                first="Change **KL of the border** and watch the regions. Then change **Length of every weight vector**.",
+                first="Change **KL of the border** and watch the regions. Then change the **Length**.",
                 takeaway="With normalization, longer weights need a longer step for the same change of the "
                 "predictions.",
             ),
