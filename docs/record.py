@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
 from browsing import browser, served  # noqa: E402  (of the tests)
 from patience import settle  # noqa: E402
 from playwright.sync_api import Page  # noqa: E402
+from runs import Runs  # noqa: E402
 
 WIDTH, QUALITY = 800, 55
 TICK, REST, END = 70, 1400, 3000
@@ -97,6 +98,7 @@ def main() -> None:
         for name in sys.argv[1:] or RECORDED:
             record, size = RECORDED[name]
             page = chromium.new_page(viewport=size)
+            Runs(page)  # which `settle` waits for
             found = record(page, url)
             page.close()
             (first, *others), stand = [picture for picture, _ in found], [stands for _, stands in found]
