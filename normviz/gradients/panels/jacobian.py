@@ -33,7 +33,7 @@ def jacobian(view: View, theme: str) -> None:
     with left:
         _matrix(scheme, found, laid, shape, theme)
     with right:
-        _facts(scheme, found, eps)
+        _facts(scheme, at, found, eps)
         in_front(scheme)
     st.divider()
     _diagonal(scheme, at, eps, view["torch"])
@@ -77,9 +77,10 @@ def _structure(scheme: Scheme, laid: Blocks, fields: int) -> str:
     return f"**Each of the {fields} blocks is a field of {of}**: elements of different fields do not affect each other."
 
 
-def _facts(scheme: Scheme, found: Directions, eps: float) -> None:
+def _facts(scheme: Scheme, at: Small, found: Directions, eps: float) -> None:
     """Show what the matrix does to a shift and to a factor of all x."""
-    scale = float(np.abs(found.jacobian).sum(axis=1).max()) or 1.0
+    # A pair of elements that is centred and divided is only a sign: its Jacobian is nothing but rounding.
+    scale = max(float(np.abs(found.jacobian).sum(axis=1).max()), 1.0 / float(np.abs(at.x).max()))
     rows = float(np.abs(found.shift).max())
     factor, expected = (float(np.abs(each).max()) for each in (found.factor, found.expected))
     reach = ROUNDING * scale * max(1.0, float(np.abs(found.expected).max()), 10.0)
