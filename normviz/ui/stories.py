@@ -106,10 +106,9 @@ STORIES = (
         title="Same or different?",
         section="Start",
         question="Which normalizations are the same?",
-        why="Many names stand for few computations, and one name can stand for several. Two schemes may have equal x̂ "
-        "while their γ and β have different shapes.",
-        first="Guess for a pair whether both are equal, then press **Why?**. Open **Three layer norms** to see one "
-        "name with three meanings.",
+        why="Many names stand for few computations, and one name can stand for several.",
+        first="Guess whether a pair is equal, then press **Why?**. Open **Three layer norms** for one name with three "
+        "meanings.",
         takeaway="Two schemes of the general form give the same x̂ if they average over the same elements. Ask which "
         "axes are averaged, not what the layer is called.",
         see=(

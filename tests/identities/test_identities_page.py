@@ -34,7 +34,6 @@ def test_the_story_does_not_call_schemes_of_one_xhat_interchangeable():
     assert any((left.gain, left.bias) != (right.gain, right.bias) for left, right in sides)
     why = next(story.why for story in STORIES if story.page == "identities")
     assert "no difference" not in why
-    assert "equal x̂ while their γ and β have different shapes" in why
 
 
 def shape_of(at):

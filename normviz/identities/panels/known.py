@@ -43,7 +43,7 @@ def use_words(shape: Shape, other: Shape) -> str:
 
 def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
     """Show the pairs that are equal, then those that are believed to be."""
-    for heading, holds in (("Equal", True), ("Often said to be equal", False)):
+    for heading, holds in (("Equal on the right shape", True), ("Often called equal, but different", False)):
         identities = [row for row in IDENTITIES.values() if row.holds == holds]
         st.markdown(f"## {heading}")
         with st.container(border=True):
@@ -65,7 +65,7 @@ def numbers(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, 
 
 def _row(identity: Identity, view: View, x: np.ndarray, theme: str) -> None:
     found, met = _residual(identity.key, x, view["eps"]), identity.condition.met(x.shape)
-    claim, result, buttons = st.columns([10, 6, 6], vertical_alignment="center", gap="small")
+    claim, result, buttons = st.columns([9, 8, 5], vertical_alignment="center", gap="small")
     claim.markdown(f"**{identity.claim}**")
     schemes = [side.scheme(x.shape) for side in identity.sides]
     learned = "  \nγ and β have other shapes" if len({(each.gain, each.bias) for each in schemes}) > 1 else ""
