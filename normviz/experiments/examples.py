@@ -119,7 +119,7 @@ def path_of(key: str) -> Path:
     return FOLDER / f"{key}.npz.xz"
 
 
-@lru_cache
+@lru_cache(maxsize=32)
 def _read(key: str) -> tuple[str, Mapping[str, Arrays]]:
     """Return what `unpack` does of an experiment's file; nothing where there is none."""
     path = path_of(key)

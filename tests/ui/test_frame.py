@@ -87,7 +87,7 @@ def test_a_page_that_fails_before_its_panel_is_known_has_the_words_of_the_page(m
 def test_a_page_stands_between_its_question_and_its_takeaway(link):
     story, at = STORIES[0], open_lab("app.py", **link)
     said = texts(at.markdown)
-    assert said[0].startswith(f"# {story.question}\n{story.why}\n\n")
+    assert said[0].startswith(f"# {story.question}\n{story.why}")
     assert said[-1] == f"**Takeaway.** {story.takeaway}"
     assert not [text for text in said[1:] if text.startswith("# ")]  # one heading of the first order
     ways = [(link.proto.page, link.proto.label) for link in at.get("page_link")]
