@@ -52,7 +52,7 @@ def test_draws(lab):
 
 
 def test_other_values_are_drawn(lab):
-    lab.open("?colour=x&seed=1")  # the seed is in sight
+    lab.open("?colour=value&seed=1")  # the seed is in sight
     intensity = "gd => JSON.stringify(Array.from(gd.data.find(t => t.type === 'mesh3d' && t.intensity).intensity))"
     before = lab.graph(intensity)
     lab.number("Seed", "3")
@@ -106,7 +106,8 @@ def test_hover_lights_exactly_the_field_and_asks_nobody(lab, key, view):
     lab.open(f"?scheme={key}&view={view}")
     layout = layout_of(view, SHAPE)
     sent, seen = len(lab.sent), set()
-    for across, down in ((0.42, 0.45), (0.5, 0.55), (0.6, 0.5), (0.45, 0.7), (0.62, 0.6)):
+    places = ((0.42, 0.45), (0.5, 0.55), (0.6, 0.5), (0.45, 0.7), (0.62, 0.6), (0.38, 0.3), (0.3, 0.65), (0.58, 0.32))
+    for across, down in places:
         lab.point(across, down)
         index = element_of(lab.readout)
         seen.add(index)
