@@ -38,7 +38,7 @@ class Played:
 PLAYED = {
     "stream": Played(
         "running?step=20", "step", "Batches seen", running.Page().step, 20, ("batch", "stream"), "gd.data[3].x[0]",
-        (), ("Inference", "text=in inference: x̂"),
+        (), ("Keras", "text=training=True"),
     ),
     "descent": Played(
         "weights?step=20&pace=1", "step", "Step of SGD", weights.Page().step, 20,

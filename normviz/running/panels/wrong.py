@@ -66,8 +66,7 @@ def batch_of_one(view: View, seen: Trace, theme: str) -> None:
     else:
         text = (
             "With a convolution, a batch of one still has many positions. Batch norm is then instance norm: every "
-            "digit loses its own mean. Where ε is small compared with the variance of the digit, it also loses "
-            "its contrast."
+            "digit loses its own mean. Where ε is small compared with its variance, it also loses its contrast."
         )
     st.markdown(text)
 
