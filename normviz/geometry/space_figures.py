@@ -62,8 +62,8 @@ def _scene(reach: float, colours: Theme) -> Figure:
         x, y, z = (radius * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colour, "width": width}, **_QUIET)
     for channel, unit in enumerate(np.eye(3), 1):
-        _line(figure, np.zeros(3), 0.8 * reach * unit, colours.muted)
-        _text(figure, 0.86 * reach * unit, f"channel {channel}", colours.muted)
+        _line(figure, np.zeros(3), 0.7 * reach * unit, colours.muted)
+        _text(figure, 0.76 * reach * unit, f"channel {channel}", colours.muted)
     _text(figure, -1.4 * RADIUS * NORMAL, "sphere: radius √3", colours.ink)
     _text(figure, 0.8 * reach * (0.5 * _DEEP - 0.87 * _RIGHT), "plane: sum = 0", colours.ink)
     finish(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0}, {"y": -0.02})

@@ -53,7 +53,7 @@ def _draw_run(course: rate.Course, theme: str) -> None:
     for column, (key, (title, row)) in zip(st.columns(2, gap="medium"), panels.items(), strict=True):
         with column:
             alt = f"{title} by step: from {row[0]:.3g} to {row[-1]:.3g}."
-            figure = curves(title, {"batch norm": Curve(np.arange(len(row)), row, 0)}, "step", "y", theme=theme)
+            figure = curves(title, {"batch norm": Curve(np.arange(len(row)), row, 0)}, "step", theme=theme)
             plot(figure, key, alt, "23rem")
     losses = course.losses[:, 0]
     st.markdown(_growth(course))
