@@ -8,7 +8,7 @@ interruption is not lost.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from normviz.core.fields import Shape, divisors
 from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.settings import Given, among, choice, declarations, real, several, value, whole
-from normviz.core.text import typeset
 from normviz.jobs.spec import Step
 from normviz.networks.setting import DEVICES
 from normviz.ui.curves import Panel
@@ -306,53 +305,6 @@ def command(experiment: Experiment, setting: Any) -> str:
     return f"normviz experiment {experiment.key}{''.join(options)}"
 
 
-def spread(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Median, least and largest over the seeds; NaN where a network gave no number at all."""
-    return np.median(values, axis), np.min(values, axis), np.max(values, axis)
-
-
 def percent(share: float) -> str:
-    """A share as it is written: 3.2%, 100.0%."""
+    """Return a share in per cent: 3.2%, 100.0%."""
     return f"{100 * float(share):.1f}%".replace("-", "−")
-
-
-STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
-"""Student's t for an interval of 95%, by the degrees of freedom from 1."""
-
-
-class Difference(NamedTuple):
-    """How two numbers of the same seeds differ: the mean, and how far it may be off (95%, Student's t).
-
-    NaN where there are fewer than two numbers, or some are not finite.
-    """
-
-    mean: float
-    reach: float
-
-    @property
-    def clear(self) -> bool:
-        """Whether the difference is more than the seeds' noise."""
-        return abs(self.mean) > self.reach
-
-    def said(self, times: float = 1.0) -> str:
-        """The mean with what it may be off by: −1.2 ± 0.4; 0 where it is rounding beside that."""
-        mean = 0.0 if abs(self.mean) < 1e-4 * self.reach else self.mean
-        return f"{typeset(times * mean, 2)} ± {typeset(times * self.reach, 2)}"
-
-
-def paired(values: np.ndarray, others: np.ndarray, step: float = 0.0) -> Difference:
-    """By how much `values` are more than `others`, both by seed.
-
-    `step`: in which the differences come, where that is coarse: they may be off by it though all are alike.
-    """
-    with np.errstate(invalid="ignore"):  # ∞ − ∞
-        differences = np.asarray(values, float) - np.asarray(others, float)
-    count = len(differences)
-    if count < 2 or not np.isfinite(differences).all():
-        return Difference(np.nan, np.nan)
-    reach = (
-        STUDENT[min(count - 1, len(STUDENT)) - 1]
-        * max(float(np.std(differences, ddof=1)), step / 12**0.5)
-        / np.sqrt(count)
-    )
-    return Difference(float(np.mean(differences)), float(reach))

@@ -45,15 +45,6 @@ class Few:
             yield self.x[network, chosen], self.labels[network, chosen]
 
     @torch.no_grad()
-    def errors(self, network: Dense, between: Between = unchanged) -> tuple[torch.Tensor, torch.Tensor]:
-        """The shares of the digits to train on, and of those to test on, that are told wrongly, (schemes, networks).
-
-        `between`: of training, under which the statistics for inference are taken too.
-        """
-        found = self.measure_errors(network, between)
-        return found["training"], found["test"]
-
-    @torch.no_grad()
     def measure_errors(self, network: Dense, between: Between = unchanged) -> dict[str, torch.Tensor]:
         """Return the shares of wrong answers in inference, (schemes, networks).
 

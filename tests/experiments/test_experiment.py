@@ -15,7 +15,7 @@ from checked import checked
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import Among, By, Choice, Declaration, Real, Several, Switch, declarations
 from normviz.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
-from normviz.experiments.experiment import WORDS, Comparison, Heat, own_scheme, own_text, paired, spread
+from normviz.experiments.experiment import WORDS, Comparison, Heat, own_scheme, own_text
 from normviz.experiments.figures import figure_of
 from normviz.jobs.spec import digest
 
@@ -228,12 +228,3 @@ def test_a_comparison_holds_its_schemes_as_plain_data():
     assert setting.rows[2].suppression is None
     assert setting.labels[0] == "Batch"
     assert setting.names == ("batch norm", "group norm", "a scheme of your own")
-
-
-def test_spread_and_differences():
-    values = np.array([[1.0, 2.0, 9.0]])
-    assert [float(each) for each in map(np.squeeze, spread(values))] == [2, 1, 9]
-    sure, unsure = paired([3, 4.1, 5], [1, 2, 3]), paired([3, 0, 5], [1, 2, 3])
-    assert sure.clear
-    assert not unsure.clear
-    assert not paired([1, np.nan, 2], [0, 0, 0]).clear

@@ -91,7 +91,8 @@ def test_every_network_trains_on_digits_of_its_seed_and_no_other():
 
 def test_errors_are_those_of_the_kept_statistics():
     few, network = Few((3, 4), 20, BATCH, CPU), stack(["batch", "layer"], dtype=torch.float32)
-    seen, unseen = few.errors(network)
+    found = few.measure_errors(network)
+    seen, unseen = found["training"], found["test"]
     network.logits(few.x[:, :16], Norm.settle)
     told = network.logits(few.x, Norm.infer).argmax(-1)
     np.testing.assert_allclose(seen, (told != few.labels).float().mean(-1))
