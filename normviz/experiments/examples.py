@@ -22,7 +22,7 @@ from normviz.experiments.results import name_result
 FOLDER = Path(__file__).with_name("example_results")
 """Where the files are."""
 
-MAX_BYTES = 150_000
+MAX_BYTES = 300_000
 """The most bytes of one file."""
 
 VERSION = "version"

@@ -22,7 +22,7 @@ PENDING = EXPERIMENTS.keys() - {
 
 SHIPPED = [key for key in EXPERIMENTS if key not in PENDING]
 
-MAX_TOTAL_BYTES = 600_000
+MAX_TOTAL_BYTES = 1_000_000
 
 
 @pytest.mark.parametrize("key", SHIPPED)
