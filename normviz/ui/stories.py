@@ -107,8 +107,7 @@ STORIES = (
         section="Start",
         question="Which normalizations are the same?",
         why="Many names stand for few computations, and one name can stand for several.",
-        first="Guess whether a pair is equal, then press **Why?**. Open **Three layer norms** for one name with three "
-        "meanings.",
+        first="Change **C** to 1 and see which pairs become equal. Then press **Why?**.",
         takeaway="Two schemes of the general form give the same x̂ if they average over the same elements. Ask which "
         "axes are averaged, not what the layer is called.",
         see=(
@@ -274,7 +273,8 @@ STORIES = (
         question="Which normalization ignores the changes you choose?",
         why="Choose the changes that your layer should ignore. We list the schemes that ignore them, or explain why "
         "no scheme can.",
-        first="Press a question. Each cube below is an answer: the lit elements share their statistics.",
+        first="Press one of the three wishes. Each cube below is an answer: the lit elements share their mean and "
+        "variance.",
         takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
         "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
         "contains all six changes.",

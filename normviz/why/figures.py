@@ -89,6 +89,10 @@ def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: i
     mean = {"color": colour, "width": 6}
     figure.add_scatter(x=steps, y=accuracy.mean(1), mode="lines", line=mean, name="mean", showlegend=False)
     figure.add_hline(100 / CLASSES, line=here(colours))
+    figure.add_annotation(
+        x=steps[-1], y=100 / CLASSES, xanchor="right", yanchor="top", text="guessing", showarrow=False,
+        font={"color": colours.ink},
+    )  # fmt: skip
     figure.update_xaxes(title={"text": "step", "standoff": 4}, range=[0, steps[-1]])
     figure.update_yaxes(title={"text": "test accuracy, %", "standoff": 4}, range=[0, 101], dtick=25)
     return finish(figure, colours, {"t": 34, "b": 46, "l": 60, "r": 16})

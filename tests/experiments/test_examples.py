@@ -16,7 +16,8 @@ from normviz.experiments.experiment import Report, Verdict
 from normviz.jobs.spec import finish
 
 PENDING = EXPERIMENTS.keys() - {
-    "batch-size", "convolution", "dropout", "fine-tuning", "gan", "learning-rate", "leak", "repair", "smoothing", "start", "weight-decay"
+    "batch-size", "convolution", "dropout", "fine-tuning", "gan", "learning-rate", "leak", "repair", "smoothing",
+    "start", "weight-decay",
 }  # fmt: skip
 """Experiments without a shipped result. `make results KEYS="…"` computes one; then its key leaves this set."""
 

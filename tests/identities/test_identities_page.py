@@ -52,7 +52,7 @@ def expected(identity, x, eps):
     words = result_words(identity, identity.condition.met(x.shape), is_rounding(found, x.dtype))
     schemes = [side.scheme(x.shape) for side in identity.sides]
     differ = {(each.gain, each.bias) for each in schemes}
-    return f"{words}  \nγ and β have other shapes" if len(differ) > 1 else words
+    return f"{words}  \nγ and β differ in shape" if len(differ) > 1 else words
 
 
 def type_in(at, **fields):
@@ -89,7 +89,7 @@ def test_the_first_view_is_the_link_without_a_word():
     at = open_page()
     assert state.RESIDUAL in texts(at.caption)
     assert at.query_params == {}
-    assert "**equal** up to rounding  \nγ and β have other shapes" in row_of(at, IDENTITIES["one-group"])
+    assert "**equal** up to rounding  \nγ and β differ in shape" in row_of(at, IDENTITIES["one-group"])
     assert "equal for C = 1" in row_of(at, IDENTITIES["one-channel"])
     assert any(each.help and each.help.endswith("the largest x̂: 0.") for each in at.markdown)
 

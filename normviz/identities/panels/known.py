@@ -68,7 +68,7 @@ def _row(identity: Identity, view: View, x: np.ndarray, theme: str) -> None:
     claim, result, buttons = st.columns([9, 8, 5], vertical_alignment="center", gap="small")
     claim.markdown(f"**{identity.claim}**")
     schemes = [side.scheme(x.shape) for side in identity.sides]
-    learned = "  \nγ and β have other shapes" if len({(each.gain, each.bias) for each in schemes}) > 1 else ""
+    learned = "  \nγ and β differ in shape" if len({(each.gain, each.bias) for each in schemes}) > 1 else ""
     result.markdown(
         f"{result_words(identity, met, is_rounding(found, x.dtype))}{learned}",
         help=f"Largest difference of the two x̂, relative to the largest x̂: {gap_text(found)}.",
