@@ -52,7 +52,7 @@ EASY = (
 )  # fmt: skip
 """The changes, the easy ones first: the order of the cases."""
 
-LEGEND = "**=** the twin learns the same · **≠** it learns differently · **?** click and guess · **τ** one random shift for all"
+LEGEND = "**=** the twin learns the same · **≠** it learns differently · **?** click and guess · **τ** a random shift"
 
 SCRIPT = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "

@@ -273,8 +273,7 @@ STORIES = (
         question="Which normalization ignores the changes you choose?",
         why="Choose the changes that your layer should ignore. We list the schemes that ignore them, or explain why "
         "no scheme can.",
-        first="Press one of the three wishes. Each cube below is an answer: the lit elements share their mean and "
-        "variance.",
+        first="Press one of the three wishes. Each cube below is an answer: the lit elements share their statistics.",
         takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
         "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
         "contains all six changes.",
