@@ -35,7 +35,7 @@ def test_rms_scaling_divides_by_the_deviation(rms_scaled):
 def test_rms_scaling_is_not_rms_norm_and_the_newer_layer_is(rms_scaled):
     ours = normalize(uneven(DENSE, 0), SCHEMES["rms"], EPS).xhat
     np.testing.assert_allclose(outputs_of(keras.layers.RMSNormalization(epsilon=EPS)), ours, rtol=1e-4, atol=1e-5)
-    assert np.abs(rms_scaled - ours).max() > 0.1 * np.abs(ours).max()
+    assert np.abs(rms_scaled - ours).max() > 0.01 * np.abs(ours).max()  # far from rounding
 
 
 def test_the_record_names_what_the_option_divides_by():

@@ -330,7 +330,7 @@ def test_a_bare_link_is_the_declared_defaults(page):
     assert ({name: view[name] for name in made}, notes) == (
         {name: list(value) if isinstance(value, tuple) else value for name, value in made.items()}, {}
     )  # fmt: skip
-    assert [param.key for param in page.PARAMS if param.name in made] == [page.PREFIX + name for name in made]
+    assert {param.key for param in page.PARAMS if param.name in made} == {page.PREFIX + name for name in made}
 
 
 @EVERY_VALUE
