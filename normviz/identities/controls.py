@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from normviz.core.fields import AXES, AXIS, MAX_ELEMENTS, Shape
+from normviz.core.fields import MAX_ELEMENTS, Shape
 from normviz.describe.wording import shape_words
 from normviz.identities.state import PARAMS
 from normviz.ui.components.picked import picked
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.scheme import EPS_STEPS
-from normviz.ui.tensor import DATA_NAMES, OWN_DATA, SIZES, shape_of
+from normviz.ui.tensor import DATA_NAMES, OWN_DATA, SIZES, length_label, shape_of
 from normviz.ui.tensor_controls import data_controls
 
 
@@ -17,8 +17,8 @@ def controls(view: View) -> None:
     own = view["data"] == OWN_DATA and "own" in st.session_state
     with st.sidebar:
         columns = st.columns(2)
-        for number, (size, axis) in enumerate(zip(SIZES, AXES["activation"], strict=True)):
-            label = f"{axis} ({AXIS[axis].many})"
+        for number, size in enumerate(SIZES):
+            label = length_label(size, view)
             columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=own)
         data_controls(view)
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])

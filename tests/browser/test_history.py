@@ -59,6 +59,8 @@ class Walk:
             self.page.get_by_role("radio", name=SET[name][1], exact=True).press("Space")  # some have a label over them
         else:
             seed = self.page.get_by_label(SEEDS.get(name, "Seed"), exact=True)
+            if not seed.is_visible():
+                self.page.get_by_test_id("stSidebar").get_by_text("Advanced", exact=True).click()
             seed.fill(SEED.partition("=")[2])
             seed.press("Enter")
 

@@ -65,7 +65,9 @@ def test_a_shape_where_an_identity_holds(page, server):
 
 def test_on_a_phone_panels_beside_each_other_scroll_for_themselves(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
-    open_page(page, server, "running", "?panel=noise")
+    visit(page, f"{server}/running?panel=noise")
+    page.wait_for_selector(".st-key-effect .nv-plot[data-drawn]")
+    settle(page)
     wide, shown, focus = page.locator(".st-key-effect .nv-plot").evaluate(
         "plot => [plot.scrollWidth, plot.clientWidth, plot.tabIndex]"
     )

@@ -202,6 +202,7 @@ def test_a_control_keeps_the_place_while_it_plays_and_a_press_in_a_busy_browser_
 
 def test_zoom_stays_while_it_plays(opened):
     shown = opened("stream")
+    shown.page.locator(".st-key-stream .nsewdrag").first.scroll_into_view_if_needed()
     box = shown.page.locator(".st-key-stream .nsewdrag").first.bounding_box()
     spots = [(box["x"] + f * box["width"], box["y"] + f * box["height"]) for f in (0.2, 0.5, 0.8)]
     shown.page.mouse.move(*spots[0])

@@ -17,8 +17,8 @@ STEPS = 2
 """Steps that are measured. The first one measures errors, too, and allocates the optimizer's state."""
 
 SHARE = 0.4
-"""The share of the limit that these steps may take. Over a whole training the heap grows, as its gaps do not fit the next
-tensors: from 200 to 830 MB for 272 dense networks, and from 680 to 810 MB for the experiment on a leak."""
+"""The share of the limit that these steps may take. Over a whole training the heap grows, as its gaps do not fit the
+next tensors: from 200 to 830 MB for 272 dense networks, and from 680 to 810 MB for the experiment on a leak."""
 
 
 def peak_growth(work):
