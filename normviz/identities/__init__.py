@@ -1,1 +1,1 @@
-"""Which normalizations are the same."""
+"""Same or different? Pairs of normalizations, the variants of layer norm, and a detector of layers."""

@@ -1,6 +1,6 @@
 """The words around every page: its question, why it matters, what to try first, and the takeaway.
 
-The order is that of the menu, and the way from page to page.
+Their order is the order of the menu and of the links from page to page.
 """
 
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from normviz.core.schemes import SCHEMES, Reference
 
 @dataclass(frozen=True)
 class See:
-    """A way to where an idea goes on.
+    """A link to a page with a related idea.
 
     Attributes:
-        words: what is there.
-        page: the script's name of that page.
+        words: the label of the link.
+        page: the name of the script of that page.
     """
 
     words: str
@@ -27,10 +27,7 @@ class Introduction:
     """The words around one panel of a page, in place of those around the whole page.
 
     Attributes:
-        question: what the panel answers, the heading of the page.
-        why: why that matters, in a sentence.
-        first: what to try first.
-        takeaway: the answer.
+        question, why, first, takeaway: as those of `Story`.
     """
 
     question: str
@@ -41,7 +38,7 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Story:
-    """One page. What it says holds whatever the page is set to.
+    """The words around one page, which hold for all its settings.
 
     Attributes:
         page: the name of its script in `pages/`.

@@ -10,8 +10,9 @@ from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
 from normviz.identities.panels.detection import detector
 from normviz.identities.panels.known import known_pairs
 from normviz.identities.panels.own import own_two
-from normviz.identities.panels.variants import LIMIT, VARIANTS, variants
+from normviz.identities.panels.variants import LIMIT, variants
 from normviz.identities.state import PANELS, PREFIX
+from normviz.identities.variants import VARIANTS
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, segments
 from normviz.ui.tensor import shape_of, tensor
