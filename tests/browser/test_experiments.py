@@ -3,6 +3,7 @@
 import pytest
 from looks import barriers, change_theme, cut_off
 from patience import load, settle, soon, visit
+from playwright.sync_api import expect
 from watching import open_watched
 
 from normviz.ui.palette import THEMES
@@ -46,8 +47,8 @@ def test_a_run_is_watched_and_its_link_shows_the_result(page, server):
         other.get_by_text("Kept for this link").wait_for()
         settle(other)
         assert other.locator(".st-key-work h3").first.inner_text() == headline
-        assert other.locator(".nv-graph").count() == graphs
-        assert button(other, "Run · about").count() == 0
+        expect(other.locator(".nv-graph")).to_have_count(graphs)
+        expect(button(other, "Run · about")).to_have_count(0)
 
 
 def test_a_run_goes_on_when_the_page_is_reloaded_and_ends_when_cancelled(page, server):
@@ -60,7 +61,7 @@ def test_a_run_goes_on_when_the_page_is_reloaded_and_ends_when_cancelled(page, s
     soon(page, lambda: share(page) > 0)  # not from the beginning, nor at rest
     button(page, "Cancel").click()
     page.get_by_role("button", name="Run").wait_for()
-    assert page.get_by_role("progressbar").count() == 0
+    expect(page.get_by_role("progressbar")).to_have_count(0)
 
 
 def test_it_pauses_and_goes_on(page, server):

@@ -48,8 +48,8 @@ def test_a_click_chooses_a_set_and_the_link_has_it(page, server):
     expect(page.get_by_text("batch normalization").first).to_be_visible()
     settle(page)
     expect(card(page, BATCH)).to_have_attribute("aria-pressed", "true")
-    assert page.locator(".nv-diagram .card.down").count() == 5
-    assert page.locator(".nv-diagram .card.up").count() == 0
+    expect(page.locator(".nv-diagram .card.down")).to_have_count(5)
+    expect(page.locator(".nv-diagram .card.up")).to_have_count(0)
 
 
 def test_the_arrow_keys_go_along_the_lines_and_enter_chooses(page, server):

@@ -9,6 +9,7 @@ import pytest
 from pairs import mark_heavy_except
 from patience import settle, visit
 from PIL import Image, ImageColor
+from playwright.sync_api import expect
 
 from normviz.ui.palette import THEMES
 
@@ -67,7 +68,7 @@ def test_a_chart_under_a_key_of_several_is_saved_with_its_own_legend(page, serve
     visit(page, f"{server}/weights")
     page.wait_for_selector(".st-key-losses .nv-plot[data-drawn]")
     settle(page)
-    assert page.locator(".st-key-losses .legend").count() == 0
+    expect(page.locator(".st-key-losses .legend")).to_have_count(0)
     content, _ = saved(page, "losses", "SVG")
     words = "".join(ElementTree.fromstring(content).itertext())
     assert all(name in words for name in ("w = g v/‖v‖", "w, only v learned", "plain w"))

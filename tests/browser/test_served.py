@@ -194,4 +194,4 @@ def test_a_site_that_is_not_named_does_not_show_the_app_in_a_frame(embed, server
     page, said = embed(f"{server}/?n=2&h=2&w=2&c=3")
     soon(page, lambda: said)
     assert "frame-ancestors 'self'" in said[0]
-    assert page.frame_locator("iframe").locator(".stApp").count() == 0
+    expect(page.frame_locator("iframe").locator(".stApp")).to_have_count(0)

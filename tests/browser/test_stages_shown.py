@@ -75,7 +75,7 @@ def test_the_cells_of_a_field_come_together_and_go_back(stages):
     expect(lab.page.locator(".nv-chain [aria-current]")).to_have_count(0)
     lab.soon(lambda: lab.graph(LEVELS) == levels)
     assert stages.extent() == before
-    assert lab.page.locator(".nv-lit").count() == 0
+    expect(lab.page.locator(".nv-lit")).to_have_count(0)
     assert "n = 0" in lab.readout
 
 
@@ -150,7 +150,7 @@ def test_a_window_slides_and_nothing_collapses(lab):
 def test_what_is_too_large_to_move_says_so(lab):
     lab.open("?n=16&h=8&w=8&c=64")
     expect(lab.page.locator(".st-key-cube .nv-stages")).to_contain_text("Up to 16,384 elements")
-    assert lab.page.locator(".st-key-cube .nv-stages button:visible").count() == 0
+    expect(lab.page.locator(".st-key-cube .nv-stages button:visible")).to_have_count(0)
 
 
 def test_a_field_of_many_elements_keeps_its_frame_when_it_has_collapsed(lab):

@@ -61,7 +61,7 @@ def test_a_presentation_walks_through_the_pages_by_a_clickers_keys(page, server,
         page.keyboard.press("PageDown")
         at(page, story)
         soon(page, lambda: "present=1" in page.url)
-        assert not page.locator("section[data-testid=stSidebar]").is_visible()
+        expect(page.locator("section[data-testid=stSidebar]")).to_be_hidden()
         size = page.get_by_role("heading", level=1).evaluate("h1 => parseFloat(getComputedStyle(h1).fontSize)")
         assert size >= 36  # a twentieth of the height
     for story in reversed(STORIES[: count % len(STORIES)]):
