@@ -53,7 +53,11 @@ class Visit:
 
     def press(self) -> dict:
         """Add one to the seed by the keyboard; the time to the drawn frame, where it went, and the bytes."""
-        self.page.get_by_label("Seed", exact=True).focus()
+        seed = self.page.get_by_label("Seed", exact=True)
+        if not seed.is_visible():
+            self.page.get_by_text("Advanced", exact=True).click()
+            self.settle()
+        seed.focus()
         self.page.evaluate("kind => probe[kind]()", "echo" if self.echo else "key")
         self.page.keyboard.press("ArrowUp")
         times = self._result()
