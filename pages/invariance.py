@@ -37,9 +37,9 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     asked = training.start(schemes, [setting, *over_eps(setting)] if view["panel"] == "training" else [setting])
     working = under_way(measured, asked.ticket)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])
-    with work:
-        training.status(asked, measured, working, st.container(key="training"))
     covered = panels.covered_cells(cells, view)
+    with work:
+        training.status(asked, measured, working, st.container(key="training"), quiet=len(covered) == len(cells))
     cell = next(cell for cell in cells if key_of(cell) == view["cell"])
     with case:
         panels.case_panel(cell, scheme, setting, cells, covered, view["follow"])

@@ -1,8 +1,9 @@
-"""What should come out: one rule for every scheme, every transformation and any fields.
+"""Predict Table 1: one rule for every scheme, every transformation and any fields.
 
-A scheme is invariant exactly when it divides and s is constant inside every one of its fields, or when it centres
-and t is constant inside every summation field (δ > 0, ε = 0). A scheme on the weights absorbs by the same rule what
-it can of a change of the weights; changes of the data pass through it, and the scheme behind it meets the rest.
+Let a transformation turn a into s·a + t. A scheme is invariant to a factor s if it divides and s is constant inside
+each of its fields. It is invariant to a shift t if it centres and t is constant inside each summation field. Both hold
+for δ > 0 and ε = 0. A scheme on the weights follows the same rule for changes of the weights. Changes of the data pass
+through it to the scheme on the activations.
 """
 
 from collections.abc import Iterable
@@ -19,8 +20,13 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS, Transformation
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the rule says of a cell, and why, in a sentence without its capital; `fades`: ε > 0 alone loses it, little
-    by little."""
+    """The prediction for one cell of Table 1.
+
+    Attributes:
+        invariant: True if the output does not change.
+        reason: why, as a sentence without its capital.
+        fades: True if the scheme is invariant at ε = 0, and less and less as ε grows.
+    """
 
     invariant: bool
     reason: str
@@ -35,13 +41,14 @@ def predict(
     weight_shape: Shape,
     eps: float = 0.0,
 ) -> Verdict:
-    """Whether a scheme absorbs a transformation of a layer.
+    """Predict whether a scheme is invariant to a transformation of a layer.
 
     Args:
         scheme, transformation: a row and a column of Table 1.
         layer: "dense" or "conv".
-        shape, weight_shape: of its summed inputs (N, H, W, C) and its weights (kh, kw, Cin, Cout).
-        eps: ε of the scheme on the activations; that on the weights has none.
+        shape: shape (N, H, W, C) of the pre-activations.
+        weight_shape: shape (kh, kw, Cin, Cout) of the weights.
+        eps: ε of the scheme on the activations; a scheme on the weights has no ε.
 
     Raises:
         InvalidInput: an unknown layer.
@@ -52,21 +59,21 @@ def predict(
     name = scheme.name
     if weights is not None and transformation.on == "weights":
         factor, shift = transformation.weight_factor, transformation.weight_shift
-        own = _absorbs(weights, factor, shift, weight_shape, transformation.weight_varies)
+        own = _apply_rule(weights, factor, shift, weight_shape, transformation.weight_varies)
         if own.invariant:
             return Verdict(
                 True,
-                f"{weights.name} absorbs it before anything is summed: {own.reason}",
+                f"{weights.name} cancels it before anything is summed: {own.reason}",
             )
         if weights is scheme:
-            return Verdict(False, f"{name} does not absorb it: {own.reason}")
+            return Verdict(False, f"{name} does not cancel it: {own.reason}")
         if transformation.weight_shift is not None and weights.suppression is not None:
             crossed = spanned_words((weights.suppression,), weights.axes, ("Cout",), weight_shape)
             if not crossed:
-                reason = "it divides each changed vector by its new length, so that no common shift is left to take off"
+                reason = "it divides each changed vector by its new length, so that no common shift is left to subtract"
                 return Verdict(False, f"{weights.name} stands in front: {reason}.")
             if scheme.suppression is None:
-                reason = "it divides all weights by one number, which the shift changes, and nothing divides that out"
+                reason = "it divides all weights by one number, which the shift changes, and nothing cancels it"
                 return Verdict(False, f"{weights.name} stands in front: {reason}.")
     if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
         return Verdict(
@@ -76,10 +83,10 @@ def predict(
     if scheme.acts_on == "weight":
         return Verdict(
             False,
-            f"{name} does not see the data, so the summed inputs change with them.",
+            f"{name} does not use the data, so the pre-activations change with the data.",
         )
     shift = transformation.shift.get(layer)
-    verdict = _absorbs(scheme, transformation.factor, shift, shape, transformation.varies)
+    verdict = _apply_rule(scheme, transformation.factor, shift, shape, transformation.varies)
     but = f"ε = {typeset(eps)} under the root is not re-scaled"
     if verdict.invariant and transformation.factor is not None and eps > 0:
         return Verdict(False, f"{transformation.name}: constant inside every field, but {but}.", fades=True)
@@ -88,19 +95,22 @@ def predict(
         if eps > 0:
             return Verdict(False, f"{weights.name} stands in front: {reason}, and {but}.", fades=True)
         so = f"{transformation.name}: {verdict.reason.removesuffix('.')}"
-        return Verdict(True, f"{so}; {weights.name} stands in front: {reason}, and that divides out.")
+        return Verdict(True, f"{so}; {weights.name} stands in front: {reason}, and that factor cancels.")
     return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 
 def absorbed(scheme: Scheme, layer: str, shape: Shape, weight_shape: Shape) -> tuple[str, ...]:
-    """The keys of all that a scheme absorbs of a layer at ε = 0, in the order of Table 1; arguments as of `predict`."""
+    """Return the keys of the transformations that a scheme is invariant to at ε = 0, in the order of Table 1.
+
+    The arguments are those of `predict`.
+    """
     found = (predict(scheme, each, layer, shape, weight_shape) for each in TRANSFORMATIONS.values())
     return tuple(key for key, verdict in zip(TRANSFORMATIONS, found, strict=True) if verdict.invariant)
 
 
 @lru_cache(maxsize=1024)
 def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
-    """Why invariance would say nothing on this shape, in a sentence; None where it does say something.
+    """Return why invariance means nothing on this shape, as a sentence; None if it means something.
 
     A centred field of one element is zero, whatever ε is. The other reasons, those of `only_signs`, are exact at
     ε = 0, and hold to the tolerance of the type while ε is below it, for numbers of about 1 as those of Table 1 are.
@@ -117,7 +127,7 @@ def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64")
 
 @lru_cache(maxsize=1024)
 def only_signs(scheme: Scheme, shape: Shape) -> str | None:
-    """Why x̂ is only a sign where ε is small beside E_B[v²], in a sentence without its full stop; None where it is more.
+    """Return why x̂ is only a sign at a small ε, as a sentence without its full stop; None if it is more.
 
     An element that divides itself leaves its sign, and a centred pair that divides itself +1 and -1. Of windows this
     is so only where both elements of a pair have the same one.
@@ -133,7 +143,7 @@ def only_signs(scheme: Scheme, shape: Shape) -> str | None:
 
 
 def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_shape: Shape) -> bool:
-    """Whether the summed inputs do not change because τ, one number per input channel, meets weights of mean zero."""
+    """Return True if a shift τ, one number per input channel, adds nothing, since the weights have mean zero."""
     if transformation.on != "data" or transformation.factor is not None or weights.summation is None:
         return False
     field = weights.summation.canonical(weight_shape)
@@ -141,16 +151,16 @@ def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_sha
     return covers_all_inputs and weight_shape[2] == 1
 
 
-def _absorbs(
+def _apply_rule(
     scheme: Scheme,
     factor: tuple[str, ...] | None,
     shift: Iterable[str] | None,
     shape: Shape,
     varies: str,
 ) -> Verdict:
-    """The rule, on one tensor."""
+    """Apply the rule to one tensor: a factor or a shift that varies along the named axes."""
     if scheme.pointwise is not None:
-        stays = "a shift is not taken off" if factor is None else "a factor is not divided out"
+        stays = "a shift is not subtracted" if factor is None else "a factor is not divided out"
         alone = f"nothing is shared: each element passes through {scheme.pointwise} by itself"
         return Verdict(False, f"{alone}, so {stays}.")
     if factor is not None:
@@ -162,7 +172,7 @@ def _absorbs(
                 False,
                 f"{varies}, and the field spans {crossed}: the factor is not constant inside it.",
             )
-        return Verdict(True, f"{varies}, constant inside every field: it divides out.")
+        return Verdict(True, f"{varies}, constant inside every field: the factor cancels.")
     if scheme.summation is None:
         return Verdict(False, "nothing is centred, so a shift stays.")
     crossed = spanned_words((scheme.summation,), scheme.axes, shift or (), shape)
@@ -173,12 +183,12 @@ def _absorbs(
         )
     return Verdict(
         True,
-        f"{varies}, constant inside every summation field: it is taken off with the mean.",
+        f"{varies}, constant inside every summation field: subtracting the mean cancels it.",
     )
 
 
 def spanned_words(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:
-    """The axes along which something varies inside a field, in words; empty where it is constant."""
+    """Return in words the axes along which something varies inside a field; empty if it is constant."""
     spans = []
     for position, axis in enumerate(axes):
         bounds = (field.rules[position].bounds(shape[position]) for field in fields)

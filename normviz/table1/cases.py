@@ -121,7 +121,7 @@ def answer_words(cell: Cell, scheme: Scheme, change: Transformation) -> str:
         return f"{name} is **invariant** to {change.name} at ε = 0 only."
     if cell.predicted and cell.parted_by_rate:
         return f"The outputs of {name_of(scheme)} are **invariant** to {change.name}, but the learning rates differ."
-    return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to {change.name}."
+    return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to this change ({change.name})."
 
 
 def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:

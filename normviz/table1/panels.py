@@ -52,7 +52,7 @@ EASY = (
 )  # fmt: skip
 """The changes, the easy ones first: the order of the cases."""
 
-LEGEND = "**=** the twin learns the same · **≠** it learns differently · **?** click and guess · **τ** a random shift"
+LEGEND = "**=** learns the same · **≠** learns differently · **?** click and guess · **τ** a random pattern"
 
 SCRIPT = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
@@ -207,15 +207,16 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     fronts = [scheme.on_weights for scheme in schemes if scheme.weight is not None]
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     idle = f" ε does nothing to {spoken(without, 'and')}." if without else ""
-    spectral = " Behind spectral norm a shift of the weights also changes the number that divides them all, and ε lets "
-    spectral = f"{spectral}some of that through." if any(front and front.spectral for front in fronts) else ""
+    spectral = (
+        " Spectral norm divides all weights by one number, which a shift of the weights changes; at ε > 0 part of this "
+    )
+    spectral = f"{spectral}change remains." if any(front and front.spectral for front in fronts) else ""
     unchanged = f"{UNCHANGED}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
-        f"{unchanged}ε stands under the root beside the mean square, and a re-scaling does not re-scale it. Of a "
-        "re-scaling that is absorbed at ε = 0, more comes through to every output the larger ε is; the gap, that of "
-        "the largest outputs, may fall again where others become the largest. A shift that is taken off with the mean "
-        "is gone before ε is added, and stays exact; where nothing is centred, as in RMS, it comes through at every "
-        f"ε.{idle}{spectral}"
+        f"{unchanged}ε is added to the mean square under the root, and a factor does not multiply it. So a scheme that "
+        "is invariant to a factor at ε = 0 loses this little by little as ε grows. The gap compares the largest "
+        "outputs; it can fall again where other outputs become the largest. A shift that the mean cancels stays "
+        f"cancelled at every ε. A scheme without a mean, such as RMS norm, cancels no shift at any ε.{idle}{spectral}"
     )
 
 

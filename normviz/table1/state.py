@@ -26,9 +26,9 @@ ORDER = (*ROWS, *(key for key in SCHEMES if key not in ROWS))
 PANELS = {
     "changed": "The case only",
     "script": "PyTorch script",
-    "eps": "Gap over ε",
-    "training": "Gap over ε, trained",
-    "delta": "Gap over δ",
+    "eps": "Effect of ε, forward",
+    "training": "Effect of ε, training",
+    "delta": "Effect of δ",
     "numbers": "All numbers",
 }
 """What is shown below the case; only that is computed."""
@@ -43,9 +43,9 @@ FOLLOW = {
 """By optimizer, what keeps the twins of re-scaled weights together."""
 
 WHY_RATE = (
-    "Where a scheme absorbs δ, weights δ times as large get gradients 1/δ times as large, yet have to move δ times as "
-    "far to stay the original's twins: δ² times the learning rate does that, and δ times with Adam, whose steps do not "
-    "depend on the gradient's size."
+    "If a scheme cancels δ, weights δ times as large get gradients 1/δ times as large, but must move δ times as far to "
+    "compute the same as the original. So the learning rate is multiplied by δ². With Adam it is multiplied by δ, "
+    "since the size of Adam's steps does not depend on the size of the gradient."
 )
 """What that factor is for."""
 

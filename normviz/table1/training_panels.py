@@ -141,11 +141,11 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
     return asked
 
 
-def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGenerator) -> None:
-    """How far the training is, with a button that ends it, `above`; or what it would take; or that it was stopped, or
-    failed.
+def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGenerator, quiet: bool = False) -> None:
+    """Show `above` how far the training is, with a button that ends it, or its cost, or why it stopped or failed.
 
-    As long as something is at work the page looks again by itself.
+    While a job runs, the page looks again by itself. A `quiet` training that needs no consent shows nothing, since
+    nobody waits for it before the first guess.
     """
     if asked.ticket is not None and asked.ticket.error is not None:
         asked.stop(str(asked.ticket.error))
@@ -154,7 +154,12 @@ def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGen
     missing = asked.missing()
     trains = not asked.stopped and asked.ticket is not None and (working or bool(missing))
     with above:
-        _progress(asked, asked.ticket) if trains and asked.ticket else _done(asked)
+        if trains and quiet and not asked.agreed:
+            st.caption("The networks train while you guess.")
+        elif trains and asked.ticket:
+            _progress(asked, asked.ticket)
+        else:
+            _done(asked)
     if asked.error:
         show_error(asked.error)
     elif not trains and asked.asks(missing):

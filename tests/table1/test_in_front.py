@@ -102,7 +102,7 @@ def test_behind_spectral_norm_a_shift_of_the_weights_fades_too(layer):
     assert cell("spectral", setting).fades
     assert "which the shift changes, and ε" in cell("spectral", setting).reason
     assert cell("spectral", replace(setting, eps=0.0)).predicted
-    assert "which the shift changes, and that divides out" in cell("spectral", replace(setting, eps=0.0)).reason
+    assert "which the shift changes, and that factor cancels" in cell("spectral", replace(setting, eps=0.0)).reason
     assert cell(None, setting).predicted
 
 

@@ -162,12 +162,12 @@ def test_every_case_asks_and_answers(key, change):
 def test_guesses_are_counted_and_fill_the_map():
     at = guessed(open_table(**SMALL), "yes")
     assert "**Right.**" in said(at)
-    assert "Batch norm is **invariant** to dataset re-scaling." in said(at)
+    assert "Batch norm is **invariant** to this change (dataset re-scaling)." in said(at)
     at = set_value(at, "cell", "batch.case-rescaling")
     assert "Case 2 of 24 · 1 of 1 guesses right" in texts(at.caption)
     at = guessed(at, "yes")
     assert "**Not quite:** you guessed “the same”." in said(at)
-    assert "Batch norm is **not invariant** to single training case re-scaling." in said(at)
+    assert "Batch norm is **not invariant** to this change (single training case re-scaling)." in said(at)
     assert "the others change too" in said(at)
     assert "Case 2 of 24 · 1 of 2 guesses right" in texts(at.caption)
     shown = {key: word for key, word in words_of(at).items() if word}
@@ -440,7 +440,7 @@ def test_a_gap_over_epsilon_may_fall_again_as_the_caption_says():
     assert more[place] < less[place] - 0.1
     at = open_now(panel="eps", schemes="layer,weight,dynamic-tanh", delta="0.1", **SMALL)
     (told,) = (each.value for each in at.caption if "under the root" in each.value)
-    assert "the gap, that of the largest outputs, may fall again" in told
+    assert "it can fall again where other outputs become the largest" in told
     labels = {key: SCHEMES[key].label for key in ("weight", "dynamic-tanh", "layer")}
     assert f"ε does nothing to {labels['weight']} and {labels['dynamic-tanh']}." in told
 
@@ -459,9 +459,9 @@ def test_the_formula_of_two_schemes_has_the_lines_of_both():
 
 def test_what_is_said_of_epsilon_and_shifts():
     at = open_table(panel="eps", schemes="rms", **SMALL)
-    (caption,) = (each.value for each in at.caption if each.value.startswith("ε stands"))
-    assert "taken off with the mean is gone before ε is added, and stays exact" in caption
-    assert "where nothing is centred, as in RMS, it comes through at every ε" in caption
+    (caption,) = (each.value for each in at.caption if each.value.startswith("ε is added"))
+    assert "A shift that the mean cancels stays cancelled at every ε" in caption
+    assert "A scheme without a mean, such as RMS norm, cancels no shift at any ε" in caption
 
 
 @settings(max_examples=15)
