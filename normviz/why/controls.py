@@ -2,16 +2,13 @@
 
 import streamlit as st
 
-from normviz.ui.link import KEPT, View, segments
+from normviz.ui.link import View
 from normviz.ui.settings import Controls
-from normviz.why.state import MORE, PREFIX, SHOWN, TABS, Page, has
+from normviz.why.saturation import SEEDS
+from normviz.why.state import PREFIX, Page, has
 
-SHOW = PREFIX + "show"
-TAB = PREFIX + "tab"
-"""Keys in the session of the panel that is shown, and of its tab."""
-
-MENU = 320
-"""The width of a menu in the page, in pixels."""
+MOST_SEEDS = 10_000
+"""Seeds are below this."""
 
 IN_THE_PAGE = {
     "learning": ("rate", "start"),
@@ -22,26 +19,23 @@ IN_THE_PAGE = {
 """Values whose controls stand beside what they change, by panel."""
 
 
-def choose_panel(view: View) -> None:
-    """Show the tabs, and in the last one a menu of its panels."""
-    shown = view["show"]
-    st.session_state[TAB] = "more" if shown in MORE else shown
-
-    def change() -> None:
-        tab = st.session_state[TAB]
-        st.session_state[SHOW] = MORE[0] if tab == "more" else tab
-
-    segments(TAB, "Panel", TABS, on_change=change)
-    if shown in MORE:
-        st.selectbox("Topic", MORE, key=SHOW, **KEPT, format_func=SHOWN.__getitem__, width=MENU)
-
-
 def controls(view: View) -> None:
     """Show the controls of the panel in the sidebar, but for those in the page."""
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
         page.rest(*IN_THE_PAGE.get(view["show"], ()), "seed")
-        page.draw("seed")
+        if view["show"] != "learning":  # there, a button takes other seeds
+            page.draw("seed")
+
+
+def again_button() -> None:
+    """Show the button that trains the networks of the learning panel from seeds that were not used before."""
+    st.button("Train again from other weights", icon=":material/replay:", on_click=_take_next_seeds)
+
+
+def _take_next_seeds() -> None:
+    key = PREFIX + "seed"
+    st.session_state[key] = (st.session_state[key] + SEEDS) % MOST_SEEDS
 
 
 def draw_beside(view: View) -> None:

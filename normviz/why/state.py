@@ -7,6 +7,7 @@ import streamlit as st
 
 from normviz.core.schemes import DEFAULT_EPS, Reference
 from normviz.core.settings import among, choice, declarations, real, whole
+from normviz.core.turns import one_at_a_time
 from normviz.ui.link import Param, View, params
 from normviz.why import identity, learning, outside, saturation, style, whitening
 
@@ -26,10 +27,8 @@ SHOWN = {
 }
 """The panels of the page; only the one that is shown is computed."""
 
-MORE = ("outside", "identity", "style", "history")
-"""Panels that share the last tab."""
-
-TABS = {key: name for key, name in SHOWN.items() if key not in MORE} | {"more": "More"}
+ADVANCED = ("outside", "identity", "style", "history")
+"""The panels behind "Advanced"."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("points", "first", "second", "correlation", "ratio", "stage", "size"), ("whitening",)),
@@ -118,12 +117,14 @@ def costs() -> whitening.Costs:
 
 
 @st.cache_data(max_entries=64, show_spinner="Training two networks …")
+@one_at_a_time
 def trained(setting: saturation.Setting) -> dict[str, saturation.Seen]:
     """Train a network without batch norm and one with it."""
     return {name: saturation.run(setting, normalized, 1) for normalized, name in learning.KINDS.items()}
 
 
 @st.cache_data(max_entries=64, show_spinner=f"Training {2 * saturation.SEEDS} networks …")
+@one_at_a_time
 def _learned(setting: saturation.Setting) -> dict[str, saturation.Learned]:
     return {name: saturation.run(setting, normalized).learned for normalized, name in learning.KINDS.items()}
 

@@ -11,7 +11,7 @@ from normviz.describe.seeds import mean_percent
 from normviz.ui.palette import THEMES
 from normviz.why import history, identity, learning, saturation, whitening
 from normviz.why.panels import PANELS
-from normviz.why.state import BELONGS, MORE, PARAMS, PREFIX, SHOWN, has
+from normviz.why.state import ADVANCED, BELONGS, PARAMS, PREFIX, SHOWN, has
 
 SCRIPT = "pages/why.py"
 FIGURES = {
@@ -47,8 +47,17 @@ def test_every_control_that_means_something_is_offered(show, points):
     at = open_page(show=show, points=points)
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox, *at.toggle]
     view = {param.name: at.session_state[param.key] for param in PARAMS}
-    offered = {each.key.removeprefix(PREFIX) for each in widgets} - {"tab", "show"}
-    assert offered == {p.name for p in PARAMS if has(view, p.name)} - {"show"}
+    offered = {each.key.removeprefix(PREFIX) for each in widgets} - {"show row", "show advanced", "show"}
+    button = {"seed"} if show == "learning" else set()  # "Train again" takes other seeds
+    assert offered == {p.name for p in PARAMS if has(view, p.name)} - {"show"} - button
+
+
+def test_a_button_trains_again_from_seeds_that_were_not_used():
+    at = open_page(rate="0.3")
+    (again,) = [each for each in at.button if each.label.startswith("Train again")]
+    at = sound(again.click().run())
+    assert at.query_params["seed"] == str(saturation.SEEDS)
+    assert f"from seeds {saturation.SEEDS} to {2 * saturation.SEEDS - 1}" in " ".join(each.value for each in at.caption)
 
 
 def test_what_means_nothing_is_not_offered():
@@ -60,7 +69,7 @@ def test_what_means_nothing_is_not_offered():
     assert "First feature" in offered(show="whitening") - own
     assert {"Correlation", "Scale of x₀ against x₁"} <= own - offered(show="whitening")
     assert {"Patches of k × k pixels, k", "Seed"} <= offered(show="style", space="features") - offered(show="style")
-    assert offered(show="history") == {"Panel", "Topic"}
+    assert offered(show="history") == {"Show", "Advanced"}
     assert {"Learning rate", "Scale of the first weights"} < offered()
 
 
@@ -73,20 +82,20 @@ def test_what_means_nothing_is_not_offered():
 def test_links_of_before_open_what_they_opened(link, show):
     at = open_page(**link)
     assert set(plots(at)) == FIGURES[show]
-    tabs = at.button_group(key=f"{PREFIX}tab")
-    assert tabs.value == ("more" if show in MORE else show)
+    tabs = at.button_group(key=f"{PREFIX}show row")
+    assert tabs.value == ("advanced" if show in ADVANCED else show)
     assert len(tabs.options) == 4
 
 
-def test_a_tab_shows_its_panel_and_the_last_one_a_menu():
+def test_a_tab_shows_its_panel_and_the_last_one_a_second_row():
     at = open_page()
-    assert not at.selectbox
-    at = sound(at.button_group(key=f"{PREFIX}tab").set_value("more").run())
+    assert len(at.button_group) == 1
+    at = sound(at.button_group(key=f"{PREFIX}show row").set_value("advanced").run())
     assert set(plots(at)) == FIGURES["outside"]
-    at = sound(at.selectbox(key=f"{PREFIX}show").set_value("style").run())
+    at = sound(at.button_group(key=f"{PREFIX}show advanced").set_value("style").run())
     assert set(plots(at)) == FIGURES["style"]
     assert at.query_params["show"] == "style"
-    at = sound(at.button_group(key=f"{PREFIX}tab").set_value("learning").run())
+    at = sound(at.button_group(key=f"{PREFIX}show row").set_value("learning").run())
     assert set(plots(at)) == FIGURES["learning"]
     assert "show" not in at.query_params
 

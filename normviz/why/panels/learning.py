@@ -12,7 +12,7 @@ from normviz.ui.curves import Curve, Panel, curves
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.why import state
-from normviz.why.controls import draw_beside
+from normviz.why.controls import again_button, draw_beside
 from normviz.why.figures import learning_figure
 from normviz.why.learning import KINDS, LEARNS, STUDY, RateSweep, find_sweeps
 from normviz.why.network import BATCH, TESTED, VALIDATED
@@ -41,6 +41,7 @@ def show(view: View, theme: str) -> None:
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
             figure = learning_figure(title, LOOKS, 100 * run.accuracy, k, theme)
             plot(figure, "learning normalized" if k else "learning", f"{name.capitalize()}. {alt}", "22rem")
+    again_button()
     st.caption(_caption(setting, len(ends[PLAIN]), is_shipped))
     save_table(lambda: _numbers(runs, setting.seed), "learning")
     if sweeps is not None:
