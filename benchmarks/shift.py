@@ -8,14 +8,21 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
+import paths  # noqa: F401  (normviz and the helpers of the tests)
 from browsing import browser, served
 from playwright.sync_api import Page
 from visit import PATIENCE
+
+from normviz.design import state as design
+from normviz.geometry import state as geometry
+from normviz.gradients import state as gradients
+from normviz.identities import state as identities
+from normviz.running import state as running
+from normviz.weights import state as weights
+from normviz.why import state as why
 
 Act = Callable[[Page], None]
 
@@ -85,6 +92,14 @@ def look(name: str) -> Act:
     return act
 
 
+def panels(state: ModuleType) -> dict[str, Act]:
+    """Return a choice of every panel of a page, the first one last."""
+    names, advanced = vars(state).get("SHOWN") or state.PANELS, vars(state).get("ADVANCED", ())
+    first, *others = (name for key, name in names.items() if key not in advanced)
+    hidden = ["Advanced", *(names[key] for key in advanced)] if advanced else []
+    return {f"panel {name}": pick(name) for name in (*others, *hidden, first)}
+
+
 def enter(label: str, value: str) -> Act:
     """Type a number."""
 
@@ -129,39 +144,25 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "lab, values replaced": ("?n=0&scheme=grup&groups=5", {"a length": enter("N batch", "3")}),
     "lab, groups replaced": ("?scheme=group&groups=3", {"what does not divide": enter("C channels", "4")}),
     "compare": ("compare", {f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")}),
-    "identities": ("identities", {name: pick(name) for name in ("Three layer norms", "Detect a layer", "Known pairs")}),
+    "identities": ("identities", panels(identities)),
     "variants": ("identities?panel=variants", {"seed": enter("Seed", "1")}),
     "invariance": (
         "invariance?steps=20&seed=7",
-        {"guess": pick("= the same"), "training anew": retrain, "panel": pick("Gap over δ")},
+        {"guess": pick("= the same"), "training anew": retrain, "panel": pick("Effect of δ")},
     ),
-    "why": (
-        "why",
-        {f"panel {name}": pick(name) for name in ("Saturation", "Outside the gradient", "Style", "History")},
-    ),
-    "gradients": (
-        "gradients?show=graph",
-        {"play": play, **{f"panel {name}": pick(name) for name in ("Formula", "Jacobian matrix")}},
-    ),
-    "geometry": (
-        "geometry",
-        {f"panel {name}": pick(name) for name in ("Effective learning rate", "Advanced", "Loss slices")},
-    ),
+    "why": ("why", panels(why)),
+    "gradients": ("gradients?show=graph", {"play": play, **panels(gradients)}),
+    "geometry": ("geometry", panels(geometry)),
     "experiments": (
         "experiments?batch_size_steps=20&batch_size_seeds=2",
         {f"experiment {name}": pick(name) for name in ("Speed", "Modes of a GAN", "Batch size")} | {"run": run},
     ),
-    "running": ("running", {"play": play, "unit": pick("2"), "advanced": pick("Advanced"), "noise": pick("Noise")}),
-    "weights": ("weights", {"play": play, "64 pixels": pick("64 pixels")}),
+    "running": ("running", {"play": play, "unit": pick("2"), **panels(running)}),
+    "weights": ("weights", {"play": play, **panels(weights)}),
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
     "design": (
         "design",
-        {
-            **{f"panel {name}": pick(name) for name in ("Map of all schemes", "Without statistics", "Find a scheme")},
-            "panel γ and β": pick("γ and β from elsewhere"),
-            "source": pick("A gate: x̂"),
-            "seed": enter("Seed", "1"),
-        },
+        panels(design),
     ),
     "claims": ("claims?claim=L04", {"verdict": pick("✘ Wrong"), "seed": enter("First seed", "1")}),
 }
@@ -195,7 +196,7 @@ def _step(page: Page, name: str, what: str) -> Step:
 
 def watching(page: Page) -> Page:
     """The page, which from its next address on takes down what moves."""
-    page.set_default_timeout(PATIENCE)
+    page.set_default_timeout(PATIENCE / 5)
     page.add_init_script(WATCH)
     return page
 
