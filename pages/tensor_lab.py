@@ -7,6 +7,7 @@ from normviz.core.fields import MAX_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.lab import controls, panels, state
 from normviz.lab.picture import cube_picture
+from normviz.ui.components.sight import is_seen
 from normviz.ui.frame import show_error
 from normviz.ui.link import current_theme, on_phone, opened
 from normviz.ui.scheme import eps_of, scheme_of
@@ -52,7 +53,9 @@ tab_panels = {
     "parameters": lambda: panels.parameters(scheme, x),
     "code": lambda: panels.code(scheme, x, eps, gain, bias, view),
 }
-for tab, name in zip(st.tabs(list(state.TABS.values()), key="tab", on_change="rerun"), state.TABS, strict=True):
+tabs = st.tabs(list(state.TABS.values()), key="tab", on_change="rerun")
+for tab, name in zip(tabs, state.TABS, strict=True):
     if tab.open:
         with tab:
-            tab_panels[name]()
+            if name != "statistics" or is_seen(state.BELOW):
+                tab_panels[name]()

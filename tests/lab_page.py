@@ -30,6 +30,7 @@ def open_lab(script="pages/tensor_lab.py", theme="light", **link):
     at = AppTest.from_file(ROOT / script, default_timeout=60)
     at.context["theme"] = theme
     at.query_params.update(link)
+    at.session_state[lab.BELOW] = True  # there is no browser to scroll down
     return sound(at.run())
 
 

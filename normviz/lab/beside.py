@@ -54,6 +54,7 @@ def beside_data(
         "ranges": wording.ranges(Field((FULL,) * 4), scheme.axes, shape),
         "statistics": _written(live.statistics(scheme)),
         "lines": _written(live.lines(scheme, shape)),
+        "note": _note(scheme),
         "numbers": {name: {"values": short(each.values), "shape": list(each.shape)} for name, each in numbers.items()},
         "pictures": pictures,
         "caption": _caption(pictures),
@@ -62,6 +63,16 @@ def beside_data(
             "low": colours.low, "middle": colours.middle, "high": colours.high, "gaps": NOT_FINITE,
         },
     }  # fmt: skip
+
+
+def _note(scheme: Scheme) -> str:
+    """Return in words the letters of the formulas that are neither input nor statistic: γ, β, τ and ε."""
+    gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
+    learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
+    notes = [f"{spoken(learned, 'and')} {'are' if len(learned) > 1 else 'is'} learned"] if learned else []
+    if scheme.eps is not None:
+        notes.append("ε > 0 keeps the divisor above 0")
+    return f"{'; '.join(notes)}." if notes else ""
 
 
 def _all_words(scheme: Scheme, x: np.ndarray) -> str:
@@ -129,7 +140,8 @@ def _pictures(scheme: Scheme, x: np.ndarray, result: Normalized) -> list[dict]:
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:
         pictures.append({"name": "v", "title": "v", "largest": largest})
-    if scheme.gain is not None or scheme.bias is not None:
+    before = result.xhat if scheme.has_xhat else result.v
+    if not np.array_equal(result.y, before, equal_nan=True):
         pictures.append({"name": "y", "title": "y", "largest": pictures[-1]["largest"]})
     return pictures if len(pictures) > 1 else []
 

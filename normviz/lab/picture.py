@@ -5,6 +5,7 @@ import numpy as np
 from normviz.core.fields import AXIS, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import Scheme
+from normviz.core.text import spoken
 from normviz.cube import figure as cube
 from normviz.cube.layout import layout_of, parts
 from normviz.cube.panels import axis_titles
@@ -112,7 +113,9 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
             (colours.ink, "dashed: the field of its mean"),
         ]
     elif taken:
-        entries.append((hue, "its field" if colour == "field" and framed else f"its field, {how}"))
+        verb = "set" if wording.windows(taken[0].field, shape) else "share"
+        field = f"its field: the elements that {verb} its {spoken(taken[0].names, 'and')}"
+        entries.append((hue, field if colour == "field" and framed else f"{field}, {how}"))
     text = {
         "field": "",
         "statistic": "Cells of one hue that touch share a statistic; hues come round again."

@@ -19,6 +19,9 @@ TABS = {
 }
 """Below the cube, by their names in a link; the session holds what they are called, as Streamlit does."""
 
+BELOW = "lab below"
+"""Where the session holds whether what is below the cube has been in sight."""
+
 STATISTICS = ("mean", "divisor")
 CODE = {name.lower(): name for name in FRAMEWORKS}
 """The frameworks that the code is for, by their names in a link."""

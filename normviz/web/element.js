@@ -23,6 +23,7 @@ import { readForm, writeField, writeNumber } from "./wording.js";
  * @property {(RangeWords | null)[]} ranges the words for a part of each axis
  * @property {Formula[]} statistics
  * @property {Formula[]} lines
+ * @property {string} note on the letters of the formulas
  * @property {Record<string, Statistic>} numbers by their names in the formulas
  * @property {{name: string, title: string, largest: number}[]} pictures
  * @property {string} caption of the pictures
@@ -162,6 +163,7 @@ class ElementPanel {
     const still = (part) => (data.statistics.some(({ name }) => name === part) ? part : null);
     const { pointed, focused, pressed } = this.lights;
     this.light({ pointed: still(pointed), focused: still(focused), pressed: still(pressed) });
+    find(this.root, ".nv-note", HTMLElement).textContent = data.note;
     this.strip.take(data);
     this.show();
     countDrawing(this.root);

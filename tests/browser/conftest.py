@@ -127,6 +127,12 @@ class Lab:
         self.settle()
         return self
 
+    def open_below(self) -> "Lab":
+        """Scroll to what is below the first screen, which is computed then, and back."""
+        self.do(lambda page: page.locator(".nv-sight").scroll_into_view_if_needed())
+        self.page.locator(".st-key-cube").scroll_into_view_if_needed()
+        return self
+
     @property
     def sent(self) -> list[int]:
         """The size of every message to the server."""

@@ -41,7 +41,7 @@ def test_the_words_and_numbers_of_an_element_stand_in_the_page(page):
 
 
 def test_it_follows_the_pointer_and_returns(lab):
-    lab.open("?scheme=divisive&focus=1,2,1,3")
+    lab.open("?scheme=divisive&focus=1,2,1,3").open_below()
     beside = lab.page.locator(".nv-element")
     at_lock = beside.inner_text()
     lab.settle()

@@ -48,6 +48,13 @@ def test_shape_schemes_cube_play_and_formula_are_in_sight_and_little_else(first)
     assert len(found) <= MOST, found
 
 
+def test_what_is_below_is_computed_once_it_comes_into_sight(first):
+    page = first.page
+    expect(page.locator(".st-key-statistics-map")).to_have_count(0)
+    page.locator(".nv-sight").scroll_into_view_if_needed()
+    expect(page.locator(".st-key-statistics-map .nv-graph")).to_be_visible()
+
+
 def test_tab_goes_through_the_lengths_in_their_order(first):
     page, found = first.page, []
     page.get_by_label(LENGTHS[0], exact=True).focus()

@@ -1,8 +1,10 @@
 """The order of the lab's controls, and what stands under "Advanced"."""
 
 import pytest
-from lab_page import open_lab, pick, plots, sound, texts
+from lab_page import ROOT, open_lab, pick, plots, sound, texts
+from streamlit.testing.v1 import AppTest
 
+from normviz.lab.state import BELOW
 from normviz.ui.palette import THEMES
 
 
@@ -98,3 +100,12 @@ def test_the_name_and_the_aim_come_first_and_the_papers_stand_with_the_formula()
     at = open_lab(tab="formula")
     assert texts(at.markdown)[0] == "## Batch normalization\nAfterwards every channel has mean 0 and variance 1."
     assert any("Ioffe & Szegedy 2015" in text for text in texts(at.markdown)[1:])
+
+
+def test_what_is_below_the_first_screen_is_computed_once_it_was_in_sight():
+    at = AppTest.from_file(ROOT / "pages/tensor_lab.py", default_timeout=60)
+    at = sound(at.run())
+    assert not at.dataframe
+    at.session_state[BELOW] = True
+    at = sound(at.run())
+    assert len(at.dataframe) == 1

@@ -12,6 +12,7 @@ HTML = """
   <div class="nv-where"></div>
   <div class="nv-statistics" role="group" aria-label="The statistics of its field"></div>
   <div class="nv-lines"></div>
+  <p class="nv-note"></p>
   <figure class="nv-strip" hidden></figure>
   <details class="nv-choose">
     <summary>Choose an element by its indices</summary>
