@@ -113,7 +113,7 @@ def enter(label: str, value: str) -> Act:
 
 def retrain(page: Page) -> None:
     """Train all networks of Table 1 anew, from another seed."""
-    page.get_by_text("Settings:").click()
+    page.get_by_text("Settings", exact=True).click()
     enter("Seed", "8")(page)
 
 

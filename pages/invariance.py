@@ -30,10 +30,11 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
         return
     scheme = next(scheme for scheme in schemes if scheme.key == view["cell"].partition(".")[0])
     swept = {
-        "eps": [(schemes, each) for each in over_eps(setting)],
-        "delta": [([scheme], each) for each in over_delta(setting)],
+        "eps": lambda: [(schemes, each) for each in over_eps(setting)],
+        "delta": lambda: [([scheme], each) for each in over_delta(setting)],
     }
-    measured = training.measure([(schemes, setting), (schemes, setting.exact), *swept.get(view["panel"], [])])
+    sweep = swept.get(view["panel"], list)()
+    measured = training.measure([(schemes, setting), (schemes, setting.exact), *sweep])
     asked = training.start(schemes, [setting, *over_eps(setting)] if view["panel"] == "training" else [setting])
     working = under_way(measured, asked.ticket)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])

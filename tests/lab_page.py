@@ -16,21 +16,29 @@ from normviz.describe import live as formulas
 from normviz.describe import wording
 from normviz.describe.mathml import mathml
 from normviz.lab import state as lab
+from normviz.lab.controls import ADVANCED_DRAWER, LOOK
+from normviz.table1.controls import ROWS, SETTINGS
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
 from normviz.ui.choice import COMMON, state_of
+from normviz.ui.drawers import opened_key
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
 ACTIVATION = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
 
 
-def open_lab(script="pages/tensor_lab.py", theme="light", **link):
-    """The page of a link, in a session of its own."""
+OPENED = (lab.BELOW, *map(opened_key, (ADVANCED_DRAWER, LOOK, ROWS, SETTINGS)))
+"""What a page draws only once it was opened, or scrolled into sight."""
+
+
+def open_lab(script="pages/tensor_lab.py", theme="light", opened=OPENED, **link):
+    """The page of a link, in a session of its own, in which the parts `opened` were opened before."""
     at = AppTest.from_file(ROOT / script, default_timeout=60)
     at.context["theme"] = theme
     at.query_params.update(link)
-    at.session_state[lab.BELOW] = True  # there is no browser to scroll down
+    for part in opened:
+        at.session_state[part] = True
     return sound(at.run())
 
 

@@ -11,6 +11,7 @@ from normviz.lab.state import COMPUTED, has, learns, sets_advanced, view_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.components.picked import picked
+from normviz.ui.drawers import drawer, opened_key
 from normviz.ui.link import KEPT, View, on_phone, value_slider
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
 from normviz.ui.tensor import OWN_DATA, VIEWS, colour_name, colours, lengths, shape_of
@@ -22,6 +23,9 @@ from normviz.ui.tensor_controls import (
     shape_controls,
 )
 
+LOOK, ADVANCED_DRAWER = "look menu", "advanced"
+"""The keys of the menu over the cube and of "Advanced"."""
+
 
 def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
     """Draw shape and scheme in a first place; in another, data and everything else under "Advanced"."""
@@ -31,10 +35,14 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
         _parameters(view, scheme)
     with rest:
         data_controls(view, seeded=False)
-        state = st.session_state
-        state["advanced open"] = state.get("advanced open", False) or sets_advanced(view)
-        with st.expander("Advanced", state["advanced open"]):
-            _advanced(view, scheme)
+        state, sets = st.session_state, sets_advanced(view)
+        if sets and not state.get("advanced set"):
+            state[opened_key(ADVANCED_DRAWER)] = True
+        state["advanced set"] = sets
+        place = drawer(st.expander, "Advanced", ADVANCED_DRAWER)
+        if place.open:
+            with place:
+                _advanced(view, scheme)
     if not on_phone():  # there, the controls stand above the cube
         picked(f"{labelled(scheme)} on {shape_words(shape_of(view))}")
 
@@ -43,7 +51,10 @@ def picture_controls(view: View, scheme: Scheme) -> None:
     """Draw what sets the colours and the layout of the cube, in a menu over it that says what is set."""
     shown = st.session_state["view shown"] = view_of(view, scheme)
     label = f"Colour: {colour_name(view['colour'], scheme).lower()}, {VIEWS[shown].lower()}"
-    with st.popover(label, key="look menu", type="tertiary"):
+    place = drawer(st.popover, label, LOOK, type="tertiary")
+    if not place.open:
+        return
+    with place:
         st.segmented_control(
             "Colour by",
             colours(learns(scheme)),

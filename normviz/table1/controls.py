@@ -7,6 +7,7 @@ from normviz.core.text import typeset
 from normviz.table1.state import ORDER, PREFIX, Page, has, lengths
 from normviz.ui import custom
 from normviz.ui.choice import choose_several
+from normviz.ui.drawers import drawer
 from normviz.ui.link import View
 from normviz.ui.settings import Controls, limits
 
@@ -14,9 +15,16 @@ LEFT, RIGHT = ("layer", "optimizer", "rate", "follow", "steps", "batch", "width"
 """The settings in two columns; δ, τ and ε, which the page follows while they are dragged, stand above the second."""
 
 
+ROWS, SETTINGS = "rows", "settings"
+"""The keys of the choice of rows and of the settings."""
+
+
 def rows(view: View) -> None:
     """Show the choice of the normalizations that have a row."""
-    with st.popover("Add a normalization", icon=":material/add:", key="rows"):
+    place = drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
+    if not place.open:
+        return
+    with place:
         choose_several(PREFIX + "schemes", ORDER)
         if "custom" in view["schemes"]:
             custom.controls(view, lengths, PREFIX)
@@ -24,11 +32,15 @@ def rows(view: View) -> None:
 
 
 def settings(view: View) -> None:
-    """Show all settings behind a line that says the usual ones."""
+    """Show a line with the usual settings, and all of them behind it."""
     page, words = Controls(Page, PREFIX, view, has), declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
     layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
-    with st.expander(f"Settings: {line}, {layer.lower()} layer, {optimizer}", key="settings"):
+    st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
+    place = drawer(st.expander, "Settings", SETTINGS)
+    if not place.open:
+        return
+    with place:
         left, right = st.columns(2)
         with left:
             page.draw(*LEFT)

@@ -41,15 +41,21 @@ NOTHING = Record(np.empty(0), None)
 UNMEASURED = Measured(np.full(len(MEASURED), np.nan))
 
 
+ROWS = 512
+"""The rows of Table 1 whose cells are held."""
+
+
 class Results:
     """The most recently used forward gaps and trained networks; for any number of threads.
 
     Attributes:
         version: another number whenever there is something new.
+        rows: cells of Table 1 by what they depend on, of rows of which nothing is missing.
     """
 
     def __init__(self, limit: int = 8192) -> None:
         self.version = 0
+        self.rows: Store[Hashed, list] = Store(ROWS)
         self._records: Store[Hashed, Record] = Store(limit, replaces=_at_least_as_long)
         self._measured: Store[Hashed, Measured] = Store(limit, replaces=_at_least_as_much)
 

@@ -10,6 +10,7 @@ from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
 from normviz.describe.wording import gap_text, sentence
+from normviz.jobs.store import Hashed
 from normviz.networks.problem import BASES, MEASURED, NETWORKS, ORIGINAL, position
 from normviz.networks.setting import Setting
 from normviz.table1.forward import Measured
@@ -126,14 +127,24 @@ def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow:
 
     `follow`: whether `trained` is about the twins whose learning rate follows the weights, or those at the original's.
     """
-    forward = [results.forward(scheme, setting) for scheme in schemes]
-    exact = [results.forward(scheme, setting.exact) for scheme in schemes]
-    losses = [results.losses(scheme, setting) for scheme in schemes]
-    return [
-        _cell(scheme, change, setting, forward[row], exact[row], losses[row], follow)
-        for row, scheme in enumerate(schemes)
-        for change in TRANSFORMATIONS.values()
-    ]
+    return [cell for scheme in schemes for cell in _row(scheme, setting, results, follow)]
+
+
+def _row(scheme: Scheme, setting: Setting, results: Results, follow: bool) -> list[Cell]:
+    """Return the cells of a scheme; those of a row with nothing missing are computed once."""
+    key = Hashed(scheme, setting, follow)
+    row = results.rows.get(key)
+    if row is None:
+        measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.exact)
+        losses = results.losses(scheme, setting)
+        largest = loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
+        row = [
+            _cell(scheme, change, setting, measured, exact, losses, largest, follow)
+            for change in TRANSFORMATIONS.values()
+        ]
+        if len(losses) == setting.steps and measured.fades is not None and exact.fades is not None:
+            results.rows.put(key, row)
+    return row
 
 
 def measure(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
@@ -162,14 +173,14 @@ def _cell(
     measured: Measured,
     exact: Measured,
     losses: np.ndarray,
+    largest: np.ndarray,
     follow: bool,
 ) -> Cell:
-    """One cell."""
+    """Return one cell; `largest`: the largest gap of each network's losses."""
     shape, twin, place = setting.shapes[0], position(change), position(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
     hollow = degenerate(scheme, shape, setting.eps, setting.dtype)
     parted = not follow and change.rate_factor(setting.optimizer, setting.delta) != 1.0
-    largest = loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
     gaps = _gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None
     size = size_of(change, setting)

@@ -141,7 +141,8 @@ def test_settings_stay_open_while_delta_is_dragged_and_the_curves_follow(table):
     table.open("?cell=layer.weight-vector-rescaling&steps=20&delta=3&reveal=1")
     page, before = table.page, table.alt()
     page.evaluate("() => { window.kept = document.querySelector('.st-key-case h2'); }")
-    page.get_by_text("Settings: δ = 3").click()
+    page.get_by_text("Settings", exact=True).click()
+    table.settle()
     slider = page.locator(".st-key-delta input")
     slider.scroll_into_view_if_needed()
     expect(slider).to_be_visible()
@@ -158,7 +159,7 @@ def test_settings_stay_open_while_delta_is_dragged_and_the_curves_follow(table):
     page.mouse.up()
     table.settle()
     expect(slider).to_be_visible()
-    page.get_by_text("Settings: δ = 30").wait_for()
+    page.get_by_text("δ = 30, τ").wait_for()
     expect(table.title()).to_contain_text("× 30")
 
 
@@ -206,14 +207,14 @@ def test_the_pages_keep_their_values_apart(table):
     go(table.page, "Table 1")
     table.page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
     table.settle()
-    table.page.get_by_text("Settings: δ = 10, τ = 2, ε = 0.5").wait_for()
+    table.page.get_by_text("δ = 10, τ = 2, ε = 0.5").wait_for()
 
 
 def test_a_panel_leaves_no_axis_titles_to_the_next(table):
     table.open("?schemes=batch&steps=5&batch=8&width=8&panel=eps")
     titles = table.page.locator(".st-key-sweep [class^=x][class$=title]")
     table.soon(lambda: set(titles.all_text_contents()) == {"ε"})
-    table.page.get_by_text("Gap over δ", exact=True).click()
+    table.page.get_by_text("Effect of δ", exact=True).click()
     table.settle()
     table.soon(lambda: titles.all_text_contents() == ["δ", "δ"])
 

@@ -1,10 +1,11 @@
 """The order of the lab's controls, and what stands under "Advanced"."""
 
 import pytest
-from lab_page import ROOT, open_lab, pick, plots, sound, texts
-from streamlit.testing.v1 import AppTest
+from lab_page import open_lab, pick, plots, sound, texts
 
+from normviz.lab.controls import ADVANCED_DRAWER
 from normviz.lab.state import BELOW
+from normviz.ui.drawers import opened_key
 from normviz.ui.palette import THEMES
 
 
@@ -17,7 +18,8 @@ def labels(at):
 def advanced(at):
     """Whether the expander is open, and the keys of its controls."""
     (block,) = [each for each in at.expander if each.label == "Advanced"]
-    return block.proto.expanded, [each.key for each in block if getattr(each, "key", None)]
+    keys = [each.key for each in block if getattr(each, "key", None)]
+    return block.proto.expanded, [key for key in keys if key != ADVANCED_DRAWER]
 
 
 def test_shape_comes_first_then_the_scheme_then_data():
@@ -30,8 +32,10 @@ def test_shape_comes_first_then_the_scheme_then_data():
 
 
 def test_advanced_is_closed_at_first_and_holds_the_rest():
-    is_open, keys = advanced(open_lab())
-    assert (is_open, keys) == (False, ["eps", "gain", "bias", "seed"])
+    at = open_lab(opened=())
+    assert advanced(at) == (False, [])
+    at.session_state[opened_key(ADVANCED_DRAWER)] = True
+    assert advanced(sound(at.run())) == (True, ["eps", "gain", "bias", "seed"])
 
 
 @pytest.mark.parametrize(
@@ -40,14 +44,14 @@ def test_advanced_is_closed_at_first_and_holds_the_rest():
     ids=str,
 )
 def test_a_link_that_sets_something_advanced_opens_it(link):
-    assert advanced(open_lab(**link))[0]
+    assert advanced(open_lab(opened=(), **link))[0]
 
 
 @pytest.mark.parametrize(
     "link", [{"groups": "3", "scheme": "group"}, {"scheme": "none", "gain": "2"}, {"n": "8"}], ids=str
 )
 def test_other_links_leave_it_closed(link):
-    assert not advanced(open_lab(**link))[0]
+    assert not advanced(open_lab(opened=(), **link))[0]
 
 
 def test_it_stays_open_once_something_in_it_was_changed():
@@ -58,7 +62,7 @@ def test_it_stays_open_once_something_in_it_was_changed():
 
 
 def test_own_fields_are_in_sight_once_a_scheme_of_ones_own_is_chosen():
-    at = open_lab()
+    at = open_lab(opened=())
     pick(at, "custom")
     is_open, keys = advanced(at)
     assert is_open
@@ -103,8 +107,7 @@ def test_the_name_and_the_aim_come_first_and_the_papers_stand_with_the_formula()
 
 
 def test_what_is_below_the_first_screen_is_computed_once_it_was_in_sight():
-    at = AppTest.from_file(ROOT / "pages/tensor_lab.py", default_timeout=60)
-    at = sound(at.run())
+    at = open_lab(opened=())
     assert not at.dataframe
     at.session_state[BELOW] = True
     at = sound(at.run())

@@ -126,7 +126,7 @@ def test_every_control_is_offered():
     ]
     assert {widget.key.removeprefix(PREFIX) for widget in widgets if widget.key} == OFFERED | rows | {exactly(at).key}
     assert {"delta drag", "eps drag"} <= set(plots(at))
-    assert "Settings: δ = 10, τ = 2, ε = 0, dense layer, SGD" in [each.label for each in at.expander]
+    assert "δ = 10, τ = 2, ε = 0, dense layer, SGD" in [each.value for each in at.caption]
 
 
 def test_losses_that_learn_differently_are_seen_to_part_in_the_first_view():

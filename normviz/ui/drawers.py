@@ -1,0 +1,30 @@
+"""Expanders and popovers whose content is drawn only while they are open."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+
+def drawer(make: Callable[..., Any], label: str, key: str, **given: Any) -> Any:
+    """Draw an expander or a popover, whose `open` says whether to draw its content.
+
+    It stays open when its label changes, which is another element for Streamlit.
+
+    Args:
+        make: `st.expander` or `st.popover`.
+        key: of the element; the session holds at `opened_key(key)` whether it is open.
+        given: further arguments of `make`.
+    """
+    state = st.session_state
+    state[key] = state.get(opened_key(key), False)
+
+    def take() -> None:
+        state[opened_key(key)] = state[key]
+
+    return make(label, key=key, on_change=take, **given)
+
+
+def opened_key(key: str) -> str:
+    """Return where the session holds whether a drawer is open."""
+    return f"{key} is open"
