@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.text import measured
 from normviz.core.tolerances import RELATIVE
-from normviz.experiments.experiment import WORDS, Verdict, Word, joined
+from normviz.experiments.reports import WORDS, Verdict, Word, joined
 
 COUNT = 5
 """Seeds that a measurement is repeated with."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from normviz.experiments.experiment import SHAPES
+from normviz.experiments.reports import SHAPES
 from normviz.ui.palette import ORANGE, PURPLE, SKY, THEMES, VERMILION, YELLOW
 
 

@@ -11,7 +11,8 @@ from normviz.core.text import sentence
 from normviz.describe.markdown import escape
 from normviz.describe.wording import plural
 from normviz.experiments.catalogue import get_experiment
-from normviz.experiments.experiment import SHAPES, WORDS, Verdict, command
+from normviz.experiments.experiment import command
+from normviz.experiments.reports import SHAPES, WORDS, Verdict
 
 CONDITIONS = {"holds-if": "Where it holds", "wrong": "What is right"}
 """What the condition of a claim is, by the verdict on record."""

@@ -15,17 +15,8 @@ from normviz.data.digits import SIDE, digits
 from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import (
-    Arrays,
-    Comparison,
-    Experiment,
-    Report,
-    Results,
-    Shown,
-    Verdict,
-    eight_seeds,
-    foremost,
-)
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, eight_seeds, foremost
+from normviz.experiments.reports import Report, Shown, Verdict
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 

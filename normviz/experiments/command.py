@@ -13,7 +13,8 @@ from tqdm import tqdm
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import Declaration, Several, Value, declarations
 from normviz.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
-from normviz.experiments.experiment import WORDS, Experiment, Part
+from normviz.experiments.experiment import Experiment, Part
+from normviz.experiments.reports import WORDS
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
 from normviz.jobs.failures import told

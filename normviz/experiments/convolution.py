@@ -13,15 +13,8 @@ from normviz.data.digits import SIDE
 from normviz.describe.seeds import RULES, band
 from normviz.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
 from normviz.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge, show_level
-from normviz.experiments.experiment import (
-    Comparison,
-    Experiment,
-    Report,
-    Results,
-    Shown,
-    eight_seeds,
-    percent,
-)
+from normviz.experiments.experiment import Comparison, Experiment, Results, eight_seeds
+from normviz.experiments.reports import Report, Shown, percent
 from normviz.ui.curves import Curve, Panel
 
 PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}

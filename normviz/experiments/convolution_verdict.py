@@ -9,7 +9,8 @@ from normviz.core.text import spoken, typeset
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_rate, compare, estimate, mean_percent
 from normviz.experiments.convolution_jobs import LAYERS, RATES, distances
-from normviz.experiments.experiment import Arrays, Comparison, Verdict, Word, percent
+from normviz.experiments.experiment import Arrays, Comparison
+from normviz.experiments.reports import Verdict, Word, percent
 
 LEARNS = 0.5
 """A network learns if its mean test error is less than this."""

@@ -13,19 +13,8 @@ from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import RULES, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import Course
-from normviz.experiments.experiment import (
-    Arrays,
-    Comparison,
-    Experiment,
-    Report,
-    Results,
-    Shown,
-    Verdict,
-    Word,
-    comparing,
-    eight_seeds,
-    joined,
-)
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
 from normviz.ui.curves import Curve, Panel

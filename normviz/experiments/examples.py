@@ -16,7 +16,8 @@ import numpy as np
 
 import normviz
 from normviz.data.bounds import MAX_UNPACKED_BYTES
-from normviz.experiments.experiment import Arrays, Experiment, Part, Report, Results
+from normviz.experiments.experiment import Arrays, Experiment, Part, Results
+from normviz.experiments.reports import Report
 from normviz.experiments.results import name_result
 
 FOLDER = Path(__file__).with_name("example_results")

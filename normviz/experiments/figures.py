@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from normviz.experiments.experiment import Heat, Shown
+from normviz.experiments.reports import Heat, Shown
 from normviz.ui.chart import Figure
 from normviz.ui.curves import Panel, curves
 from normviz.ui.palette import THEMES

@@ -11,19 +11,8 @@ from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import COMPARED, band, choose_rate, compare, estimate, find_clear, mean_percent
-from normviz.experiments.experiment import (
-    Arrays,
-    Comparison,
-    Experiment,
-    Report,
-    Results,
-    Shown,
-    Verdict,
-    Word,
-    comparing,
-    eight_seeds,
-    foremost,
-)
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds, foremost
+from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.experiments.gan_jobs import (
     BATCH,
     ENDS,

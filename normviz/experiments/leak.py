@@ -13,7 +13,8 @@ from normviz.core.text import spoken, typeset
 from normviz.data.digits import CLASSES
 from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import Course, to_percent
-from normviz.experiments.experiment import Arrays, Experiment, Report, Results, Shown, Verdict, Word, eight_seeds
+from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
+from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds

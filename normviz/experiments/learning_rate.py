@@ -12,20 +12,8 @@ from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import (
-    Arrays,
-    Comparison,
-    Experiment,
-    Heat,
-    Report,
-    Results,
-    Shown,
-    Verdict,
-    Word,
-    comparing,
-    eight_seeds,
-    percent,
-)
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word, percent
 from normviz.ui.curves import Curve, Panel
 
 

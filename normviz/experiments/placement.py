@@ -14,7 +14,8 @@ from normviz.core.text import spoken, typeset
 from normviz.data.digits import SIDE
 from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, estimate, find_clear, mean_percent
 from normviz.experiments import experiment
-from normviz.experiments.experiment import Arrays, Experiment, Report, Results, Shown, Verdict, Word, joined
+from normviz.experiments.experiment import Arrays, Experiment, Results
+from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.experiments.placement_jobs import (
     DEPTHS,
     KINDS,

@@ -12,7 +12,8 @@ from normviz.core.settings import choice, whole
 from normviz.core.text import typeset
 from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import Arrays, Experiment, Report, Results, Shown, Verdict, Word, eight_seeds
+from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
+from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.ui.curves import Curve, Panel
 

@@ -12,18 +12,8 @@ from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
-from normviz.experiments.experiment import (
-    Comparison,
-    Experiment,
-    Report,
-    Results,
-    Shown,
-    Verdict,
-    Word,
-    comparing,
-    eight_seeds,
-    joined,
-)
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.experiments.smoothing_jobs import BATCH, PENALTIES, RATES, WIDTH, Part
 from normviz.ui.curves import Curve, Panel
 

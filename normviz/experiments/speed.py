@@ -14,18 +14,8 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.settings import among, whole
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import Difference, compare, find_clear
-from normviz.experiments.experiment import (
-    Arrays,
-    Comparison,
-    Experiment,
-    Report,
-    Results,
-    Shown,
-    Verdict,
-    Word,
-    comparing,
-    refuse_front,
-)
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, refuse_front
+from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 

@@ -16,17 +16,8 @@ from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.seeds import band, compare, estimate, find_clear
 from normviz.experiments.course import marks
-from normviz.experiments.experiment import (
-    Arrays,
-    Comparison,
-    Experiment,
-    Report,
-    Results,
-    Shown,
-    Verdict,
-    comparing,
-    eight_seeds,
-)
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.reports import Report, Shown, Verdict
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 

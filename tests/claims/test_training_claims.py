@@ -12,7 +12,7 @@ from normviz.claims.command import complaints, record
 from normviz.claims.ledger import CLAIMS
 from normviz.experiments.catalogue import EXPERIMENTS
 from normviz.experiments.examples import find_example
-from normviz.experiments.experiment import Report, Verdict, joined
+from normviz.experiments.reports import Report, Verdict, joined
 
 TRIED = {claim.id: claim.check for claim in CLAIMS.values() if isinstance(claim.check, Tried)}
 

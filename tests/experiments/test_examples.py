@@ -12,7 +12,7 @@ from normviz.experiments.catalogue import EXPERIMENTS
 from normviz.experiments.command import Failed
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.examples import FOLDER, MAX_BYTES, find_example, find_outdated, pack, path_of, unpack
-from normviz.experiments.experiment import Report, Verdict
+from normviz.experiments.reports import Report, Verdict
 from normviz.jobs.spec import finish
 
 PENDING: set[str] = set()

@@ -15,7 +15,8 @@ from checked import checked
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import Among, By, Choice, Declaration, Real, Several, Switch, declarations
 from normviz.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
-from normviz.experiments.experiment import WORDS, Comparison, Heat, own_scheme, own_text
+from normviz.experiments.experiment import Comparison, own_scheme, own_text
+from normviz.experiments.reports import WORDS, Heat
 from normviz.experiments.figures import figure_of
 from normviz.jobs.spec import digest
 

@@ -7,7 +7,7 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.experiments.experiment import joined
+from normviz.experiments.reports import joined
 from normviz.experiments.placement import Setting, parts, report
 from normviz.experiments.placement_jobs import DEPTHS, KINDS, PLACEMENTS, RATES, TRAINED, Chain, Depth, Training
 from normviz.jobs.spec import finish

@@ -8,7 +8,7 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.experiments.experiment import Verdict
+from normviz.experiments.reports import Verdict
 from normviz.experiments.recurrent import Setting, parts, report
 from normviz.experiments.recurrent_jobs import BACK, GAINS, RATES, SCALES, UNITS, Back, Layouts, Reading, waits
 from normviz.jobs.spec import finish

@@ -2,7 +2,7 @@
 
 from normviz.claims.claim import Claim, Tried
 from normviz.experiments.catalogue import get_experiment
-from normviz.experiments.experiment import Word
+from normviz.experiments.reports import Word
 
 
 def tried(
