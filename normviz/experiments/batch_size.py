@@ -12,7 +12,7 @@ from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, spoken
 from normviz.data.digits import SIDE, digits
-from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, eight_seeds, foremost
@@ -364,7 +364,6 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
     why="The mean of N examples is off by about σ/√N, and batch norm passes this error on to each of them. Layer norm "
     "averages within one example.",
 )

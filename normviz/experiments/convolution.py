@@ -10,7 +10,7 @@ from normviz.core.fields import Shape
 from normviz.core.settings import among, choice, whole
 from normviz.core.text import typeset
 from normviz.data.digits import SIDE
-from normviz.describe.seeds import RULES, band
+from normviz.describe.seeds import band
 from normviz.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
 from normviz.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge, show_level
 from normviz.experiments.experiment import Comparison, Experiment, Results, eight_seeds
@@ -233,5 +233,4 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
 )

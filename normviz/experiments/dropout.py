@@ -11,7 +11,7 @@ from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import RULES, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
@@ -269,5 +269,4 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
 )

@@ -17,6 +17,7 @@ from normviz.core.fields import Shape, divisors
 from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.settings import Given, among, choice, declarations, real, several, value, whole
+from normviz.describe.seeds import RULES
 from normviz.experiments.reports import Report
 from normviz.jobs.spec import Step
 from normviz.networks.setting import DEVICES
@@ -57,7 +58,7 @@ class Experiment:
         claims: ids of the claims that it tests, as the list of claims has them.
         claim: what is claimed, in a sentence, with its source.
         about: what is trained on what, in a sentence or two.
-        rules: how networks are compared, for whoever doubts the verdict.
+        rules: how networks are compared, by default by choosing learning rates on validation digits.
         why: an explanation of what the verdict says, in a sentence that holds for every setting.
         setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
         parts: (setting) -> what is to be computed.
@@ -73,7 +74,7 @@ class Experiment:
     setting: type[Any]
     parts: Callable[[Any], Sequence[Part]]
     report: Callable[[Any, Results], Report]
-    rules: str = ""
+    rules: str = RULES
     why: str = ""
 
     def seconds(self, setting: Any) -> float:

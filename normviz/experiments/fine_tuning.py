@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.settings import among, choice, real, several, whole
 from normviz.core.text import typeset
 from normviz.describe.comparisons import Comparisons
-from normviz.describe.seeds import RULES, band, choose_rate, compare, mean_percent
+from normviz.describe.seeds import band, choose_rate, compare, mean_percent
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
 from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.experiments.experiment import Setting as Seeded
@@ -316,5 +316,4 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
 )

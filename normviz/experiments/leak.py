@@ -11,7 +11,7 @@ from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import among, whole
 from normviz.core.text import spoken, typeset
 from normviz.data.digits import CLASSES
-from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import Course, to_percent
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
 from normviz.experiments.reports import Report, Shown, Verdict, Word
@@ -294,7 +294,6 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
     why="x̂ of a blank picture is −μ/σ of its group, in the first layer: it tells the mean of the companions. Running "
     "averages are over all classes and tell nothing.",
 )

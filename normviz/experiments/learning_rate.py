@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, real, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
@@ -246,7 +246,6 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
     why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
     "3.3). So a step that was too large is followed by smaller ones.",
 )

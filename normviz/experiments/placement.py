@@ -12,7 +12,7 @@ from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import among, choice, real, value, whole
 from normviz.core.text import spoken, typeset
 from normviz.data.digits import SIDE
-from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, estimate, find_clear, mean_percent
+from normviz.describe.seeds import Difference, band, choose_rate, compare, estimate, find_clear, mean_percent
 from normviz.experiments import experiment
 from normviz.experiments.experiment import Arrays, Experiment, Results
 from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
@@ -381,5 +381,4 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
 )

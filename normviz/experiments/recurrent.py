@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.fields import OWN, Shape
 from normviz.core.settings import among, real, whole
 from normviz.core.text import spoken, typeset
-from normviz.describe.seeds import RULES, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
@@ -311,5 +311,4 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
 )

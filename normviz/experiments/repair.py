@@ -10,7 +10,7 @@ from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import choice, whole
 from normviz.core.text import typeset
-from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
 from normviz.experiments.reports import Report, Shown, Verdict, Word
@@ -281,7 +281,6 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
     why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the shifted data "
     "cancel this; those of the training data do not. Ink that is clipped stays lost.",
 )

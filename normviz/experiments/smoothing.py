@@ -11,7 +11,7 @@ from normviz.core.fields import Shape
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import RULES, Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.experiments.smoothing_jobs import BATCH, PENALTIES, RATES, WIDTH, Part
@@ -297,6 +297,5 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
     why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",
 )

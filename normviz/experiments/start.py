@@ -11,7 +11,7 @@ from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, typeset
-from normviz.describe.seeds import RULES, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import to_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word
@@ -274,7 +274,6 @@ EXPERIMENT = Experiment(
     setting=Setting,
     parts=parts,
     report=report,
-    rules=RULES,
     why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "
     "Training corrects milder values.",
 )
