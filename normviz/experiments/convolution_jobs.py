@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -63,15 +62,7 @@ class ConvolutionGrid:
         """Train step by step."""
         from normviz.networks.conv import Conv, split_pictures
         from normviz.networks.dense import whole
-        from normviz.networks.learning import (
-            Learner,
-            cross_entropy,
-            device_of,
-            device_words,
-            error,
-            mini_batches,
-            numbers,
-        )
+        from normviz.networks.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
 
         device = device_of(self.device)
         digits = split_pictures(device)
@@ -79,30 +70,24 @@ class ConvolutionGrid:
         batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
         network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)
         learner = Learner(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
-        course = Course(self.length, POINTS)
-        last: Arrays = {}
+        course = Course(self.length, POINTS, shape)
         for chosen in mini_batches(self.networks, len(x), self.length, batch):
             same = chosen.repeat(shape[0], 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
-            course.losses.append(numbers(loss).reshape(shape))
+            course.record(loss)
             if course.marked:
                 network.settle(whole(x[:SETTLED], batch)[None])
                 logits, _ = network.look_at(digits.validation[0][None])
-                course.add("validation", numbers(cross_entropy(logits, digits.validation[1])).reshape(shape))
+                course.measure(validation=cross_entropy(logits, digits.validation[1]))
             if course.share == 1:
                 logits, looks = network.look_at(digits.test[0][None])
-                last["test"] = numbers(error(logits, digits.test[1])).reshape(shape)
+                course.found["test"] = course.as_grid(error(logits, digits.test[1]))
                 for layer, look in enumerate(looks, 1):
                     for name, values in look._asdict().items():
                         maps = numbers(values)[0]
-                        last[f"{name}-{layer}"] = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
-            yield Step(course.share, partial(_collect, course, last, device_words(device)))
-
-
-def _collect(course: Course, last: Arrays, device: str) -> Arrays:
-    """Return the result so far."""
-    return course.so_far(device) | last
+                        course.found[f"{name}-{layer}"] = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
+            yield course.step(device)
 
 
 def distances(side: int) -> np.ndarray:

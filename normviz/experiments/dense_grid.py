@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -49,14 +48,7 @@ class DenseGrid:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
         from normviz.networks.dense import Dense, split_digits
-        from normviz.networks.learning import (
-            Learner,
-            cross_entropy,
-            device_of,
-            device_words,
-            mini_batches,
-            numbers,
-        )
+        from normviz.networks.learning import Learner, cross_entropy, device_of, mini_batches
 
         device = device_of(self.device)
         digits = split_digits(device)
@@ -64,21 +56,20 @@ class DenseGrid:
         shape = (len(self.rates), len(self.networks))
         network = Dense([self.row.scheme], self.networks * shape[0], self.widths, self.batch, self.eps, device)
         learner = Learner(network.parameters, self.optimizer, np.repeat(self.rates, shape[1])[None])
-        course = Course(self.length, POINTS)
+        course = Course(self.length, POINTS, shape)
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch)):
             same = chosen.repeat(shape[0], 1)
             if step == 0:
                 network.start_from_data(x[same])
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
-            course.losses.append(numbers(loss).reshape(shape))
+            course.record(loss)
             if course.marked:
-                found = network.measure_errors(x, self.batch, (digits.validation, digits.test))
-                for name, wrong in zip(("validation", "test"), found, strict=True):
-                    course.add(name, numbers(wrong).reshape(shape))
+                validation, test = network.measure_errors(x, self.batch, (digits.validation, digits.test))
+                course.measure(validation=validation, test=test)
             if course.share == 1:
                 course.found = self.examine(network, digits)
-            yield Step(course.share, partial(course.so_far, device_words(device)))
+            yield course.step(device)
 
     def examine(self, network: "Dense", digits: "Digits") -> Arrays:
         """Return further results of the trained networks, whose last axes are (rates, seeds): here, none.

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -81,24 +80,23 @@ class Part:
         from normviz.networks.dense import Dense
         from normviz.networks.dropout import Dropout
         from normviz.networks.few import Few
-        from normviz.networks.learning import Learner, cross_entropy, device_of, device_words, numbers
+        from normviz.networks.learning import Learner, cross_entropy, device_of
 
         device = device_of(self.device)
         shape, seeds = (len(RATES), len(self.networks)), self.networks * len(RATES)
         few = Few(seeds, self.digits, BATCH, device, self.relabelled)
         network = Dense([self.row.scheme], seeds, WIDTHS, BATCH, self.eps, device)
         learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
-        dropout, course = Dropout(seeds, self.share), Course(self.length, POINTS)
+        dropout, course = Dropout(seeds, self.share), Course(self.length, POINTS, shape)
         for step, (x, labels) in enumerate(few.batches(self.length)):
             if step == 0:
                 network.start_from_data(x)
             loss = cross_entropy(network.logits(x, between=dropout), labels)
             learner.step(loss)
-            course.losses.append(numbers(loss).reshape(shape))
+            course.record(loss)
             if course.marked:
-                for name, wrong in few.measure_errors(network, Dropout(seeds, self.share)).items():
-                    course.add(name, numbers(wrong).reshape(shape))
-            yield Step(course.share, partial(course.so_far, device_words(device)))
+                course.measure(**few.measure_errors(network, Dropout(seeds, self.share)))
+            yield course.step(device)
 
 
 def parts(setting: Setting) -> list[Part]:

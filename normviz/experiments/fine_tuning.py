@@ -11,9 +11,9 @@ from normviz.core.text import typeset
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import band, choose_rate, compare, mean_percent
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
-from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.experiments.fine_tuning_jobs import BEFORE_MOMENTUM, LEARNED, MOMENTA, RATES, Tuning
+from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.ui.curves import Curve, Panel
 
 MODES = {"train": "training mode", "infer": "evaluation mode"}

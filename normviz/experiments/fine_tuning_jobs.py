@@ -1,14 +1,13 @@
 """The networks of the experiment on fine-tuning: they learn one task, and are tuned to another at every rate."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from normviz.core.schemes import DEFAULT_EPS
-from normviz.experiments.course import marks
+from normviz.experiments.course import make_step, marks
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step
 
@@ -78,7 +77,7 @@ class Tuning:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
         from normviz.networks.batch_norm import BatchNorm
-        from normviz.networks.learning import Learner, cross_entropy, device_of, device_words, numbers
+        from normviz.networks.learning import Learner, cross_entropy, device_of, numbers
         from normviz.networks.tuning import Tuned, changed, make_tasks, moved
 
         device = device_of(self.device)
@@ -89,7 +88,7 @@ class Tuning:
         count = BEFORE + self.length
         for step, (x, labels) in enumerate(first.batches(self.networks, BEFORE, BEFORE_BATCH), 1):
             learner.step(cross_entropy(network.logits(x, BatchNorm.train, new=False), labels))
-            yield Step(step / count, partial(_collect, found, {}, step / count, device_words(device)))
+            yield make_step(step / count, device, lambda: found)
 
         shape = (len(LEARNED), len(RATES), len(self.networks))
         fresh = self.task == "digits"
@@ -120,16 +119,6 @@ class Tuning:
             if step == self.length:
                 errors = [network.measure_error(first.test, False, which) for which in range(len(self.momenta))]
                 last["old by momentum"] = np.stack([numbers(each).reshape(shape) for each in errors])
-                last |= {
-                    f"changed: {name}": numbers(each).reshape(shape) for name, each in changed(network, before).items()
-                }
-            share = (BEFORE + step) / count
-            yield Step(share, partial(_collect, found, last, share, device_words(device)))
-
-
-def _collect(
-    found: Mapping[str, list[np.ndarray]], last: Mapping[str, np.ndarray], share: float, device: str
-) -> Arrays:
-    """Return the result so far."""
-    arrays = {name: np.array(values) for name, values in found.items()}
-    return {**arrays, **last, "share": np.array(share), "device": np.array(device)}
+                for name, each in changed(network, before).items():
+                    last[f"changed: {name}"] = numbers(each).reshape(shape)
+            yield make_step((BEFORE + step) / count, device, lambda: {**found, **last})

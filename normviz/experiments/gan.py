@@ -12,7 +12,6 @@ from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import COMPARED, band, choose_rate, compare, estimate, find_clear, mean_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds, foremost
-from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.experiments.gan_jobs import (
     BATCH,
     ENDS,
@@ -28,6 +27,7 @@ from normviz.experiments.gan_jobs import (
     centres,
     covered,
 )
+from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.ui.curves import Curve, Panel
 
 TIMES = (0.25, 0.5, 1.0)

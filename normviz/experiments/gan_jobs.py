@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from normviz.core.rows import Row
-from normviz.experiments.course import marks
+from normviz.experiments.course import make_step, marks
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step
 
@@ -71,14 +70,14 @@ class Part:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step of the generator."""
         from normviz.networks.gan import Game, Mixture, draw_latent
-        from normviz.networks.learning import device_of, device_words, numbers
+        from normviz.networks.learning import device_of, numbers
 
         device = device_of(self.device)
         data = Mixture(centres(), self.deviation, self.scale)
         game = Game([self.row.scheme], self.networks, RATES, data, WIDTH, BATCH, self.eps, device)
         latent = {name: draw_latent(self.networks, SAMPLES, stream) for name, stream in STREAMS.items()}
         marked = marks(self.length, POINTS)
-        found: list[dict[str, np.ndarray]] = []
+        found: dict[str, list[np.ndarray]] = {name: [] for name in ("measured", "points", *STREAMS)}
         for step in range(1, self.length + 1):
             for _ in range(self.ahead):
                 game.train_discriminator()
@@ -88,9 +87,11 @@ class Part:
                     name: numbers(game.generate(z)[0]).reshape(len(RATES), len(self.networks), SAMPLES, 2)
                     for name, z in latent.items()
                 }
-                shares = {name: near(each, self.deviation) for name, each in made.items()}
-                found.append({"measured": np.array(step), "points": made["near"][:, 0, :DRAWN].round(2), **shares})
-            yield Step(step / self.length, partial(_collect, found, step / self.length, device_words(device)))
+                found["measured"].append(np.array(step))
+                found["points"].append(made["near"][:, 0, :DRAWN].round(2))
+                for name, each in made.items():
+                    found[name].append(near(each, self.deviation))
+            yield make_step(step / self.length, device, lambda: found)
 
 
 def centres() -> np.ndarray:
@@ -124,10 +125,3 @@ def covered(shares: np.ndarray) -> np.ndarray:
         (np.int64(0), np.int64(8))
     """
     return (shares >= LEAST / MODES).sum(-1) * (shares.sum(-1) > MOST)
-
-
-def _collect(found: list[dict[str, np.ndarray]], share: float, device: str) -> Arrays:
-    """Return the result so far, empty before the first measurement."""
-    names = found[0] if found else ("measured", "points", *STREAMS)
-    arrays = {name: np.array([each[name] for each in found]) for name in names}
-    return {**arrays, "share": np.array(share), "device": np.array(device)}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,8 +13,8 @@ from normviz.data.digits import CLASSES
 from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.course import Course, to_percent
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
-from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.experiments.experiment import Setting as Seeded
+from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
 from normviz.ui.curves import Curve, Panel
@@ -102,7 +101,7 @@ class Part:
         """Train step by step, and test at the end."""
         from normviz.networks.dense import Dense, split_digits
         from normviz.networks.groups import measure_wrong
-        from normviz.networks.learning import Learner, cross_entropy, device_of, device_words
+        from normviz.networks.learning import Learner, cross_entropy, device_of
 
         device, count = device_of(self.device), len(self.rates)
         digits = split_digits(device)
@@ -111,19 +110,20 @@ class Part:
         schemes, size = [ghost, ghost, SCHEMES["layer"]], CLASSES * self.group
         network = Dense(schemes, self.networks * count, WIDTHS, size, DEFAULT_EPS, device)
         learner = Learner(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
-        course = Course(self.length, POINTS)
+        course = Course(self.length, POINTS, (len(NETWORKS), count, len(self.networks)))
         for step in range(self.length):
             pictures, labels = training.of(digits.train[0], GROUPS, count, slice(step, step + 1))
             loss = cross_entropy(network.logits(pictures), labels)
             learner.step(loss)
-            course.losses.append(self._as_grid(loss))
+            course.record(loss)
             if course.marked:
                 seen = validation.of(digits.validation[0], GROUPS, count, slice(self.looks))
-                course.add("validation", self._as_grid(measure_wrong(network, *seen)))
+                course.measure(validation=measure_wrong(network, *seen))
             if course.share == 1:
                 late, _ = training.of(digits.train[0], GROUPS, count, slice(-self.looks, None))
-                course.found = self._test(network, digits, late)
-            yield Step(course.share, partial(course.so_far, device_words(device)))
+                found = self._test(network, digits, late)
+                course.found = {name: course.as_grid(errors) for name, errors in found.items()}
+            yield course.step(device)
 
     def _draw(self, digits: "Digits", use: int) -> "Batches":
         """Return the mini-batches of training (0), validation (1) or test (2)."""
@@ -133,7 +133,7 @@ class Part:
         _, labels = digits[use]
         return Batches.draw(numbers(labels), self.group, self.looks if use else self.length, self.networks, use)
 
-    def _test(self, network: "Dense", digits: "Digits", late: "torch.Tensor") -> Arrays:
+    def _test(self, network: "Dense", digits: "Digits", late: "torch.Tensor") -> "dict[str, torch.Tensor]":
         """Return the errors on test pictures; `late`: those of the last mini-batches of the training."""
         from normviz.networks.groups import ONE_CLASS, SHUFFLED, measure_wrong
 
@@ -143,13 +143,7 @@ class Part:
             seen = batches.of(digits.test[0], groups, count, slice(self.looks))
             found[name] = measure_wrong(network, *seen, blank=name == "blank")
         (found["inference"],) = network.measure_errors(late, CLASSES * self.group, [digits.test])
-        return {name: self._as_grid(each) for name, each in found.items()}
-
-    def _as_grid(self, tensor: "torch.Tensor") -> np.ndarray:
-        """Return (networks, rates, seeds) of (networks, rates · seeds)."""
-        from normviz.networks.learning import numbers
-
-        return numbers(tensor).reshape(-1, len(self.rates), len(self.networks))
+        return found
 
 
 def parts(setting: Setting) -> list[Part]:

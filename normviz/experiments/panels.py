@@ -10,8 +10,8 @@ from normviz.experiments import state, work
 from normviz.experiments.controls import colour_schemes
 from normviz.experiments.examples import Example, find_example
 from normviz.experiments.experiment import Results, command
-from normviz.experiments.reports import SHAPES, WORDS, Report, Shown, Verdict
 from normviz.experiments.figures import blank, figure_of, find_looks, follows_steps, height, pieces
+from normviz.experiments.reports import SHAPES, WORDS, Report, Shown, Verdict
 from normviz.experiments.results import done
 from normviz.jobs.fallback import joined_devices
 from normviz.ui.components.plot import plot

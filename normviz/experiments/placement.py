@@ -15,7 +15,6 @@ from normviz.data.digits import SIDE
 from normviz.describe.seeds import Difference, band, choose_rate, compare, estimate, find_clear, mean_percent
 from normviz.experiments import experiment
 from normviz.experiments.experiment import Arrays, Experiment, Results
-from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.experiments.placement_jobs import (
     DEPTHS,
     KINDS,
@@ -28,6 +27,7 @@ from normviz.experiments.placement_jobs import (
     Depth,
     Training,
 )
+from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.ui.curves import Curve, Panel
 
 LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from normviz.core.rows import Row
-from normviz.experiments.course import Course
+from normviz.experiments.course import Course, make_step
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step
 
@@ -71,7 +70,7 @@ class Training:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
-        from normviz.networks.learning import Learner, cross_entropy, device_words, error, mini_batches, numbers
+        from normviz.networks.learning import Learner, cross_entropy, error, mini_batches
         from normviz.networks.transformer import Transformer, tokens
 
         device, digits = tokens(self.device)
@@ -82,18 +81,18 @@ class Training:
             self.batch, self.eps, device,
         )  # fmt: skip
         learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
-        course = Course(self.length, POINTS)
+        course = Course(self.length, POINTS, shape)
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(len(RATES), 1)
             share = x.new_tensor([min(step / self.warm, 1.0), 1.0])[:, None]
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss, share)
-            course.losses.append(numbers(loss).reshape(shape))
+            course.record(loss)
             if course.marked:
                 network.settle(x[None, : SETTLED // self.batch * self.batch])
-                for name, (unseen, answers) in (("validation", digits.validation), ("test", digits.test)):
-                    course.add(name, numbers(error(network.told(unseen[None]), answers)).reshape(shape))
-            yield Step(course.share, partial(course.so_far, device_words(device)))
+                validation, test = (error(network.told(unseen[None]), classes) for unseen, classes in digits[1:])
+                course.measure(validation=validation, test=test)
+            yield course.step(device)
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class Depth:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Measure network by network."""
-        from normviz.networks.learning import device_words, mini_batches, numbers
+        from normviz.networks.learning import mini_batches, numbers
         from normviz.networks.transformer import Transformer, tokens
 
         device, digits = tokens(self.device)
@@ -134,8 +133,7 @@ class Depth:
                 found = [numbers(network.gradients(x[chosen], labels[chosen])[-1, :, 0]) for chosen in batches]
                 by_depth.append(np.mean(found, axis=0))
             norms.append(np.stack(by_depth))
-            share = step / len(self.networks)
-            yield Step(share, partial(_so_far, norms, device_words(device), share, "norms"))
+            yield make_step(step / len(self.networks), device, lambda: {"norms": norms})
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,7 @@ class Chain:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Measure network by network."""
-        from normviz.networks.learning import device_words, numbers
+        from normviz.networks.learning import numbers
         from normviz.networks.transformer import Transformer, tokens
 
         device, digits = tokens(self.device)
@@ -172,9 +170,4 @@ class Chain:
                 PLACEMENTS, self.row.scheme, [seed], self.pairs, WIDE, 1, WIDE_BATCH, self.eps, device, attention=False
             )
             squares.append(numbers(network.mean_squares(x)[..., 0]))
-            share = step / len(self.networks)
-            yield Step(share, partial(_so_far, squares, device_words(device), share, "squares"))
-
-
-def _so_far(series: list[np.ndarray], device: str, share: float, name: str) -> Arrays:
-    return {name: np.stack(series), "share": np.array(share), "device": np.array(device)}
+            yield make_step(step / len(self.networks), device, lambda: {"squares": squares})

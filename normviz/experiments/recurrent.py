@@ -11,7 +11,6 @@ from normviz.core.settings import among, real, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
-from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
 from normviz.experiments.recurrent_jobs import (
     GAINS,
@@ -24,6 +23,7 @@ from normviz.experiments.recurrent_jobs import (
     Reading,
     waits,
 )
+from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
 from normviz.ui.curves import Curve, Panel
 
 

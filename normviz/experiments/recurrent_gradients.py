@@ -7,8 +7,8 @@ import numpy as np
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import band, compare, estimate, find_clear
 from normviz.experiments.experiment import Arrays, Comparison
-from normviz.experiments.reports import Shown, Word
 from normviz.experiments.recurrent_jobs import BACK, GAINS, SCALES
+from normviz.experiments.reports import Shown, Word
 from normviz.ui.curves import Curve, Panel
 
 LIMIT = 10.0

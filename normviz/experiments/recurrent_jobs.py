@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from normviz.core.rows import Row
+from normviz.experiments.course import Series, make_step
 from normviz.experiments.experiment import Arrays
 from normviz.jobs.spec import Step
 
@@ -80,15 +80,7 @@ class Reading:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step, then test length by length."""
         from normviz.networks.dense import split_digits
-        from normviz.networks.learning import (
-            Learner,
-            cross_entropy,
-            device_of,
-            device_words,
-            error,
-            mini_batches,
-            numbers,
-        )
+        from normviz.networks.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
         from normviz.networks.recurrent import Recurrent, last, pooled, read, unequal
 
         device = device_of(self.device)
@@ -101,14 +93,13 @@ class Reading:
         )
         learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
         losses: list[np.ndarray] = []
-        so_far = partial(_so_far, losses, device=device_words(device))
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[0], 1)
             sequences = read(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
             loss = cross_entropy(network.logits(last(list(network.states(sequences, still)), still)), labels[same])
             learner.step(loss)
             losses.append(numbers(loss).reshape(shape))
-            yield Step(0.9 * step / self.length, partial(so_far, share=0.9 * step / self.length))
+            yield make_step(0.9 * step / self.length, device, lambda: {"losses": losses})
 
         def errors(part: "tuple[torch.Tensor, torch.Tensor]", wait: int) -> np.ndarray:
             pictures, answers = part
@@ -123,10 +114,8 @@ class Reading:
         for wait in lengths:
             for name, network.norms in norms.items():
                 found[name].append(errors(digits.test, wait))
-            share = 0.9 + 0.09 * (wait + 1) / len(lengths)
-            yield Step(share, partial(so_far, share=share))
-        tests = {name: np.stack(each) for name, each in found.items()}
-        yield Step(1.0, partial(so_far, share=1.0, validation=validation, **tests))
+            yield make_step(0.9 + 0.09 * (wait + 1) / len(lengths), device, lambda: {"losses": losses})
+        yield make_step(1.0, device, lambda: {"losses": losses, "validation": validation, **found})
 
 
 @dataclass(frozen=True)
@@ -158,7 +147,7 @@ class Back:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Measure point by point; every network reads digits behind each other, those of its first mini-batches."""
         from normviz.networks.dense import split_digits
-        from normviz.networks.learning import device_of, device_words, mini_batches, numbers
+        from normviz.networks.learning import device_of, mini_batches, numbers
         from normviz.networks.recurrent import Recurrent, read, way_back
 
         device = device_of(self.device)
@@ -175,8 +164,7 @@ class Back:
                 normalized="apart" if self.apart else "sum",
             )  # fmt: skip
             norms.append(numbers(way_back(network, sequences, labels[order[-1]])))
-            share = k / len(self.points)
-            yield Step(share, partial(_so_far, norms, share, device_words(device), "norms"))
+            yield make_step(k / len(self.points), device, lambda: {"norms": norms})
 
 
 @dataclass(frozen=True)
@@ -208,15 +196,7 @@ class Layouts:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
         from normviz.networks.dense import split_digits
-        from normviz.networks.learning import (
-            Learner,
-            cross_entropy,
-            device_of,
-            device_words,
-            error,
-            mini_batches,
-            numbers,
-        )
+        from normviz.networks.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
         from normviz.networks.recurrent import Recurrent, read
 
         device = device_of(self.device)
@@ -234,18 +214,16 @@ class Layouts:
         )  # networks start alike at all rates
         spreads = numbers(first.std((2, 3)).sort(descending=True).values)
         losses: list[np.ndarray] = []
-        so_far = partial(_so_far, losses, device=device_words(device), spreads=spreads)
+        found: dict[str, Series] = {"losses": losses, "spreads": spreads}
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[1], 1)
             *_, state = network.states(x[same].unsqueeze(1), still)
             loss = cross_entropy(network.logits(state), labels[same])
             learner.step(loss)
             losses.append(numbers(loss).reshape(shape))
-            yield Step(0.95 * step / self.length, partial(so_far, share=0.95 * step / self.length))
+            yield make_step(0.95 * step / self.length, device, lambda: found)
         network.settle(x[: SETTLED // self.batch * self.batch].unflatten(0, (-1, self.batch))[None])
-        validation, test = (numbers(error(network.told(x), answers)).reshape(shape) for x, answers in unseen)
-        yield Step(1.0, partial(so_far, share=1.0, validation=validation, test=test))
-
-
-def _so_far(series: list[np.ndarray], share: float, device: str, name: str = "losses", **more: np.ndarray) -> Arrays:
-    return {name: np.stack(series), "share": np.array(share), "device": np.array(device), **more}
+        found["validation"], found["test"] = (
+            numbers(error(network.told(x), answers)).reshape(shape) for x, answers in unseen
+        )
+        yield make_step(1.0, device, lambda: found)

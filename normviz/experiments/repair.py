@@ -13,8 +13,8 @@ from normviz.core.text import typeset
 from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
-from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.experiments.experiment import Setting as Seeded
+from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.ui.curves import Curve, Panel
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -59,7 +58,7 @@ class Part:
         """Train step by step."""
         from normviz.networks.dense import split_digits
         from normviz.networks.few import draw_digits
-        from normviz.networks.learning import Learner, cross_entropy, device_of, device_words, mini_batches, numbers
+        from normviz.networks.learning import Learner, cross_entropy, device_of, mini_batches
         from normviz.networks.smoothed import SmoothedDense
 
         device, copies = device_of(self.device), len(PENALTIES) * len(RATES)
@@ -75,18 +74,18 @@ class Part:
         )
         penalty = x.new_tensor(factors)
         learner = Learner([*network.parameters, *(network.roots if self.learned else [])], "adam", rates)
-        course = Course(self.length, POINTS)
+        course = Course(self.length, POINTS, shape)
         for chosen in mini_batches(self.networks, self.digits, self.length, BATCH).to(device):
             same = few.gather(1, chosen).repeat(copies, 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss + penalty * network.sizes())
-            course.losses.append(numbers(loss).reshape(shape))
+            course.record(loss)
             if course.marked:
-                found = network.measure_errors(x[few].repeat(copies, 1, 1), BATCH, (digits.validation, digits.test))
-                for name, wrong in zip(("validation", "test"), found, strict=True):
-                    course.add(name, numbers(wrong).reshape(shape))
-                course.found = {"eps": np.stack([numbers(each).reshape(shape) for each in network.terms()])}
-            yield Step(course.share, partial(course.so_far, device_words(device)))
+                seen = x[few].repeat(copies, 1, 1)
+                validation, test = network.measure_errors(seen, BATCH, (digits.validation, digits.test))
+                course.measure(validation=validation, test=test)
+                course.found = {"eps": np.stack([course.as_grid(each) for each in network.terms()])}
+            yield course.step(device)
 
 
 def _column(values: tuple[float, ...], axes: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.settings import among, whole
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import Difference, compare, find_clear
+from normviz.experiments.course import make_step
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, refuse_front
 from normviz.experiments.reports import Report, Shown, Verdict, Word
 from normviz.jobs.spec import Step
@@ -105,22 +105,15 @@ class Part:
         race.round(REPEATS)
         processor = "a CPU" if device.type == "cpu" else f"the GPU {device_words(device)} beside"
         where = f"{processor} ({machine()}, threads: {threads()})"
-        found: list[tuple[float, np.ndarray]] = []
+        rounds: list[tuple[float, np.ndarray]] = []
+
+        def collect() -> dict[str, np.ndarray]:
+            copied, times = map(np.array, zip(*rounds, strict=True))
+            return {"copied": copied, "times": times, "operations": race.operations, "machine": np.array(where)}
+
         for number in range(1, self.rounds + 1):
-            found.append(race.round(REPEATS))
-            share = number / self.rounds
-            yield Step(share, partial(_so_far, found, race.operations, share, device_words(device), where))
-
-
-def _so_far(
-    found: list[tuple[float, np.ndarray]], operations: np.ndarray, share: float, device: str, where: str
-) -> Arrays:
-    """Return the result so far."""
-    copied, times = (np.array(each) for each in zip(*found, strict=True))
-    return {
-        "copied": copied, "times": times, "operations": operations, "share": np.array(share),
-        "device": np.array(device), "machine": np.array(where),
-    }  # fmt: skip
+            rounds.append(race.round(REPEATS))
+            yield make_step(number / self.rounds, device, collect)
 
 
 def parts(setting: Setting) -> list[Part]:

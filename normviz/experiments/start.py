@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, typeset
 from normviz.describe.seeds import band, choose_rate, compare, find_clear, mean_percent
-from normviz.experiments.course import to_percent
+from normviz.experiments.course import make_step, to_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word
 from normviz.jobs.spec import Step
@@ -90,7 +89,7 @@ class Part:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step, and test at the end."""
         from normviz.networks.dense import Dense, split_digits
-        from normviz.networks.learning import Learner, cross_entropy, device_of, device_words, mini_batches, numbers
+        from normviz.networks.learning import Learner, cross_entropy, device_of, mini_batches, numbers
 
         device, count = device_of(self.device), len(self.rates)
         digits = split_digits(device)
@@ -111,16 +110,8 @@ class Part:
             losses.append(numbers(loss).reshape(shape))
             if step == self.length:
                 errors = network.measure_errors(x, BATCH, (digits.validation, digits.test))
-                named = zip(("validation", "test"), errors, strict=True)
-                ended = {name: numbers(each).reshape(shape).astype(float) for name, each in named}
-            yield Step(
-                step / self.length, partial(_collect, losses, ended, step / self.length, device_words(device))
-            )  # fmt: skip
-
-
-def _collect(losses: list[np.ndarray], ended: Arrays, share: float, device: str) -> Arrays:
-    """Return the result so far."""
-    return {"losses": np.stack(losses), **ended, "share": np.array(share), "device": np.array(device)}
+                ended["validation"], ended["test"] = (numbers(each).reshape(shape).astype(float) for each in errors)
+            yield make_step(step / self.length, device, lambda: {"losses": losses, **ended})
 
 
 def parts(setting: Setting) -> list[Part]:

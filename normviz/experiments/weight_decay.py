@@ -1,8 +1,7 @@
 """Weight decay in front of a layer that is invariant to the length of its weights: twins with and without it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from normviz.core.theory import predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.seeds import band, compare, estimate, find_clear
-from normviz.experiments.course import marks
+from normviz.experiments.course import Series, make_step, marks
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.reports import Report, Shown, Verdict
 from normviz.jobs.spec import Step
@@ -102,7 +101,7 @@ class Part:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step: w ← w − η (∂l/∂w + λw), and its twins."""
         from normviz.networks.dense import EXACT, Dense, rows
-        from normviz.networks.learning import Learner, cross_entropy, device_of, device_words, mini_batches, numbers
+        from normviz.networks.learning import Learner, cross_entropy, device_of, mini_batches, numbers
 
         device = device_of(self.device)
         x, labels = (each.to(device) for each in rows(dtype=EXACT))
@@ -119,6 +118,11 @@ class Part:
         gaps: list[np.ndarray] = []
         effective: list[np.ndarray] = []
         largest, measured = np.zeros((len(RUNS), len(self.networks))), marks(self.length, POINTS)
+
+        def collect() -> dict[str, Series]:
+            ends = {"measured": measured[: len(gaps)], "losses": np.mean(losses[-LAST:], axis=0)}
+            return {**ends, "gaps": gaps, "effective": effective}
+
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, BATCH), 1):
             squares = [weights.detach().square().sum((-2, -1)) for weights in normalized]
             for rate, square in zip(rates, squares, strict=False):
@@ -131,20 +135,7 @@ class Part:
             if step in measured:
                 gaps.append(largest)
                 effective.append(numbers(rates[0] / squares[0]))
-            kept = {"measured": [*measured], "gaps": gaps, "effective": effective, "losses": losses}
-            yield Step(step / self.length, partial(_collect, kept, step / self.length, device_words(device)))
-
-
-def _collect(kept: Mapping[str, Sequence[np.ndarray]], share: float, device: str) -> Arrays:
-    """Return the result so far."""
-    return {
-        "measured": np.array(kept["measured"])[: len(kept["gaps"])],
-        "gaps": np.stack(kept["gaps"]),
-        "effective": np.stack(kept["effective"]),
-        "losses": np.mean(kept["losses"][-LAST:], axis=0),
-        "share": np.array(share),
-        "device": np.array(device),
-    }
+            yield make_step(step / self.length, device, collect)
 
 
 def parts(setting: Setting) -> list[Part]:

@@ -16,8 +16,8 @@ from normviz.core.errors import InvalidInput
 from normviz.core.settings import Among, By, Choice, Declaration, Real, Several, Switch, declarations
 from normviz.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.experiments.experiment import Comparison, own_scheme, own_text
-from normviz.experiments.reports import WORDS, Heat
 from normviz.experiments.figures import figure_of
+from normviz.experiments.reports import WORDS, Heat
 from normviz.jobs.spec import digest
 
 KEYS = list(EXPERIMENTS)

@@ -7,9 +7,9 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.experiments.reports import joined
 from normviz.experiments.placement import Setting, parts, report
 from normviz.experiments.placement_jobs import DEPTHS, KINDS, PLACEMENTS, RATES, TRAINED, Chain, Depth, Training
+from normviz.experiments.reports import joined
 from normviz.jobs.spec import finish
 
 TINY = Setting(seeds=2, steps=20, warm=5, batch=8, layers=1, pairs=2)

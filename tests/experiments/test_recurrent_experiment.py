@@ -8,9 +8,9 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.experiments.reports import Verdict
 from normviz.experiments.recurrent import Setting, parts, report
 from normviz.experiments.recurrent_jobs import BACK, GAINS, RATES, SCALES, UNITS, Back, Layouts, Reading, waits
+from normviz.experiments.reports import Verdict
 from normviz.jobs.spec import finish
 
 TINY = Setting(seeds=2, steps=20, batch=8, wait=1, schemes=("none", "batch", "layer"))
