@@ -1,6 +1,6 @@
 """Batch size: digits whose pixels are in no order, trained on few and on many at a time (Ba et al. 2016, figure 6)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -12,11 +12,12 @@ from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, spoken
 from normviz.data.digits import SIDE, digits
-from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, compare, find_clear
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, eight_seeds, foremost
-from normviz.experiments.reports import Report, Shown, Verdict
+from normviz.experiments.grid_outcome import GridOutcome
+from normviz.experiments.reports import Report, Shown, Verdict, draw_band
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 
@@ -123,48 +124,14 @@ def parts(setting: Setting) -> list[DenseGrid | Noise]:
     return [*grids[:shown], Noise(setting.networks), *grids[shown:]]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The networks of one scheme and batch size, at the learning rate with the lowest mean validation error.
-
-    Attributes:
-        rate: that learning rate.
-        measured: the steps at which the errors were measured.
-        errors: on test digits, (measured steps, seeds).
-        validation: errors on validation digits at the end, by seed.
-    """
-
-    rate: float
-    measured: np.ndarray
-    errors: np.ndarray
-    validation: np.ndarray
-
-    @classmethod
-    def of(cls, result: Arrays) -> "Outcome":
-        """Return the outcome of a result."""
-        validation = result["validation"][-1]
-        best = choose_rate(validation)
-        return cls(RATES[best], result["measured"], result["test"][:, best], validation[best])
-
-    @property
-    def last(self) -> np.ndarray:
-        """The test errors at the end, by seed."""
-        return self.errors[-1]
-
-    @property
-    def level(self) -> str:
-        """The mean test error at the end with its interval: "3.2 ± 0.7%"."""
-        return mean_percent(self.last)
-
-
-Outcomes = Mapping[int, Mapping[int, Outcome]]
+Outcomes = Mapping[int, Mapping[int, GridOutcome]]
 """Outcomes by batch size and by the position of the scheme."""
 
 
 def report(setting: Setting, results: Results) -> Report:
     """Return the test error over the batch size, its course at two sizes, and the noise of the statistics."""
-    begun: dict[int, dict[int, Outcome]] = {}
-    ended: dict[int, dict[int, Outcome]] = {}
+    begun: dict[int, dict[int, GridOutcome]] = {}
+    ended: dict[int, dict[int, GridOutcome]] = {}
     figures: list[Shown] = []
     places = {row: k for k, row in enumerate(setting.rows)}
     for part in parts(setting):
@@ -174,11 +141,13 @@ def report(setting: Setting, results: Results) -> Report:
         if isinstance(part, Noise):
             figures.extend(_draw_noise(result))
         elif len(result["test"]):
-            outcome = begun.setdefault(part.batch, {})[places[part.row]] = Outcome.of(result)
-            if result["share"] == 1:
-                ended.setdefault(part.batch, {})[places[part.row]] = outcome
+            k = places[part.row]
+            outcome = GridOutcome(setting.names[k], setting.labels[k], k, RATES, result)
+            begun.setdefault(part.batch, {})[k] = outcome
+            if outcome.ended:
+                ended.setdefault(part.batch, {})[k] = outcome
     ended = {size: each for size, each in sorted(ended.items()) if len(each) == len(setting.rows)}
-    figures = [*_draw_sizes(setting, ended), *_draw_curves(setting, begun), *figures]
+    figures = [*_draw_sizes(setting, ended), *_draw_curves(begun), *figures]
     return Report(_headline(setting, begun, ended), figures, _verdict(setting, ended), _tabulate(setting, ended))
 
 
@@ -190,12 +159,14 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
     }
     for k, row in enumerate(setting.rows):
         table[f"{row.key}, learning rate"] = [each[k].rate for each in ended.values() for _ in setting.networks]
-        table[f"{row.key}, validation error"] = [float(one) for each in ended.values() for one in each[k].validation]
+        table[f"{row.key}, validation error"] = [
+            float(one) for each in ended.values() for one in each[k].at_best("validation")[-1]
+        ]
         table[f"{row.key}, test error"] = [float(one) for each in ended.values() for one in each[k].last]
     return table
 
 
-def _draw_curves(setting: Setting, begun: Outcomes) -> Iterator[Shown]:
+def _draw_curves(begun: Outcomes) -> Iterator[Shown]:
     """Draw the test error by step, at two batch sizes."""
     sizes = [size for size in PAIR if begun.get(size)]
     if not sizes:
@@ -204,15 +175,14 @@ def _draw_curves(setting: Setting, begun: Outcomes) -> Iterator[Shown]:
         Panel(
             f"Batches of {size}",
             [
-                Curve(setting.labels[k], each.measured, mean, k, low, high)
+                draw_band(each.label, each.result["measured"], each.at_best("test"), k, to_percent)
                 for k, each in sorted(begun[size].items())
-                for mean, low, high in [map(to_percent, band(each.errors))]
             ],
             "step", "test error, %", "y",
         )
         for size in sizes
     ]  # fmt: skip
-    said = "; ".join(f"on batches of {size}, {_levels(setting, begun[size])}" for size in sizes)
+    said = "; ".join(f"on batches of {size}, {_levels(begun[size])}" for size in sizes)
     yield Shown(
         "curves", panels, f"Test error by step at the best learning rate of each scheme. At the end: {said}.",
         "Test digits are normalized by the mean statistics of all training digits.",
@@ -227,14 +197,13 @@ def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[Shown]:
     errors, rates = [], []
     for k, label in enumerate(setting.labels):
         found = [each[k] for each in ended.values()]
-        mean, low, high = map(to_percent, band(np.stack([each.last for each in found])))
-        errors.append(Curve(label, sizes, mean, k, low, high, points=True))
+        errors.append(draw_band(label, sizes, np.stack([each.last for each in found]), k, to_percent, points=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), k, points=True))
     panels = [
         Panel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=SIZES),
         Panel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=SIZES),
     ]
-    said = "; ".join(f"at {size} {_levels(setting, each)}" for size, each in ended.items())
+    said = "; ".join(f"at {size} {_levels(each)}" for size, each in ended.items())
     idle = [label for k, label in enumerate(setting.labels) if not _learns(ended, k)]
     budget = "steps" if setting.equal == "steps" else "examples"
     caption = f"All sizes train on the same number of {budget}, so compare the schemes at one size."
@@ -247,9 +216,8 @@ def _draw_noise(noise: Arrays) -> Iterator[Shown]:
     """Draw how far the statistics of a mini-batch are off."""
     sizes = np.array(SIZES)
     curves = [
-        Curve(name, sizes, mean, k, low, high, points=True)
+        draw_band(name, sizes, noise[what], k, points=True)
         for k, (name, what) in enumerate((("μ of a mini-batch", "mean"), ("σ of a mini-batch", "deviation")))
-        for mean, low, high in [band(noise[what])]
     ]
     curves.append(Curve("1/√N", sizes, sizes**-0.5, 2))
     mean, deviation = (dict(zip(SIZES, np.mean(noise[what], axis=1), strict=True)) for what in ("mean", "deviation"))
@@ -265,9 +233,9 @@ def _draw_noise(noise: Arrays) -> Iterator[Shown]:
     )  # fmt: skip
 
 
-def _levels(setting: Setting, outcomes: Mapping[int, Outcome], places: Sequence[int] = ()) -> str:
+def _levels(outcomes: Mapping[int, GridOutcome]) -> str:
     """Return the test errors at the end: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
-    return ", ".join(f"{setting.names[k]} {outcomes[k].level}" for k in places or sorted(outcomes))
+    return ", ".join(f"{each.name} {each.level}" for _, each in sorted(outcomes.items()))
 
 
 def _learns(ended: Outcomes, k: int) -> bool:

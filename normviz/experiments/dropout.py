@@ -10,13 +10,14 @@ from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import compare, find_clear, mean_percent
 from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
-from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
+from normviz.experiments.grid_outcome import GridOutcome
+from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
-from normviz.ui.curves import Curve, Panel
+from normviz.ui.curves import Panel
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01)
 """Learning rates of Adam of the grid."""
@@ -111,60 +112,20 @@ def parts(setting: Setting) -> list[Part]:
     ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The networks of one scheme and share of dropout, at the rate with the lowest mean validation error.
-
-    Attributes:
-        name: in a sentence: "batch norm with dropout".
-        label: in a figure.
-        rate: the learning rate.
-        measured: the steps at which the errors were measured.
-        test: errors on test digits, (measured steps, seeds).
-        training: errors on the training labels at the end, by seed.
-        ended: whether the training is over.
-    """
-
-    name: str
-    label: str
-    rate: float
-    measured: np.ndarray
-    test: np.ndarray
-    training: np.ndarray
-    ended: bool
-
-    @classmethod
-    def of(cls, setting: Setting, k: int, share: float, result: Arrays) -> "Outcome":
-        """Return the outcome of a scheme, by its position."""
-        best, dropped = choose_rate(result["validation"][-1]), share > 0
-        if setting.rows[k].key == "none":
-            name, label = ("dropout alone", "Dropout") if dropped else ("neither", "Neither")
-        else:
-            name = setting.names[k] + " with dropout" * dropped
-            label = setting.labels[k] + " + dropout" * dropped
-        return cls(
-            name, label, RATES[best], result["measured"], result["test"][:, best], result["training"][-1, best],
-            bool(result["share"] == 1),
-        )  # fmt: skip
-
-    @property
-    def last(self) -> np.ndarray:
-        """The test errors at the end, by seed."""
-        return self.test[-1]
-
-    @property
-    def level(self) -> str:
-        """The mean test error at the end with its interval: "3.2 ± 0.7%"."""
-        return mean_percent(self.last)
+def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
+    """Return what the networks of a scheme are called in a sentence, "batch norm with dropout", and in a figure."""
+    if setting.rows[k].key == "none":
+        return ("dropout alone", "Dropout") if dropped else ("neither", "Neither")
+    return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
 
 
-Outcomes = Mapping[tuple[int, bool], Outcome]
+Outcomes = Mapping[tuple[int, bool], GridOutcome]
 """Outcomes by the position of the scheme, and whether with dropout."""
 
 
 def report(setting: Setting, results: Results) -> Report:
     """Return the test error by step of all schemes, with dropout and without, and what dropout changes."""
-    begun: dict[tuple[int, bool], Outcome] = {}
+    begun: dict[tuple[int, bool], GridOutcome] = {}
     wanted = [(k, share) for k in range(len(setting.rows)) for share in (0.0, setting.share)]
     table: dict[str, list[Any]] = {
         "learning rate": [rate for rate in RATES for _ in setting.networks],
@@ -174,7 +135,8 @@ def report(setting: Setting, results: Results) -> Report:
         result = results.get(part)
         if result is None or not len(result["test"]):
             continue
-        begun[k, share > 0] = outcome = Outcome.of(setting, k, share, result)
+        names = _name_networks(setting, k, share > 0)
+        begun[k, share > 0] = outcome = GridOutcome(*names, len(begun), RATES, result)
         if outcome.ended:
             for name in ("test", "validation", "training"):
                 table[f"{outcome.name}, {name} error"] = [float(each) for each in result[name][-1].flat]
@@ -186,9 +148,7 @@ def report(setting: Setting, results: Results) -> Report:
 def _draw(begun: Outcomes) -> Shown:
     """Draw the test error by step, a panel for every two schemes."""
     curves = [
-        Curve(each.label, each.measured, 100 * mean, look, 100 * low, 100 * high)
-        for look, each in enumerate(begun.values())
-        for mean, low, high in [band(each.test)]
+        draw_band(each.label, each.result["measured"], 100 * each.at_best("test"), each.look) for each in begun.values()
     ]
     panels = [Panel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
     levels = ", ".join(f"{each.name} {each.level}" for each in begun.values())
@@ -244,7 +204,7 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
         for place, base in pairs.items()
     ]
     levels = ", ".join(f"{each.name} {each.level}" for each in ended.values())
-    learnt = ", ".join(f"{each.name} {mean_percent(each.training)}" for each in ended.values())
+    learnt = ", ".join(f"{each.name} {mean_percent(each.at_best('training')[-1])}" for each in ended.values())
     rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended.values())
     return Verdict(
         joined(_judge(lowers[k, False], lowers[k, True]) for k in others),

@@ -1,6 +1,6 @@
 """A leak through batch statistics: blank pictures whose class follows from their companions (He et al. 2020)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,11 +10,12 @@ from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import among, whole
 from normviz.core.text import spoken, typeset
 from normviz.data.digits import CLASSES
-from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, band, compare, find_clear, mean_percent
 from normviz.experiments.course import Course, to_percent
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
 from normviz.experiments.experiment import Setting as Seeded
-from normviz.experiments.reports import Report, Shown, Verdict, Word
+from normviz.experiments.grid_outcome import GridOutcome
+from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
 from normviz.ui.curves import Curve, Panel
@@ -151,31 +152,20 @@ def parts(setting: Setting) -> list[Part]:
     return [Part(setting.networks, RATES, setting.group, setting.steps, setting.device)]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """One network of `NETWORKS` at the learning rate with the lowest mean validation error.
+def _find_outcomes(result: Arrays) -> list[GridOutcome]:
+    """Return the outcome of each network: shares of wrong answers by test, and validation errors by measured step."""
+    return [
+        GridOutcome(
+            name, name, k, RATES,
+            {"validation": result["validation"][:, k], **{test: result[test][k] for test in TESTS if test in result}},
+        )
+        for k, name in enumerate(NETWORKS)
+    ]  # fmt: skip
 
-    Attributes:
-        rate: that learning rate.
-        validation: errors on validation digits in groups as in training, (measured steps, seeds).
-        errors: shares of wrong answers at the end by test, each (seeds,).
-    """
 
-    rate: float
-    validation: np.ndarray
-    errors: Mapping[str, np.ndarray]
-
-    @classmethod
-    def of(cls, result: Arrays, network: int) -> "Outcome":
-        """Return the outcome of a network."""
-        validation = result["validation"][:, network]
-        best = choose_rate(validation[-1])
-        errors = {name: result[name][network, best] for name in TESTS if name in result}
-        return cls(RATES[best], validation[:, best], errors)
-
-    def level(self, test: str) -> str:
-        """Return the mean share of wrong answers in a test with its interval: "3.2 ± 0.7%"."""
-        return mean_percent(self.errors[test])
+def _levels(outcomes: Sequence[GridOutcome], test: str) -> str:
+    """Return the mean shares of wrong answers in a test with their intervals: "layer norm 3.2 ± 0.7%"."""
+    return ", ".join(f"{each.name} {mean_percent(each.at_best(test))}" for each in outcomes)
 
 
 def report(setting: Setting, results: Results) -> Report:
@@ -184,7 +174,7 @@ def report(setting: Setting, results: Results) -> Report:
     waiting = "The networks are not trained yet."
     if result is None or not len(result["measured"]):
         return Report(waiting, [], Verdict("open", waiting), {})
-    outcomes = [Outcome.of(result, network) for network in range(len(NETWORKS))]
+    outcomes = _find_outcomes(result)
     course = _draw_course(outcomes, result["measured"])
     if result["share"] < 1:
         return Report(waiting, [course], Verdict("open", waiting), {})
@@ -192,31 +182,28 @@ def report(setting: Setting, results: Results) -> Report:
         "network": [name for name in NETWORKS for _ in setting.networks],
         "learning rate": [each.rate for each in outcomes for _ in setting.networks],
         "seed": [*setting.networks] * len(NETWORKS),
-        **{f"error, {words}": [float(one) for each in outcomes for one in each.errors[test]]
+        **{f"error, {words}": [float(one) for each in outcomes for one in each.at_best(test)]
            for test, words in TESTS.items()},
     }  # fmt: skip
     headline = (
-        f"Batch norm names {100 * (1 - np.mean(outcomes[0].errors['blank'])):.0f}% of blank pictures, from "
+        f"Batch norm names {100 * (1 - np.mean(outcomes[0].at_best('blank'))):.0f}% of blank pictures, from "
         "their companions."
     )
     return Report(headline, [_draw_tests(outcomes), course], _verdict(setting, outcomes), table)
 
 
-def _draw_tests(outcomes: list[Outcome]) -> Shown:
+def _draw_tests(outcomes: list[GridOutcome]) -> Shown:
     """Draw the errors of all networks in all tests."""
     places = np.arange(len(TESTS))
     curves = []
-    for k, (name, each) in enumerate(zip(NETWORKS, outcomes, strict=True)):
-        mean, low, high = (100 * one for one in band(np.stack([each.errors[test] for test in TESTS])))
-        curves.append(Curve(name, places + APART * (k - 1), mean, k, low, high, apart=True))
+    for k, each in enumerate(outcomes):
+        mean, low, high = (100 * one for one in band(np.stack([each.at_best(test) for test in TESTS])))
+        curves.append(Curve(each.name, places + APART * (k - 1), mean, k, low, high, apart=True))
     panel = Panel(
         "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / CLASSES),),
         marks=places.tolist(), names=[*TESTS.values()],
     )  # fmt: skip
-    said = "; ".join(
-        f"{words}, " + ", ".join(f"{name} {each.level(test)}" for name, each in zip(NETWORKS, outcomes, strict=True))
-        for test, words in TESTS.items()
-    )
+    said = "; ".join(f"{words}, {_levels(outcomes, test)}" for test, words in TESTS.items())
     return Shown(
         "tests", [panel], f"Wrong answers on test pictures: {said}.",
         "“One class” and “shuffled” after batch norm are its groups in training. Blank pictures are in groups as in "
@@ -225,37 +212,30 @@ def _draw_tests(outcomes: list[Outcome]) -> Shown:
     )  # fmt: skip
 
 
-def _draw_course(outcomes: list[Outcome], measured: np.ndarray) -> Shown:
+def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> Shown:
     """Draw the validation error by step, as it looks in training."""
-    curves = [
-        Curve(name, measured, mean, k, low, high)
-        for k, (name, each) in enumerate(zip(NETWORKS, outcomes, strict=True))
-        for mean, low, high in [map(to_percent, band(each.validation))]
-    ]
+    curves = [draw_band(each.name, measured, each.at_best("validation"), each.look, to_percent) for each in outcomes]
     panel = Panel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")
-    ends = ", ".join(mean_percent(each.validation[-1]) for each in outcomes)
+    ends = ", ".join(mean_percent(each.at_best("validation")[-1]) for each in outcomes)
     return Shown("course", [panel], f"Validation error by step, at the end {ends} for {spoken(NETWORKS, 'and')}.")
 
 
-def _verdict(setting: Setting, outcomes: list[Outcome]) -> Verdict:
+def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     """Say whether statistics of a group leak the class, and whether that spoils inference."""
     one, shuffled, layer = outcomes
     found = [
-        compare(shuffled.errors["blank"], one.errors["blank"]),
-        *(compare(one.errors["inference"], other.errors["inference"]) for other in (shuffled, layer)),
+        compare(shuffled.at_best("blank"), one.at_best("blank")),
+        *(compare(one.at_best("inference"), other.at_best("inference")) for other in (shuffled, layer)),
     ]
     clear = find_clear(found)
     leaks, *spoils = (is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True))
-    undertrained = float(np.mean(one.validation[-1])) >= LEARNS
+    undertrained = float(np.mean(one.at_best("validation")[-1])) >= LEARNS
     word: Word = "open"
     if leaks and not undertrained:
         word = "holds" if all(spoils) else "holds-if"
     elif clear[0] and not undertrained:
         word = "wrong"
-    blank, inference = (
-        ", ".join(f"{name} {each.level(test)}" for name, each in zip(NETWORKS, outcomes, strict=True))
-        for test in ("blank", "inference")
-    )
+    blank, inference = (_levels(outcomes, test) for test in ("blank", "inference"))
     says = (
         f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "
         f"averages: {inference}. Groups of one class lower the first by {_points(found[0], clear[0])} against shuffled "

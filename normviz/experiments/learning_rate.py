@@ -1,6 +1,6 @@
 """Learning rate: the largest at which a network still learns, with and without normalization (Ioffe & Szegedy 2015)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +9,13 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, real, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, compare, find_clear
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
-from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word, percent
-from normviz.ui.curves import Curve, Panel
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.grid_outcome import GridOutcome
+from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word, draw_band, percent
+from normviz.ui.curves import Panel
 
 
 def _grid(low: float, high: float) -> tuple[float, ...]:
@@ -68,35 +69,26 @@ def parts(setting: Setting) -> list[DenseGrid]:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The results of one scheme.
+class Outcome(GridOutcome):
+    """The networks of one scheme.
 
     Attributes:
-        name: of the scheme in a sentence.
-        label: of the scheme in a figure.
-        errors: on test digits, by rate and seed.
-        largest: the largest rate at which the network of a seed trains; NaN where it trains at none.
-        log_largest: its log₁₀, or that of a rate below all others where it trains at none.
-        best: the position of the rate with the lowest mean validation error.
+        most: the largest validation error at which a network trains.
     """
 
-    name: str
-    label: str
-    errors: np.ndarray
-    largest: np.ndarray
-    log_largest: np.ndarray
-    best: int
+    most: float
 
-    @classmethod
-    def of(cls, setting: Setting, k: int, result: Arrays) -> "Outcome":
-        """Return the outcome of the scheme at a position."""
-        validation = result["validation"][-1]
-        rates = np.array(RATES[setting.optimizer])
-        largest = np.where(validation <= setting.most, rates[:, None], 0).max(0)
-        log_largest = np.log10(np.where(largest > 0, largest, rates[0] * 10**-RESOLUTION))
-        largest = np.where(largest > 0, largest, np.nan)
-        name, label = setting.names[k], setting.labels[k]
-        return cls(name, label, result["test"][-1], largest, log_largest, choose_rate(validation))
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest rate at which the network of a seed trains; NaN where it trains at none."""
+        trains = self.result["validation"][-1] <= self.most
+        largest = np.where(trains, np.array(self.rates)[:, None], 0).max(0)
+        return np.where(largest > 0, largest, np.nan)
+
+    @property
+    def log_largest(self) -> np.ndarray:
+        """The log₁₀ of the largest rate, or that of a rate below all others where a network trains at none."""
+        return np.log10(np.where(np.isnan(self.largest), self.rates[0] * 10**-RESOLUTION, self.largest))
 
     @property
     def up_to(self) -> float:
@@ -108,9 +100,11 @@ def report(setting: Setting, results: Results) -> Report:
     """Return the map of rates and schemes, the error over the rate, and the course at every scheme's best rate."""
     wanted = parts(setting)
     begun = {k: results[part] for k, part in enumerate(wanted) if part in results and len(results[part]["test"])}
-    outcomes = {k: Outcome.of(setting, k, result) for k, result in begun.items()}
-    ended = {k: each for k, each in outcomes.items() if begun[k]["share"] == 1}
     rates = RATES[setting.optimizer]
+    outcomes = {
+        k: Outcome(setting.names[k], setting.labels[k], k, rates, result, setting.most) for k, result in begun.items()
+    }
+    ended = {k: each for k, each in outcomes.items() if each.ended}
     table: dict[str, list[Any]] = {
         "learning rate": [rate for rate in rates for _ in setting.networks],
         "seed": [*setting.networks] * len(rates),
@@ -118,7 +112,7 @@ def report(setting: Setting, results: Results) -> Report:
     for k in ended:
         for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
             table[f"{setting.rows[k].key}, {name}"] = [float(each) for each in begun[k][key][-1].flat]
-    figures = [_draw_curves(setting, begun, outcomes), _draw_map(setting, outcomes)] if outcomes else []
+    figures = [_draw_curves(setting, outcomes), _draw_map(setting, outcomes)] if outcomes else []
     return Report(_headline(setting, outcomes, ended), figures, _verdict(setting, ended), table)
 
 
@@ -127,29 +121,26 @@ def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> Shown:
     rates = RATES[setting.optimizer]
     values = np.full((len(setting.rows), len(rates)), np.nan)
     for k, each in outcomes.items():
-        values[k] = np.mean(each.errors, axis=1)
+        values[k] = np.mean(each.by_rate, axis=1)
     heat = Heat(
         "Test error at the end", values, setting.labels, [typeset(rate) for rate in rates], x="learning rate",
         ends=(0.0, 0.9), written=lambda error: f"{100 * error:.0f}",
     )  # fmt: skip
     return Shown(
-        "map", heat, f"Test error of every scheme by learning rate. At the best rates: {_levels(setting, outcomes)}.",
+        "map", heat, f"Test error of every scheme by learning rate. At the best rates: {_levels(outcomes.values())}.",
         f"Means over {setting.seeds} seeds, in per cent. 90 is guessing; 100: the networks diverged.",
     )  # fmt: skip
 
 
-def _draw_curves(setting: Setting, begun: dict[int, Arrays], outcomes: dict[int, Outcome]) -> Shown:
+def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> Shown:
     """Draw the test error over the rate, and by step at the rate that is best for each scheme."""
     rates = np.array(RATES[setting.optimizer])
     over = [
-        Curve(each.label, rates, mean, k, low, high, points=True)
-        for k, each in outcomes.items()
-        for mean, low, high in [map(to_percent, band(each.errors))]
+        draw_band(each.label, rates, each.by_rate, each.look, to_percent, points=True) for each in outcomes.values()
     ]
     course = [
-        Curve(each.label, begun[k]["measured"], mean, k, low, high)
-        for k, each in outcomes.items()
-        for mean, low, high in [map(to_percent, band(begun[k]["test"][:, each.best]))]
+        draw_band(each.label, each.result["measured"], each.at_best("test"), each.look, to_percent)
+        for each in outcomes.values()
     ]
     panels = [
         Panel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels=[100 * setting.most]),
@@ -157,18 +148,14 @@ def _draw_curves(setting: Setting, begun: dict[int, Arrays], outcomes: dict[int,
     ]
     return Shown(
         "curves", panels,
-        f"Test error over the learning rate, and by step at the best: {_levels(setting, outcomes)}.",
+        f"Test error over the learning rate, and by step at the best: {_levels(outcomes.values())}.",
         "Means over the seeds with 95% intervals. A network below the line counts as trained.",
     )  # fmt: skip
 
 
-def _levels(setting: Setting, outcomes: dict[int, Outcome]) -> str:
+def _levels(outcomes: Iterable[Outcome]) -> str:
     """Return the test error of each scheme at its best rate: "batch norm 3.2 ± 0.7% at 0.18"."""
-    rates = RATES[setting.optimizer]
-    return ", ".join(
-        f"{each.name} {mean_percent(each.errors[each.best])} at {typeset(rates[each.best])}"
-        for each in outcomes.values()
-    )
+    return ", ".join(f"{each.name} {each.level} at {typeset(each.rate)}" for each in outcomes)
 
 
 def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, Outcome]) -> str:
@@ -212,8 +199,7 @@ def _verdict(setting: Setting, ended: dict[int, Outcome]) -> Verdict:
     more = [is_clear and gain.mean > 0 for gain, is_clear in zip(gains, clear, strict=True)]
     less = [is_clear and gain.mean < 0 for gain, is_clear in zip(gains, clear, strict=True)]
     said = [_ceiling(plain), *(_gain(*each, plain) for each in zip(others, gains, clear, strict=True))]
-    levels = _levels(setting, {-1: plain, **dict(enumerate(others))})
-    says = f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: {levels}."
+    says = f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: {_levels([plain, *others])}."
     word: Word = "holds" if all(more) else "holds-if" if any(more) else "wrong" if all(less) else "open"
     return Verdict(word, says, condition)
 

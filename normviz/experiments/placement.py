@@ -12,9 +12,10 @@ from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import among, choice, real, value, whole
 from normviz.core.text import spoken, typeset
 from normviz.data.digits import SIDE
-from normviz.describe.seeds import Difference, band, choose_rate, compare, estimate, find_clear, mean_percent
+from normviz.describe.seeds import Difference, band, compare, estimate, find_clear, mean_percent
 from normviz.experiments import experiment
 from normviz.experiments.experiment import Arrays, Experiment, Results
+from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.placement_jobs import (
     DEPTHS,
     KINDS,
@@ -27,7 +28,7 @@ from normviz.experiments.placement_jobs import (
     Depth,
     Training,
 )
-from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
+from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
 from normviz.ui.curves import Curve, Panel
 
 LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
@@ -98,7 +99,7 @@ def report(setting: Setting, results: Results) -> Report:
     """Return the last layer's gradient by depth, the test error by learning rate, and the growth along a chain."""
     depth, chain, *trained = (results.get(part, {}) for part in parts(setting))
     begun = {name: each for name, each in zip(TRAINED, trained, strict=True) if len(each.get("test", ()))}
-    runs = {name: [Outcome.of(result, kind) for kind in range(len(KINDS))] for name, result in begun.items()}
+    runs = {name: [_find_outcome(name, result, kind) for kind in range(len(KINDS))] for name, result in begun.items()}
     ended = {name: outcomes for name, outcomes in runs.items() if begun[name]["share"] == 1}
     figures = []
     if "norms" in depth:
@@ -118,48 +119,19 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The networks of one placement, with a warm-up or without.
-
-    Attributes:
-        errors: on test digits, (measured steps, rates, seeds).
-        validation: errors on validation digits at the end, (rates, seeds).
-        best: the position of the rate with the lowest mean validation error.
-    """
-
-    errors: np.ndarray
-    validation: np.ndarray
-    best: int
-
-    @classmethod
-    def of(cls, result: Arrays, kind: int) -> "Outcome":
-        """Return the outcome of a training with a warm-up (0) or without (1)."""
-        validation = result["validation"][-1, kind]
-        return cls(result["test"][:, kind], validation, choose_rate(validation))
-
-    @property
-    def last(self) -> np.ndarray:
-        """The test errors at the end at the best rate, by seed."""
-        return self.errors[-1, self.best]
-
-    @property
-    def decline(self) -> np.ndarray:
-        """The fall of these errors since the step measured before, by seed."""
-        return self.errors[-2:, self.best][0] - self.last
+def _find_outcome(name: str, result: Arrays, kind: int) -> GridOutcome:
+    """Return the outcome of a placement with a warm-up (0) or without (1)."""
+    errors = {kept: result[kept][:, kind] for kept in ("validation", "test")}
+    return GridOutcome(f"{name} norm", LABELS[name], PLACEMENTS.index(name), RATES, errors)
 
 
-Runs = Mapping[str, list[Outcome]]
+Runs = Mapping[str, list[GridOutcome]]
 """Outcomes of each placement, with a warm-up and without."""
 
 
 def _draw_placements(x: np.ndarray, values: Mapping[str, np.ndarray], points: bool = True) -> list[Curve]:
     """Return a curve of each placement, of values (…, seeds)."""
-    return [
-        Curve(LABELS[name], x, mean, PLACEMENTS.index(name), low, high, points=points)
-        for name, each in values.items()
-        for mean, low, high in [band(each)]
-    ]
+    return [draw_band(LABELS[name], x, each, PLACEMENTS.index(name), points=points) for name, each in values.items()]
 
 
 def _ratios(norms: np.ndarray) -> np.ndarray:
@@ -171,17 +143,14 @@ def _ratios(norms: np.ndarray) -> np.ndarray:
 def _draw_depth(norms: np.ndarray) -> Shown:
     """Draw the gradient of the last layer over the number of layers, as a ratio and by placement."""
     layers = np.array(DEPTHS)
-    mean, low, high = map(np.exp, band(_ratios(norms)))
-    ratio = [
-        Curve("Post / pre", layers, mean, RATIO, low, high, points=True),
-        Curve("√L", layers, np.sqrt(layers), -1),
-    ]
+    ratio = draw_band("Post / pre", layers, _ratios(norms), RATIO, np.exp, points=True)
+    root = Curve("√L", layers, np.sqrt(layers), -1)
     each = _draw_placements(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED)})
     panels = [
-        Panel("Gradient of the last layer, post / pre", ratio, "layers L", "ratio", "xy", marks=DEPTHS),
+        Panel("Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=DEPTHS),
         Panel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=DEPTHS),
     ]
-    said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(mean, DEPTHS, strict=True))
+    said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, DEPTHS, strict=True))
     return Shown(
         "depth", panels, f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
         "Before training. W is the last matrix of the last layer. The ratio is a geometric mean over the seeds with "
@@ -194,7 +163,7 @@ def _draw_rates(setting: Setting, runs: Runs) -> Shown:
     panels = [
         Panel(
             title,
-            _draw_placements(np.array(RATES), {name: 100 * each[kind].errors[-1] for name, each in runs.items()}),
+            _draw_placements(np.array(RATES), {name: 100 * each[kind].by_rate for name, each in runs.items()}),
             "learning rate", "test error, %", "x", marks=RATES, span=(0, 100),
         )
         for kind, title in enumerate(("With a warm-up", "Without a warm-up"))
@@ -230,9 +199,9 @@ def _relative(squares: np.ndarray) -> np.ndarray:
     return squares / squares[:, :1]
 
 
-def _level(outcome: Outcome, k: int) -> str:
+def _level(outcome: GridOutcome, k: int) -> str:
     """Return the test error at the rate at a position, with its interval."""
-    return mean_percent(outcome.errors[-1, k])
+    return mean_percent(outcome.by_rate[k])
 
 
 def _headline(depth: Arrays, runs: Runs) -> str:
@@ -275,9 +244,10 @@ def _judge_warmup(begun: Mapping[str, Arrays], ended: Runs) -> tuple[Word, str]:
     large = _choose_large(pair["post"][0])
     if large is None:
         return "open", "Post norm does not learn here, even with the warm-up; more steps may help."
-    at_large = {name: without.errors[-1, large] - warm.errors[-1, large] for name, (warm, without) in pair.items()}
-    at_best = {name: without.last - warm.last for name, (warm, without) in pair.items()}
-    found = [_compare_harm(each["post"], each["pre"]) for each in (at_large, at_best)]
+    found = [
+        _compare_harm(*(without.by_rate[large] - warm.by_rate[large] for warm, without in pair.values())),
+        _compare_harm(*(without.last - warm.last for warm, without in pair.values())),
+    ]
     clear = find_clear(found)
     needed = [is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True)]
     words = [
@@ -293,9 +263,9 @@ def _judge_warmup(begun: Mapping[str, Arrays], ended: Runs) -> tuple[Word, str]:
     return word, " ".join(said).rstrip()
 
 
-def _choose_large(warm: Outcome) -> int | None:
+def _choose_large(warm: GridOutcome) -> int | None:
     """Return the position of the largest rate at which a placement learns with the warm-up, by validation digits."""
-    learning = np.flatnonzero(warm.validation.mean(-1) < LEARNS)
+    learning = np.flatnonzero(warm.result["validation"][-1].mean(-1) < LEARNS)
     return int(learning[-1]) if len(learning) else None
 
 
@@ -313,14 +283,15 @@ def _both_levels(pair: Runs, k: int | None = None) -> str:
     words = []
     for name, outcomes in pair.items():
         warm, without = (_level(each, each.best if k is None else k) for each in outcomes)
-        at = ["", ""] if k is not None else [f" (rate {typeset(RATES[each.best])})" for each in outcomes]
+        at = ["", ""] if k is not None else [f" (rate {typeset(each.rate)})" for each in outcomes]
         words.append(f"{name} norm {warm}{at[0]} with it, {without}{at[1]} without")
     return "; ".join(words)
 
 
 def _undertrained(begun: Mapping[str, Arrays], pair: Runs) -> str:
     """Return a warning that the errors at the best rates still fall at the end; empty where they do not."""
-    decline = np.mean([each.decline for outcomes in pair.values() for each in outcomes], axis=0)
+    declines = [each.at_best("test")[-2:][0] - each.last for outcomes in pair.values() for each in outcomes]
+    decline = np.mean(declines, axis=0)
     fall = compare(decline, np.zeros_like(decline))
     if not find_clear([fall])[0] or fall.mean <= 0:
         return ""
@@ -360,8 +331,8 @@ def _tabulate(setting: Setting, ended: Runs) -> dict[str, list[Any]]:
     }
     for name, outcomes in ended.items():
         for kind, outcome in zip(KINDS, outcomes, strict=True):
-            table[f"{name}, {kind}, validation error"] = [float(each) for each in outcome.validation.flat]
-            table[f"{name}, {kind}, test error"] = [float(each) for each in outcome.errors[-1].flat]
+            table[f"{name}, {kind}, validation error"] = [float(each) for each in outcome.result["validation"][-1].flat]
+            table[f"{name}, {kind}, test error"] = [float(each) for each in outcome.by_rate.flat]
     return table if ended else {}
 
 

@@ -9,13 +9,14 @@ import numpy as np
 from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import choice, whole
-from normviz.core.text import typeset
-from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.core.text import spoken, typeset
+from normviz.describe.seeds import Difference, compare, find_clear, mean_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
 from normviz.experiments.experiment import Setting as Seeded
-from normviz.experiments.reports import Report, Shown, Verdict, Word
-from normviz.ui.curves import Curve, Panel
+from normviz.experiments.grid_outcome import GridOutcome
+from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band
+from normviz.ui.curves import Panel
 
 if TYPE_CHECKING:
     import torch
@@ -115,66 +116,43 @@ def parts(setting: Setting) -> list[Part]:
     ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Errors on test digits at the learning rate with the lowest mean error on validation digits without a shift.
-
-    Attributes:
-        rate: that learning rate.
-        running: with the statistics of training, (levels, seeds); recalculated: with new ones.
-        own: with those of a few test digits, (sizes, levels, seeds).
-    """
-
-    rate: float
-    running: np.ndarray
-    recalculated: np.ndarray
-    own: np.ndarray
-
-    @classmethod
-    def of(cls, result: Arrays) -> "Outcome":
-        """Return the outcome of a result."""
-        best = choose_rate(result["validation"][-1])
-        return cls(RATES[best], *(result[name][..., best, :] for name in ("running", "recalculated", "own")))
-
-    @property
-    def lines(self) -> dict[str, np.ndarray]:
-        """The errors of batch norm over the level, by the statistics that normalize the test digits."""
-        return {
-            "running averages": self.running,
-            "recalculated": self.recalculated,
-            f"own, of {SHOWN_SIZE}": self.own[SIZES.index(SHOWN_SIZE)],
-        }
-
-
 def report(setting: Setting, results: Results) -> Report:
     """Return the error over the strength of the shift, and over the number of test pictures in a batch."""
-    found = {part.row.key: results[part] for part in parts(setting) if part in results}
-    ended = {key: Outcome.of(each) for key, each in found.items() if each["share"] == 1}
+    ended = {
+        part.row.key: GridOutcome(f"{part.row.key} norm", f"{part.row.key} norm", look, RATES, results[part])
+        for look, part in enumerate(parts(setting))
+        if part in results and results[part]["share"] == 1
+    }
     figures = [_draw_levels(setting, ended), _draw_sizes(setting, ended)] if ended else []
     table: dict[str, list[Any]] = {
         "strength": [level for level in LEVELS for _ in setting.networks],
         "seed": [*setting.networks] * len(LEVELS),
     }
     for key, each in ended.items():
-        columns = {"running averages": each.running, "recalculated": each.recalculated}
-        columns |= {f"own, of {size}": errors for size, errors in zip(SIZES, each.own, strict=True)}
+        columns = {"running averages": each.at_best("running"), "recalculated": each.at_best("recalculated")}
+        columns |= {f"own, of {size}": errors for size, errors in zip(SIZES, each.at_best("own"), strict=True)}
         table |= {f"{key}, {name}": [float(one) for one in errors.flat] for name, errors in columns.items()}
     return Report(_headline(ended), figures, _verdict(setting, ended), table)
 
 
-def _lines(ended: Mapping[str, Outcome]) -> dict[str, np.ndarray]:
-    """Return the errors of the first figure over the level."""
-    lines = ended["batch"].lines if "batch" in ended else {}
-    return lines | ({"layer norm": ended["layer"].running} if "layer" in ended else {})
+def _lines(ended: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
+    """Return the errors of the first figure over the level: those of batch norm by the statistics, and layer norm's."""
+    lines = {}
+    if "batch" in ended:
+        lines["running averages"] = ended["batch"].at_best("running")
+        lines["recalculated"] = ended["batch"].at_best("recalculated")
+        lines[f"own, of {SHOWN_SIZE}"] = ended["batch"].at_best("own")[SIZES.index(SHOWN_SIZE)]
+    if "layer" in ended:
+        lines["layer norm"] = ended["layer"].at_best("running")
+    return lines
 
 
-def _draw_levels(setting: Setting, ended: Mapping[str, Outcome]) -> Shown:
+def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> Shown:
     """Draw the test error over the strength of the shift."""
     middle, lines = LEVELS.index(MIDDLE), _lines(ended)
     curves = [
-        Curve(name, np.array(LEVELS), mean, k, low, high, points=True)
+        draw_band(name, np.array(LEVELS), 100 * errors, k, points=True)
         for k, (name, errors) in enumerate(lines.items())
-        for mean, low, high in [band(100 * errors)]
     ]
     panel = Panel(f"{SHIFTS[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
     said = ", ".join(f"{name} {mean_percent(errors[middle])}" for name, errors in lines.items())
@@ -185,17 +163,16 @@ def _draw_levels(setting: Setting, ended: Mapping[str, Outcome]) -> Shown:
     )  # fmt: skip
 
 
-def _draw_sizes(setting: Setting, ended: Mapping[str, Outcome]) -> Shown:
+def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> Shown:
     """Draw the test error over the number of test pictures that are normalized together."""
     middle = LEVELS.index(MIDDLE)
-    sizes = {f"{name} norm": ended[key].own for name, key in (("batch", "batch"), ("layer", "layer")) if key in ended}
+    sizes = {each.name: each.at_best("own") for each in ended.values()}
     panels = [
         Panel(
             f"Own statistics, strength {typeset(LEVELS[level])}",
             [
-                Curve(name, np.array(SIZES), mean, k, low, high, points=True)
+                draw_band(name, np.array(SIZES), 100 * errors[:, level], k, points=True)
                 for k, (name, errors) in enumerate(sizes.items())
-                for mean, low, high in [band(100 * errors[:, level])]
             ],
             "test pictures in a batch", "test error, %", "x", marks=SIZES,
         )
@@ -212,31 +189,29 @@ def _draw_sizes(setting: Setting, ended: Mapping[str, Outcome]) -> Shown:
     )  # fmt: skip
 
 
-def _headline(ended: Mapping[str, Outcome]) -> str:
+def _headline(ended: Mapping[str, GridOutcome]) -> str:
     """Return how much of the error new statistics remove."""
     if "batch" not in ended:
         return "The network with batch norm is not trained yet."
-    middle = LEVELS.index(MIDDLE)
-    before, after = (
-        100 * float(np.mean(each[middle])) for each in (ended["batch"].running, ended["batch"].recalculated)
-    )
+    statistics, middle = ("running", "recalculated"), LEVELS.index(MIDDLE)
+    before, after = (100 * float(np.mean(ended["batch"].at_best(name)[middle])) for name in statistics)
     if not after < before:
         return "Recalculated statistics do not lower the test error."
     return f"Recalculated statistics lower the test error from {before:.0f}% to {after:.0f}%."
 
 
-def _verdict(setting: Setting, ended: Mapping[str, Outcome]) -> Verdict:
+def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
     """Say whether new statistics lower the error at every strength of the shift."""
     if len(ended) < len(parts(setting)):
         return Verdict("open", "Not all networks are trained yet.")
-    batch, layer = ended["batch"], ended["layer"]
-    middle, own = LEVELS.index(MIDDLE), batch.own[SIZES.index(SHOWN_SIZE)]
-    gains = [compare(batch.running[k], batch.recalculated[k]) for k in range(1, len(LEVELS))]
-    left = compare(batch.recalculated[middle], batch.running[0])
+    middle = LEVELS.index(MIDDLE)
+    running, recalculated, own, layer = _lines(ended).values()
+    rates = [typeset(each.rate) for each in ended.values()]
+    gains = [compare(running[k], recalculated[k]) for k in range(1, len(LEVELS))]
     others = [
-        left,
-        compare(own[middle], batch.recalculated[middle]),
-        compare(layer.running[middle], batch.running[middle]),
+        compare(recalculated[middle], running[0]),
+        compare(own[middle], recalculated[middle]),
+        compare(layer[middle], running[middle]),
     ]
     clear = find_clear([*gains, *others])
     lower = [is_clear and gain.mean > 0 for gain, is_clear in zip(gains, clear, strict=False)]
@@ -244,11 +219,8 @@ def _verdict(setting: Setting, ended: Mapping[str, Outcome]) -> Verdict:
     word: Word = "wrong" if any(higher) else "holds" if all(lower) else "holds-if" if any(lower) else "open"
     texts = [_difference(each, is_clear) for each, is_clear in zip(others, clear[len(gains) :], strict=True)]
     levels = [
-        mean_percent(each)
-        for each in (
-            batch.running[middle], batch.recalculated[middle], batch.running[0], own[middle], layer.running[middle],
-        )
-    ]  # fmt: skip
+        mean_percent(each) for each in (running[middle], recalculated[middle], running[0], own[middle], layer[middle])
+    ]
     says = (
         f"Test error at strength {typeset(MIDDLE)}: {levels[0]} with the running averages of training and {levels[1]} "
         f"with recalculated statistics; without a shift it is {levels[2]} ({texts[0]}). With the own statistics of "
@@ -258,7 +230,7 @@ def _verdict(setting: Setting, ended: Mapping[str, Outcome]) -> Verdict:
     condition = (
         f"{SHIFTS[setting.shift]} pictures, all by the same amount; statistics are recalculated on 449 digits without "
         f"labels that have this shift too. Networks are trained for {setting.steps} steps of Adam on pictures without "
-        f"it, at the best rate on validation digits: {typeset(batch.rate)} and {typeset(layer.rate)}. Holm's "
+        f"it, at the best rate on validation digits: {spoken(rates, 'and')}. Holm's "
         f"correction is for {len(clear)} comparisons."
     )
     return Verdict(word, says, condition)

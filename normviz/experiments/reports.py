@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from normviz.ui.curves import Panel
+from normviz.describe.seeds import band
+from normviz.ui.curves import Curve, Panel
 
 Word = Literal["holds", "holds-if", "wrong", "opinion", "open"]
 WORDS: dict[Word, str] = {
@@ -103,6 +104,33 @@ class Report:
     def verdict_on(self, claim: str) -> Verdict:
         """The verdict on one of the experiment's claims."""
         return self.verdicts.get(claim, self.verdict)
+
+
+def draw_band(
+    name: str,
+    x: np.ndarray,
+    values: np.ndarray,
+    look: int,
+    scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    points: bool = False,
+) -> Curve:
+    """Return the curve of means over the seeds, with a band of 95% intervals.
+
+    Args:
+        name: of the curve.
+        x: a number for each of the values.
+        values: (…, seeds).
+        look: the colour of the curve.
+        scale: applied to the means and to the ends of the intervals, such as `to_percent`.
+        points: True to mark each value.
+    """
+    mean, low, high = map(scale, band(values))
+    return Curve(name, x, mean, look, low, high, points)
+
+
+def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of rows that have the same names; without rows, no columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def percent(share: float) -> str:
