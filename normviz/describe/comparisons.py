@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from normviz.describe.seeds import Difference, find_clear
+from normviz.describe.seeds import Difference, find_signs
 
 Side = Literal["more", "less", "unclear"]
 """The sign of a difference where it is clear."""
@@ -32,12 +32,9 @@ class Comparisons:
     @classmethod
     def of(cls, differences: Mapping[str, Difference]) -> "Comparisons":
         """Return the comparisons of these differences."""
-        clear = find_clear([*differences.values()])
-        sides: dict[str, Side] = {
-            name: "unclear" if not is_clear else "more" if each.mean > 0 else "less"
-            for (name, each), is_clear in zip(differences.items(), clear, strict=True)
-        }
-        return cls(differences, sides)
+        sides: dict[int, Side] = {-1: "less", 0: "unclear", 1: "more"}
+        signs = find_signs([*differences.values()])
+        return cls(differences, {name: sides[sign] for name, sign in zip(differences, signs, strict=True)})
 
     def text(self, name: str, scale: float = 1.0, unit: str = "") -> str:
         """Return a scaled difference in words, with a unit behind the number."""

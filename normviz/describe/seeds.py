@@ -145,6 +145,17 @@ def find_clear(differences: Sequence[Difference]) -> list[bool]:
     return clear
 
 
+def find_signs(differences: Sequence[Difference]) -> list[int]:
+    """Return the sign of each difference that is clear by `find_clear`, 1 or −1, and 0 for the others.
+
+    Example:
+        >>> find_signs([Difference(-1, 0.5, 0.01), Difference(1, 0.9, 0.04), Difference(0, 1, 0.9)])
+        [-1, 0, 0]
+    """
+    clear = find_clear(differences)
+    return [int(np.sign(each.mean)) if is_clear else 0 for each, is_clear in zip(differences, clear, strict=True)]
+
+
 def choose_rate(validation: np.ndarray) -> int:
     """Return the position of the learning rate with the lowest mean error on validation digits.
 

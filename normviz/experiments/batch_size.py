@@ -12,7 +12,7 @@ from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, spoken
 from normviz.data.digits import SIDE, digits
-from normviz.describe.seeds import Difference, compare, find_clear
+from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, eight_seeds, foremost
@@ -142,7 +142,7 @@ def report(setting: Setting, results: Results) -> Report:
             figures.extend(_draw_noise(result))
         elif len(result["test"]):
             k = places[part.row]
-            outcome = GridOutcome(setting.names[k], setting.labels[k], k, RATES, result)
+            outcome = GridOutcome.of(setting, k, RATES, result)
             begun.setdefault(part.batch, {})[k] = outcome
             if outcome.ended:
                 ended.setdefault(part.batch, {})[k] = outcome
@@ -262,18 +262,17 @@ def _choose_pair(setting: Setting, ended: Outcomes) -> tuple[int, int] | None:
     return (chosen[0][0], chosen[1][0]) if all(chosen) else None
 
 
-def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> tuple[Difference, float]:
+def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> Difference:
     """Compare the test errors of two schemes at a batch size.
 
-    Returns:
-        The difference at this size; and the larger of its p-value and that of its growth from the large size. Both have
-        to be clear: a scheme that is worse at all sizes is not worse because of small batches.
+    The p-value is the larger of that of the difference and that of its growth from the large size. Both have to be
+    clear: a scheme that is worse at all sizes is not worse because of small batches.
     """
     first, second = pair
     here, large = (ended[n][first].last - ended[n][second].last for n in (size, PAIR[0]))
     difference, growth = compare(here, np.zeros_like(here)), compare(here, large)
     same_sign = difference.mean * growth.mean > 0
-    return difference, max(difference.p_value, growth.p_value) if same_sign else 1.0
+    return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
 
 def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
@@ -298,11 +297,11 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
         )  # fmt: skip
     name, other = (setting.names[k] for k in pair)
     found = [_compare_at(ended, pair, size) for size in SMALL]
-    clear = find_clear([difference._replace(p_value=p_value) for difference, p_value in found])
+    signs = find_signs(found)
     words = []
-    for size, (difference, _), is_clear in zip(SMALL, found, clear, strict=True):
+    for size, difference, sign in zip(SMALL, found, signs, strict=True):
         levels = f"{ended[size][pair[0]].level} with {name}, {ended[size][pair[1]].level} with {other}"
-        points = f"a difference of {difference.text(100)} points" if is_clear else "no clear difference"
+        points = f"a difference of {difference.text(100)} points" if sign else "no clear difference"
         words.append(f"on batches of {size}, {levels} ({points})")
     large = ended[PAIR[0]]
     words.append(f"on batches of {PAIR[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
@@ -313,11 +312,9 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
         + ". Test digits are normalized by the mean statistics of all training digits; running averages would add "
         "noise of their own."
     )
-    worse = [is_clear and each.mean > 0 for (each, _), is_clear in zip(found, clear, strict=True)]
-    better = [is_clear and each.mean < 0 for (each, _), is_clear in zip(found, clear, strict=True)]
-    if any(better):
-        return Verdict("holds-if" if any(worse) else "wrong", says, condition)
-    return Verdict("holds" if worse[0] else "holds-if" if any(worse) else "open", says, condition)
+    if min(signs) < 0:
+        return Verdict("holds-if" if max(signs) > 0 else "wrong", says, condition)
+    return Verdict("holds" if signs[0] else "holds-if" if any(signs) else "open", says, condition)
 
 
 EXPERIMENT = Experiment(

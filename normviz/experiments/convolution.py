@@ -10,11 +10,10 @@ from normviz.core.fields import Shape
 from normviz.core.settings import among, choice, whole
 from normviz.core.text import typeset
 from normviz.data.digits import SIDE
-from normviz.describe.seeds import band
 from normviz.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
 from normviz.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge, show_level
 from normviz.experiments.experiment import Comparison, Experiment, Results, eight_seeds
-from normviz.experiments.reports import Report, Shown, percent
+from normviz.experiments.reports import Report, Shown, draw_band, percent, tabulate
 from normviz.ui.curves import Curve, Panel
 
 PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
@@ -71,7 +70,7 @@ def report(setting: Setting, results: Results) -> Report:
         for k, row in enumerate(setting.rows):
             result = results.get(make_part(setting, padding, k), {})
             if len(result.get("measured", ())):
-                found[row.key] = Outcome.of(setting, k, result)
+                found[row.key] = Outcome.of(setting, k, RATES, result)
     ended = {
         padding: {key: each for key, each in found.items() if each.result["share"] == 1}
         for padding, found in begun.items()
@@ -83,8 +82,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _curve(outcome: Outcome, x: np.ndarray, values: np.ndarray, points: bool = True) -> Curve:
     """Return the curve of a scheme, of values (…, seeds); where a network diverged there is none."""
-    mean, low, high = band(np.where(np.isfinite(values), values, np.nan))
-    return Curve(outcome.label, x, mean, outcome.look, low, high, points)
+    return draw_band(outcome.label, x, np.where(np.isfinite(values), values, np.nan), outcome.look, points=points)
 
 
 def _draw_paddings(ended: Outcomes) -> Iterator[Shown]:
@@ -216,7 +214,7 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
         for key, each in found.items()
         for n, seed in enumerate(setting.networks)
     ]  # fmt: skip
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    return tabulate(rows)
 
 
 EXPERIMENT = Experiment(

@@ -1,7 +1,6 @@
 """The outcomes of the experiment on convolutions, and their verdicts on the paper's order and on its explanation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from normviz.core.text import spoken, typeset
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_rate, compare, estimate, mean_percent
 from normviz.experiments.convolution_jobs import LAYERS, RATES, distances
-from normviz.experiments.experiment import Arrays, Comparison
+from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Verdict, Word, percent
 
 LEARNS = 0.5
@@ -19,32 +18,18 @@ KEYS = ("none", "batch", "layer")
 """The schemes that the verdict compares."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The networks of one scheme and padding, at the rate with the lowest validation loss, mean over the training.
+class Outcome(GridOutcome):
+    """The networks of one scheme and padding, at the rate with the lowest validation loss, mean over the training."""
 
-    Attributes:
-        look: the position of the scheme, which is its colour in figures.
-        name: of the scheme in a sentence.
-        label: of the scheme in a figure.
-        result: the result of its part.
-        losses: training losses, the mean over all steps, by rate and seed.
-        best: the position of that rate.
-    """
+    @property
+    def best(self) -> int:
+        """The position of that rate."""
+        return choose_rate(self.result["validation"].mean(0))
 
-    look: int
-    name: str
-    label: str
-    result: Arrays
-    losses: np.ndarray
-    best: int
-
-    @classmethod
-    def of(cls, setting: Comparison, k: int, result: Arrays) -> "Outcome":
-        """Return the outcome of the scheme at a position."""
-        losses = np.average(result["losses"], axis=0, weights=np.diff([0, *result["measured"]]))
-        best = choose_rate(result["validation"].mean(0))
-        return cls(k, setting.names[k], setting.labels[k], result, losses, best)
+    @property
+    def losses(self) -> np.ndarray:
+        """Training losses, the mean over all steps, (rates, seeds)."""
+        return np.average(self.result["losses"], axis=0, weights=np.diff([0, *self.result["measured"]]))
 
     @property
     def loss(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import compare, find_clear, mean_percent
+from normviz.describe.seeds import compare, find_signs, mean_percent
 from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.grid_outcome import GridOutcome
@@ -196,18 +196,17 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
     for k in others:
         pairs |= {(k, False): (plain, False), (k, True): (k, False)}
     changes = {place: compare(ended[place].last, ended[base].last) for place, base in pairs.items()}
-    clear = dict(zip(changes, find_clear(list(changes.values())), strict=True))
-    lowers = {place: clear[place] and change.mean < 0 for place, change in changes.items()}
+    signs = dict(zip(changes, find_signs([*changes.values()]), strict=True))
     said = [
         f"{ended[place].name} against {ended[base].name} {changes[place].text(100)}"
-        f"{'' if clear[place] else ' (no clear difference)'}"
+        f"{'' if signs[place] else ' (no clear difference)'}"
         for place, base in pairs.items()
     ]
     levels = ", ".join(f"{each.name} {each.level}" for each in ended.values())
     learnt = ", ".join(f"{each.name} {mean_percent(each.at_best('training')[-1])}" for each in ended.values())
     rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended.values())
     return Verdict(
-        joined(_judge(lowers[k, False], lowers[k, True]) for k in others),
+        joined(_judge(signs[k, False] < 0, signs[k, True] < 0) for k in others),
         f"Test error: {levels}. Changes in points: {'; '.join(said)}.",
         f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so that "
         f"learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of {len(WIDTHS)} × "

@@ -9,11 +9,11 @@ import numpy as np
 from normviz.core.settings import among, choice, real, several, whole
 from normviz.core.text import typeset
 from normviz.describe.comparisons import Comparisons
-from normviz.describe.seeds import band, choose_rate, compare, mean_percent
+from normviz.describe.seeds import choose_rate, compare, mean_percent
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.experiments.fine_tuning_jobs import BEFORE_MOMENTUM, LEARNED, MOMENTA, RATES, Tuning
-from normviz.experiments.reports import Report, Shown, Verdict, Word
+from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
 from normviz.ui.curves import Curve, Panel
 
 MODES = {"train": "training mode", "infer": "evaluation mode"}
@@ -131,8 +131,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
     """Return the curve of a way, of shares (…, seeds) in per cent."""
-    mean, low, high = band(100 * shares)
-    return Curve(outcome.name, x, mean, outcome.look, low, high, points=points)
+    return draw_band(outcome.name, x, 100 * shares, outcome.look, points=points)
 
 
 def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
@@ -299,7 +298,7 @@ def _tabulate(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> di
         for each in [Outcome.of(f"{mode}-{learned}", result)]
         for k, seed in enumerate(setting.networks)
     ]  # fmt: skip
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    return tabulate(rows)
 
 
 EXPERIMENT = Experiment(

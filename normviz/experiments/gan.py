@@ -10,7 +10,7 @@ from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
-from normviz.describe.seeds import COMPARED, band, choose_rate, compare, estimate, find_clear, mean_percent
+from normviz.describe.seeds import COMPARED, choose_rate, compare, estimate, find_signs, mean_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds, foremost
 from normviz.experiments.gan_jobs import (
     BATCH,
@@ -27,7 +27,7 @@ from normviz.experiments.gan_jobs import (
     centres,
     covered,
 )
-from normviz.experiments.reports import Report, Shown, Verdict, Word
+from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
 from normviz.ui.curves import Curve, Panel
 
 TIMES = (0.25, 0.5, 1.0)
@@ -140,20 +140,16 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
     """Return all numbers, a row for every scheme, number of steps, learning rate and seed."""
-    rows = [
-        (
-            setting.rows[k].key, ahead, rate, r == each.best, seed,
-            float(each.modes[-ENDS:, r, s].mean()), float(each.quality[-ENDS:, r, s].mean()),
-        )
+    return tabulate([
+        {
+            "scheme": setting.rows[k].key, "steps of the discriminator": ahead, "learning rate": rate,
+            "best rate": r == each.best, "seed": seed, "modes covered": float(each.modes[-ENDS:, r, s].mean()),
+            "share near a mode": float(each.quality[-ENDS:, r, s].mean()),
+        }
         for (ahead, k), each in ended.items()
         for r, rate in enumerate(RATES)
         for s, seed in enumerate(setting.networks)
-    ]  # fmt: skip
-    names = (
-        "scheme", "steps of the discriminator", "learning rate", "best rate", "seed", "modes covered",
-        "share near a mode",
-    )  # fmt: skip
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    ])  # fmt: skip
 
 
 def _sided(ahead: int) -> str:
@@ -174,10 +170,9 @@ def _draw_courses(setting: Setting, begun: Outcomes) -> Shown:
         Panel(
             _sided(ahead),
             [
-                Curve(setting.labels[k], each.measured, mean, k, low, high)
+                draw_band(setting.labels[k], each.measured, each.modes[:, each.best], k)
                 for (side, k), each in begun.items()
                 if side == ahead
-                for mean, low, high in [band(each.modes[:, each.best])]
             ],
             "step of the generator", "modes covered", span=(-0.4, MODES + 0.4),
         )
@@ -202,10 +197,9 @@ def _draw_rates(setting: Setting, begun: Outcomes) -> Shown:
         Panel(
             _sided(ahead),
             [
-                Curve(setting.labels[k], np.array(RATES), scale * mean, k, scale * low, scale * high, points=True)
+                draw_band(setting.labels[k], np.array(RATES), scale * values(each)[-ENDS:].mean(0), k, points=True)
                 for (side, k), each in begun.items()
                 if side == ahead
-                for mean, low, high in [band(values(each)[-ENDS:].mean(0))]
             ],
             "learning rate", axis, "x", span=span, marks=RATES,
         )
@@ -279,16 +273,15 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
         return Verdict("open", "Not all networks are trained yet.")
     pairs = [(ended[ahead, first], ended[ahead, second]) for ahead in setting.sides]
     changes = [compare(one.last_modes, other.last_modes) for one, other in pairs]
-    clear = find_clear(changes)
+    signs = find_signs(changes)
     says = []
-    for ahead, (one, other), change, is_clear in zip(setting.sides, pairs, changes, clear, strict=True):
-        difference = f"a difference of {change.text()}" if is_clear else "no clear difference"
+    for ahead, (one, other), change, sign in zip(setting.sides, pairs, changes, signs, strict=True):
+        difference = f"a difference of {change.text()}" if sign else "no clear difference"
         says.append(
             f"With {_sided(ahead)} for each of the generator, samples cover {one.level} of {MODES} modes with spectral "
             f"norm and {other.level} without normalization ({difference}); {mean_percent(one.last_quality)} and "
             f"{mean_percent(other.last_quality)} of them are near a mode."
         )
-    signs = [np.sign(change.mean) if is_clear else 0 for change, is_clear in zip(changes, clear, strict=True)]
     word: Word = "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
     return Verdict(
         word,

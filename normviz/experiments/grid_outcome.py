@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from normviz.describe.seeds import choose_rate, mean_percent
-from normviz.experiments.experiment import Arrays
+from normviz.experiments.experiment import Arrays, Comparison
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class GridOutcome:
     look: int
     rates: Sequence[float]
     result: Arrays
+
+    @classmethod
+    def of(cls, setting: Comparison, k: int, rates: Sequence[float], result: Arrays) -> Self:
+        """Return the outcome of the scheme at a position."""
+        return cls(setting.names[k], setting.labels[k], k, rates, result)
 
     @property
     def best(self) -> int:

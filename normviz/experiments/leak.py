@@ -10,7 +10,7 @@ from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import among, whole
 from normviz.core.text import spoken, typeset
 from normviz.data.digits import CLASSES
-from normviz.describe.seeds import Difference, band, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, compare, find_signs, mean_percent
 from normviz.experiments.course import Course, to_percent
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
 from normviz.experiments.experiment import Setting as Seeded
@@ -18,7 +18,7 @@ from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
-from normviz.ui.curves import Curve, Panel
+from normviz.ui.curves import Panel
 
 if TYPE_CHECKING:
     import torch
@@ -197,8 +197,8 @@ def _draw_tests(outcomes: list[GridOutcome]) -> Shown:
     places = np.arange(len(TESTS))
     curves = []
     for k, each in enumerate(outcomes):
-        mean, low, high = (100 * one for one in band(np.stack([each.at_best(test) for test in TESTS])))
-        curves.append(Curve(each.name, places + APART * (k - 1), mean, k, low, high, apart=True))
+        errors = 100 * np.stack([each.at_best(test) for test in TESTS])
+        curves.append(draw_band(each.name, places + APART * (k - 1), errors, k, apart=True))
     panel = Panel(
         "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / CLASSES),),
         marks=places.tolist(), names=[*TESTS.values()],
@@ -227,19 +227,18 @@ def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         compare(shuffled.at_best("blank"), one.at_best("blank")),
         *(compare(one.at_best("inference"), other.at_best("inference")) for other in (shuffled, layer)),
     ]
-    clear = find_clear(found)
-    leaks, *spoils = (is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True))
+    leaks, *spoils = find_signs(found)
     undertrained = float(np.mean(one.at_best("validation")[-1])) >= LEARNS
     word: Word = "open"
-    if leaks and not undertrained:
-        word = "holds" if all(spoils) else "holds-if"
-    elif clear[0] and not undertrained:
+    if leaks > 0 and not undertrained:
+        word = "holds" if min(spoils) > 0 else "holds-if"
+    elif leaks and not undertrained:
         word = "wrong"
     blank, inference = (_levels(outcomes, test) for test in ("blank", "inference"))
     says = (
         f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "
-        f"averages: {inference}. Groups of one class lower the first by {_points(found[0], clear[0])} against shuffled "
-        f"groups, and raise the second by {_points(found[1], clear[1])}."
+        f"averages: {inference}. Groups of one class lower the first by {_points(found[0], leaks)} against shuffled "
+        f"groups, and raise the second by {_points(found[1], spoils[0])}."
     )
     rates = ", ".join(typeset(each.rate) for each in outcomes)
     condition = (
@@ -251,9 +250,9 @@ def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     return Verdict(word, f"Undertrained. {says}" if undertrained else says, condition)
 
 
-def _points(difference: Difference, is_clear: bool) -> str:
+def _points(difference: Difference, sign: int) -> str:
     """Return a difference in points, or that it is not clear."""
-    return f"{difference.text(100)} points" if is_clear else "no clear number of points"
+    return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 
 EXPERIMENT = Experiment(

@@ -9,12 +9,12 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, real, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import Difference, compare, find_clear
+from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.grid_outcome import GridOutcome
-from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word, draw_band, percent
+from normviz.experiments.reports import Heat, Report, Shown, Verdict, draw_band, percent
 from normviz.ui.curves import Panel
 
 
@@ -169,7 +169,7 @@ def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, O
     if np.isnan(plain.up_to):
         return f"Without normalization, some networks train at none of these {OPTIMIZERS[setting.optimizer]} rates."
     best, gain = max(gains, key=lambda one: one[1].mean)
-    if not find_clear([gain for _, gain in gains])[gains.index((best, gain))] or gain.mean <= 0:
+    if find_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
         return "No scheme clearly trains at larger learning rates than without normalization."
     return sentence(f"{best.name} trains at learning rates {typeset(10**gain.mean, 2)} times as large.")
 
@@ -195,13 +195,12 @@ def _verdict(setting: Setting, ended: dict[int, Outcome]) -> Verdict:
     if all(np.isnan(each.largest).all() for each in (plain, *others)):
         return Verdict("open", "No scheme trains at any of these rates; more steps may help.", condition)
     gains = [compare(each.log_largest, plain.log_largest, RESOLUTION) for each in others]
-    clear = find_clear(gains)
-    more = [is_clear and gain.mean > 0 for gain, is_clear in zip(gains, clear, strict=True)]
-    less = [is_clear and gain.mean < 0 for gain, is_clear in zip(gains, clear, strict=True)]
-    said = [_ceiling(plain), *(_gain(*each, plain) for each in zip(others, gains, clear, strict=True))]
+    signs = find_signs(gains)
+    said = [_ceiling(plain), *(_gain(*each, plain) for each in zip(others, gains, signs, strict=True))]
     says = f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: {_levels([plain, *others])}."
-    word: Word = "holds" if all(more) else "holds-if" if any(more) else "wrong" if all(less) else "open"
-    return Verdict(word, says, condition)
+    if max(signs) > 0:
+        return Verdict("holds" if min(signs) > 0 else "holds-if", says, condition)
+    return Verdict("wrong" if max(signs) < 0 else "open", says, condition)
 
 
 def _ceiling(outcome: Outcome) -> str:
@@ -212,12 +211,12 @@ def _ceiling(outcome: Outcome) -> str:
     return f"{outcome.name} {typeset(outcome.up_to, 2)}"
 
 
-def _gain(outcome: Outcome, gain: Difference, is_clear: bool, plain: Outcome) -> str:
-    """Return the largest rate of a scheme and its ratio to that without normalization, in words."""
+def _gain(outcome: Outcome, gain: Difference, sign: int, plain: Outcome) -> str:
+    """Return the largest rate of a scheme and its ratio to that without normalization, in words, if that is clear."""
     if np.isnan([*outcome.largest, *plain.largest]).any():  # a rate below all of the grid is no number to divide by
-        return f"{_ceiling(outcome)}{'' if is_clear else ' (no clear difference)'}"
+        return f"{_ceiling(outcome)}{'' if sign else ' (no clear difference)'}"
     low, mean, high = (typeset(10 ** (gain.mean + sign * gain.half_width), 2) for sign in (-1, 0, 1))
-    times = f"{mean} times as large, {low} to {high}" if is_clear else "no clear difference"
+    times = f"{mean} times as large, {low} to {high}" if sign else "no clear difference"
     return f"{_ceiling(outcome)} ({times})"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.fields import OWN, Shape
 from normviz.core.settings import among, real, whole
 from normviz.core.text import spoken, typeset
-from normviz.describe.seeds import band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
 from normviz.experiments.recurrent_jobs import (
@@ -23,8 +23,8 @@ from normviz.experiments.recurrent_jobs import (
     Reading,
     waits,
 )
-from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
-from normviz.ui.curves import Curve, Panel
+from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
+from normviz.ui.curves import Panel
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> Panel:
     lines = []
     for k, (name, each) in enumerate(zip(names, losses, strict=True)):
         cut = np.array_split(each, min(30, len(each)))
-        mean, low, high = band(np.stack([stretch.mean(0) for stretch in cut]))
-        lines.append(Curve(name, np.cumsum([len(stretch) for stretch in cut]), mean, k, low, high))
+        steps = np.cumsum([len(stretch) for stretch in cut])
+        lines.append(draw_band(name, steps, np.stack([stretch.mean(0) for stretch in cut]), k))
     return Panel("In training", lines, "step", "loss", "y")
 
 
@@ -205,11 +205,7 @@ def _draw_lengths(setting: Setting, runs: Runs) -> Panel:
         for k, run in runs.items()
         if setting.keeps[k]
     ]
-    lines = [
-        Curve(name, steps, 100 * mean, look, 100 * low, 100 * high, points=True)
-        for name, errors, look in drawn
-        for mean, low, high in [band(errors)]
-    ]
+    lines = [draw_band(name, steps, 100 * errors, look, points=True) for name, errors, look in drawn]
     return Panel("At the end, over the length", lines, "steps of a sequence", "test error, %")
 
 
@@ -217,11 +213,8 @@ def _draw_layouts(layouts: Arrays) -> Shown:
     """Draw the loss of both layouts, and how far the outputs of their units spread before training."""
     names = ("(B, C, T)", "(B, T, C)")
     best = [choose_rate(each) for each in layouts["validation"]] if "validation" in layouts else [len(RATES) // 2] * 2
-    lines = [
-        Curve(name, np.arange(1, UNITS + 1), mean, k, low, high)
-        for k, name in enumerate(names)
-        for mean, low, high in [band(layouts["spreads"][k], 0)]
-    ]
+    units = np.arange(1, UNITS + 1)
+    lines = [draw_band(name, units, layouts["spreads"][k].T, k) for k, name in enumerate(names)]
     losses = [layouts["losses"][:, k, place] for k, place in enumerate(best)]
     panels = [
         _draw_losses(names, losses),
@@ -257,10 +250,9 @@ def _judge_sequences(setting: Setting, runs: Runs, layouts: Arrays) -> tuple[Wor
     found = [compare(batch.pooled, batch.known), compare(trap, right)]
     if other is not None:
         found.append(compare(batch.longer - batch.known, runs[other].longer - runs[other].known))
-    clear = find_clear(found)
+    signs = find_signs(found)
     rises = [
-        f"{each.text(100)} points" if is_clear else "no clear difference"
-        for each, is_clear in zip(found, clear, strict=True)
+        f"{each.text(100)} points" if sign else "no clear difference" for each, sign in zip(found, signs, strict=True)
     ]
     said = [f"Batch norm step by step: test error {mean_percent(batch.known)} on lengths of the training."]
     if other is not None:
@@ -273,9 +265,8 @@ def _judge_sequences(setting: Setting, runs: Runs, layouts: Arrays) -> tuple[Wor
         f"Layout (B, T, C) in place of (B, C, T) raises no error: {mean_percent(trap)} against {mean_percent(right)} "
         f"({rises[1]})."
     )
-    harms = [found[0], *found[2:]]
-    worse = [is_clear and each.mean > 0 for each, is_clear in zip(harms, [clear[0], *clear[2:]], strict=True)]
-    return "holds-if" if any(worse) else "wrong" if all([clear[0], *clear[2:]]) else "open", " ".join(said)
+    harms = [signs[0], *signs[2:]]
+    return "holds-if" if max(harms) > 0 else "wrong" if all(harms) else "open", " ".join(said)
 
 
 def _tabulate(setting: Setting, runs: Runs) -> dict[str, list[Any]]:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.core.text import spoken, typeset
-from normviz.describe.seeds import band, compare, estimate, find_clear
+from normviz.describe.seeds import compare, estimate, find_clear
 from normviz.experiments.experiment import Arrays, Comparison
 from normviz.experiments.recurrent_jobs import BACK, GAINS, SCALES
-from normviz.experiments.reports import Shown, Word
+from normviz.experiments.reports import Shown, Word, draw_band
 from normviz.ui.curves import Curve, Panel
 
 LIMIT = 10.0
@@ -29,9 +29,8 @@ def _factors(norms: np.ndarray) -> np.ndarray:
 def _draw_factors(setting: Comparison, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
     """Return a curve of each scheme over the points."""
     return [
-        Curve(label, np.array(x[: len(norms)]), mean, k, low, high, points=True)
+        draw_band(label, np.array(x[: len(norms)]), _factors(norms)[:, k], k, points=True)
         for k, label in enumerate(setting.labels)
-        for mean, low, high in [band(_factors(norms)[:, k])]
     ]
 
 

@@ -10,7 +10,7 @@ from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import choice, whole
 from normviz.core.text import spoken, typeset
-from normviz.describe.seeds import Difference, compare, find_clear, mean_percent
+from normviz.describe.seeds import compare, find_signs, mean_percent
 from normviz.experiments.dense_grid import DenseGrid
 from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
 from normviz.experiments.experiment import Setting as Seeded
@@ -213,11 +213,13 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
         compare(own[middle], recalculated[middle]),
         compare(layer[middle], running[middle]),
     ]
-    clear = find_clear([*gains, *others])
-    lower = [is_clear and gain.mean > 0 for gain, is_clear in zip(gains, clear, strict=False)]
-    higher = [is_clear and gain.mean < 0 for gain, is_clear in zip(gains, clear, strict=False)]
-    word: Word = "wrong" if any(higher) else "holds" if all(lower) else "holds-if" if any(lower) else "open"
-    texts = [_difference(each, is_clear) for each, is_clear in zip(others, clear[len(gains) :], strict=True)]
+    signs = find_signs([*gains, *others])
+    lower = signs[: len(gains)]
+    word: Word = "wrong" if min(lower) < 0 else "holds" if all(lower) else "holds-if" if any(lower) else "open"
+    texts = [
+        f"a difference of {each.text(100)} points" if sign else "no clear difference"
+        for each, sign in zip(others, signs[len(gains) :], strict=True)
+    ]
     levels = [
         mean_percent(each) for each in (running[middle], recalculated[middle], running[0], own[middle], layer[middle])
     ]
@@ -225,20 +227,15 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
         f"Test error at strength {typeset(MIDDLE)}: {levels[0]} with the running averages of training and {levels[1]} "
         f"with recalculated statistics; without a shift it is {levels[2]} ({texts[0]}). With the own statistics of "
         f"{SHOWN_SIZE} test pictures: {levels[3]} ({texts[1]} from recalculated). Layer norm: {levels[4]} ({texts[2]} "
-        f"from running averages). Recalculation lowers the error clearly at {sum(lower)} of {len(gains)} strengths."
+        f"from running averages). Recalculation lowers the error clearly at {lower.count(1)} of {len(gains)} strengths."
     )
     condition = (
         f"{SHIFTS[setting.shift]} pictures, all by the same amount; statistics are recalculated on 449 digits without "
         f"labels that have this shift too. Networks are trained for {setting.steps} steps of Adam on pictures without "
         f"it, at the best rate on validation digits: {spoken(rates, 'and')}. Holm's "
-        f"correction is for {len(clear)} comparisons."
+        f"correction is for {len(signs)} comparisons."
     )
     return Verdict(word, says, condition)
-
-
-def _difference(difference: Difference, is_clear: bool) -> str:
-    """Return a difference of errors in points, where it is clear."""
-    return f"a difference of {difference.text(100)} points" if is_clear else "no clear difference"
 
 
 EXPERIMENT = Experiment(

@@ -113,6 +113,7 @@ def draw_band(
     look: int,
     scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
     points: bool = False,
+    apart: bool = False,
 ) -> Curve:
     """Return the curve of means over the seeds, with a band of 95% intervals.
 
@@ -123,9 +124,10 @@ def draw_band(
         look: the colour of the curve.
         scale: applied to the means and to the ends of the intervals, such as `to_percent`.
         points: True to mark each value.
+        apart: True to draw nothing between the values.
     """
     mean, low, high = map(scale, band(values))
-    return Curve(name, x, mean, look, low, high, points)
+    return Curve(name, x, mean, look, low, high, points, apart)
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

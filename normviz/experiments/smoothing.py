@@ -11,11 +11,11 @@ from normviz.core.fields import Shape
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import Difference, band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import Difference, choose_rate, compare, find_signs, mean_percent
 from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds
-from normviz.experiments.reports import Report, Shown, Verdict, Word, joined
+from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
 from normviz.experiments.smoothing_jobs import BATCH, PENALTIES, RATES, WIDTH, Part
-from normviz.ui.curves import Curve, Panel
+from normviz.ui.curves import Panel
 
 FIRST = (1.0, 0.1)
 """First values of a learned ε, beside that of the setting."""
@@ -149,9 +149,8 @@ def _draw_levels(setting: Setting, levels: Mapping[int, Levels]) -> Shown:
     places = np.arange(len(levels))
     curves = []
     for look, name in enumerate(VARIANTS):
-        mean, low, high = (100 * each for each in band(np.stack([each[name] for each in levels.values()])))
-        x = places + APART * (look - (len(VARIANTS) - 1) / 2)
-        curves.append(Curve(name, x, mean, look, low, high, apart=True))
+        errors = 100 * np.stack([each[name] for each in levels.values()])
+        curves.append(draw_band(name, places + APART * (look - (len(VARIANTS) - 1) / 2), errors, look, apart=True))
     names = [setting.labels[k] for k in levels]
     panel = Panel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
     said = "; ".join(
@@ -172,8 +171,8 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Shown:
         curves = []
         for k, each in eps.items():
             means = np.log10(np.maximum(each[:, :, j], LEAST)).mean(1)
-            mean, low, high = (10**one for one in band(means))
-            curves.append(Curve(setting.labels[k], np.arange(1, len(mean) + 1), mean, k, low, high, points=True))
+            layers = np.arange(1, len(each) + 1)
+            curves.append(draw_band(setting.labels[k], layers, means, k, lambda logs: 10**logs, points=True))
         panels.append(
             Panel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=curves[0].x.tolist())
         )  # fmt: skip
@@ -204,10 +203,8 @@ def _effects(levels: Mapping[int, Levels]) -> Effects:
     """Return the changes of all schemes, which are clear by Holm's correction for their number."""
     pairs = ((BOTH, PLAIN), (SMOOTHING, PLAIN), (BOTH, SMOOTHING))
     found = [compare(each[a], each[b]) for each in levels.values() for a, b in pairs]
-    named = [
-        (change, ("better" if change.mean < 0 else "worse") if is_clear else "unclear")
-        for change, is_clear in zip(found, find_clear(found), strict=True)
-    ]
+    words = {-1: "better", 0: "unclear", 1: "worse"}
+    named = [(change, words[sign]) for change, sign in zip(found, find_signs(found), strict=True)]
     return [(k, named[n * len(pairs) : (n + 1) * len(pairs)]) for n, k in enumerate(levels)]
 
 
@@ -246,10 +243,7 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
         return Verdict("open", "Not all networks are trained yet.")
     trends = [each for k in eps for each in correlate_with_depth(eps[k]).mean(0)]
     found = [compare(each, 0 * each) for each in trends]
-    effects = [
-        ("falls" if trend.mean < 0 else "rises") if is_clear else "has no clear trend"
-        for trend, is_clear in zip(found, find_clear(found), strict=True)
-    ]
+    effects = [{-1: "falls", 0: "has no clear trend", 1: "rises"}[sign] for sign in find_signs(found)]
     texts, judged = [], []
     for n, (k, row) in enumerate(zip(eps, setting.rows, strict=True)):
         own = slice(n * len(RATES), (n + 1) * len(RATES))

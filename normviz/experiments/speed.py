@@ -12,7 +12,7 @@ from normviz.core.rows import Row
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import among, whole
 from normviz.core.text import sentence, spoken, typeset
-from normviz.describe.seeds import Difference, compare, find_clear
+from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import make_step
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, refuse_front
 from normviz.experiments.reports import Report, Shown, Verdict, Word
@@ -299,7 +299,7 @@ def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
         return Verdict("open", "Not all sizes are timed yet.")
     compared = _compare_times(setting, ended)
     flat = [each.log for ratios in compared.values() for each in ratios]
-    found = [np.sign(log.mean) if is_clear else 0.0 for log, is_clear in zip(flat, find_clear(flat), strict=True)]
+    found = find_signs(flat)
     signs = dict(zip(compared, np.reshape(found, (len(compared), -1)).tolist(), strict=True))
     sizes = [int(np.prod(shape)) for shape in ended]
     says = "; ".join(

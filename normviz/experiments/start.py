@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,13 +10,13 @@ from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, typeset
-from normviz.describe.seeds import band, choose_rate, compare, find_clear, mean_percent
+from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
 from normviz.experiments.course import make_step, to_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
-from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word
+from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word, draw_band, tabulate
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
-from normviz.ui.curves import Curve, Panel
+from normviz.ui.curves import Panel
 
 GAINS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 BIASES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
@@ -150,16 +150,14 @@ def report(setting: Setting, results: Results) -> Report:
         figures = [_draw_lines(setting, errors), *(_draw_map(setting, k, each) for k, each in sorted(errors.items()))]
     elif found:
         figures = [_draw_losses(*found[0])]
-    table: dict[str, list[Any]] = {name: [] for name in ("scheme", "first γ", "first β", "seed", "test error")}
-    for k, each in errors.items():
-        for (gain, bias), shares in each.items():
-            for seed, share in zip(setting.networks, shares, strict=True):
-                for column, entry in zip(
-                    table.values(), (setting.rows[k].key, gain, bias, seed, float(share)), strict=True
-                ):
-                    column.append(entry)
+    rows = [
+        {"scheme": setting.rows[k].key, "first γ": gain, "first β": bias, "seed": seed, "test error": float(error)}
+        for k, each in errors.items()
+        for (gain, bias), by_seed in each.items()
+        for seed, error in zip(setting.networks, by_seed, strict=True)
+    ]
     ended = {k: each for k, each in errors.items() if len(each) == len(GAINS) * len(BIASES)}
-    return Report(_headline(setting, ended), figures, _verdict(setting, ended), table)
+    return Report(_headline(setting, ended), figures, _verdict(setting, ended), tabulate(rows))
 
 
 def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> Shown:
@@ -171,8 +169,8 @@ def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> Shown:
             along = sorted(at for at in each if at[1 - axis] == USUAL[1 - axis])
             if along:
                 x = np.array([at[axis] for at in along])
-                mean, low, high = map(to_percent, band(np.stack([each[at] for at in along])))
-                curves.append(Curve(setting.labels[k], x, mean, k, low, high, points=True))
+                found = np.stack([each[at] for at in along])
+                curves.append(draw_band(setting.labels[k], x, found, k, to_percent, points=True))
         panels.append(Panel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(
         f"{setting.names[k]} {mean_percent(each[USUAL])}" for k, each in sorted(errors.items()) if USUAL in each
@@ -203,10 +201,9 @@ def _draw_map(setting: Setting, k: int, errors: Errors) -> Shown:
 def _draw_losses(part: Part, result: Arrays) -> Shown:
     """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
     losses = result["losses"][:, BIASES.index(USUAL[1]), len(part.rates) // 2]
-    mean, low, high = band(losses)
-    curve = Curve(part.row.scheme.label, np.arange(len(losses)), mean, 0, low, high)
+    curve = draw_band(part.row.scheme.label, np.arange(len(losses)), losses, 0)
     panel = Panel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
-    return Shown("losses", [panel], f"Loss by step, so far {typeset(float(mean[-1]), 3)}.")
+    return Shown("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 
 
 def _headline(setting: Setting, ended: Mapping[int, Errors]) -> str:
@@ -224,14 +221,14 @@ def _verdict(setting: Setting, ended: Mapping[int, Errors]) -> Verdict:
         return Verdict("open", "Not all first values are tried yet.")
     others = {(k, at): each for k, errors in ended.items() for at, each in errors.items() if at != USUAL}
     changes = [compare(each, ended[k][USUAL], 1 / TESTED) for (k, _), each in others.items()]
-    clear = dict(zip(others, zip(changes, find_clear(changes), strict=True), strict=True))
+    found = dict(zip(others, find_signs(changes), strict=True))
     texts, better, worse, count = [], 0, 0, 0
     for k, errors in sorted(ended.items()):
         name, usual = sentence(setting.names[k]), errors[USUAL]
         if not np.mean(usual) < LEARNS:
             texts.append(f"{name} does not learn from γ = 1, β = 0.")
             continue
-        signs = [np.sign(change.mean) * is_clear for (scheme, _), (change, is_clear) in clear.items() if scheme == k]
+        signs = [sign for (scheme, _), sign in found.items() if scheme == k]
         up, down = signs.count(1), signs.count(-1)
         (gain, bias), highest = max(errors.items(), key=lambda one: float(np.mean(one[1])))
         texts.append(

@@ -13,10 +13,10 @@ from normviz.core.text import sentence, typeset
 from normviz.core.theory import predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.describe.seeds import band, compare, estimate, find_clear
+from normviz.describe.seeds import compare, estimate, find_clear
 from normviz.experiments.course import Series, make_step, marks
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
-from normviz.experiments.reports import Report, Shown, Verdict
+from normviz.experiments.reports import Report, Shown, Verdict, draw_band, tabulate
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 
@@ -209,15 +209,15 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _table(setting: Setting, outcomes: dict[Row, Outcome]) -> dict[str, list[Any]]:
     """Return a row for every twin and seed: its largest gap and its last losses."""
-    names = ("scheme", "seed", "twin", "largest gap", "loss at the end")
-    table: dict[str, list[Any]] = {name: [] for name in names}
-    for row, each in outcomes.items():
-        for k, seed in enumerate(setting.networks):
-            for twin, name in enumerate(RUNS):
-                measured = (float(each.gaps[twin, k]), float(each.losses[twin, k]))
-                for column, entry in zip(table.values(), (row.key, seed, name, *measured), strict=True):
-                    column.append(entry)
-    return table
+    return tabulate([
+        {
+            "scheme": row.key, "seed": seed, "twin": name, "largest gap": float(each.gaps[twin, k]),
+            "loss at the end": float(each.losses[twin, k]),
+        }
+        for row, each in outcomes.items()
+        for k, seed in enumerate(setting.networks)
+        for twin, name in enumerate(RUNS)
+    ])  # fmt: skip
 
 
 def _draw_gaps(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
@@ -264,11 +264,7 @@ def _lines(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> lis
     """Return curves of some twins from (measured steps, twins, seeds), on a logarithmic axis."""
     with np.errstate(invalid="ignore", divide="ignore"):
         logarithms = np.log10(values)
-    return [
-        Curve(RUNS[twin], steps, 10**mean, twin, 10**low, 10**high)
-        for twin in twins
-        for mean, low, high in [band(logarithms[:, twin])]
-    ]
+    return [draw_band(RUNS[twin], steps, logarithms[:, twin], twin, lambda logs: 10**logs) for twin in twins]
 
 
 def _geometric(values: np.ndarray) -> str:
