@@ -116,7 +116,9 @@ def _collect(found: list[list[list[float]]], share: float) -> Arrays:
 def parts(setting: Setting) -> list[DenseGrid | Noise]:
     """Return a part for every batch size and scheme, those whose curves are shown first; and the noise."""
     grids = [
-        DenseGrid(row, RATES, setting.networks, "adam", WIDTHS, size, setting.length(size), setting.eps, setting.device)
+        DenseGrid.of(
+            setting, row, rates=RATES, optimizer="adam", widths=WIDTHS, batch=size, length=setting.length(size)
+        )
         for size in dict.fromkeys((*PAIR, *SIZES))
         for row in setting.rows
     ]
@@ -140,7 +142,7 @@ def report(setting: Setting, results: Results) -> Report:
             continue
         if isinstance(part, Noise):
             figures.extend(_draw_noise(result))
-        elif len(result["test"]):
+        elif len(result["measured"]):
             k = places[part.row]
             outcome = GridOutcome.of(setting, k, RATES, result)
             begun.setdefault(part.batch, {})[k] = outcome
@@ -326,9 +328,7 @@ EXPERIMENT = Experiment(
     "and figure 6).",
     about="Dense networks of two normalized layers of 64 units on digits whose pixels are in no order, trained with "
     "Adam on mini-batches of 2 to 128.",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     why="The mean of N examples is off by about σ/√N, and batch norm passes this error on to each of them. Layer norm "
     "averages within one example.",
-)
+)  # fmt: skip

@@ -52,10 +52,8 @@ class Setting(Comparison):
 
 def make_part(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
     """Return the part of the scheme at a position, with a key of `PADDINGS`."""
-    return ConvolutionGrid(
-        setting.rows[k], RATES, setting.networks, setting.shapes(padding), setting.learned == "unit", setting.steps,
-        setting.eps, setting.device,
-    )  # fmt: skip
+    shapes, per_unit = setting.shapes(padding), setting.learned == "unit"
+    return ConvolutionGrid.of(setting, setting.rows[k], rates=RATES, shapes=shapes, per_unit=per_unit)
 
 
 def parts(setting: Setting) -> list[ConvolutionGrid]:
@@ -228,7 +226,5 @@ EXPERIMENT = Experiment(
     "the hidden units within the same layer” (Ba et al. 2016, section 6.7).",
     about="Two normalized layers of 3 × 3 filters and a linear classifier learn digits of 8 × 8 pixels with Adam. With "
     "zeros around the picture, units at the border see less of the digit; without them, all see 3 × 3 inputs.",
-    setting=Setting,
-    parts=parts,
-    report=report,
-)
+    setting=Setting, parts=parts, report=report,
+)  # fmt: skip

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.rows import Row
 from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays
+from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
 
 LAYERS = 2
@@ -29,7 +29,7 @@ EXAMPLES = 450
 
 
 @dataclass(frozen=True)
-class ConvolutionGrid:
+class ConvolutionGrid(SchemeJob):
     """Convolutional networks of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses" and "validation", the mean training losses since the measured step before and the losses
@@ -41,14 +41,9 @@ class ConvolutionGrid:
     kind: ClassVar[str] = "experiments/convolution"
     version: ClassVar[int] = 4
 
-    row: Row
     rates: tuple[float, ...]
-    networks: tuple[int, ...]
     shapes: tuple[Shape, ...]
     per_unit: bool
-    length: int
-    eps: float
-    device: str
 
     @property
     def seconds(self) -> float:

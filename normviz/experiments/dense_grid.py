@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from normviz.core.rows import Row
 from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays
+from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
 
@@ -20,7 +20,7 @@ POINTS = 12
 
 
 @dataclass(frozen=True)
-class DenseGrid:
+class DenseGrid(SchemeJob):
     """The networks of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses", "validation" and "test", each (measured steps, rates, seeds).
@@ -29,15 +29,10 @@ class DenseGrid:
     kind: ClassVar[str] = "experiments/dense-grid"
     version: ClassVar[int] = 1
 
-    row: Row
     rates: tuple[float, ...]
-    networks: tuple[int, ...]
     optimizer: str
     widths: tuple[int, ...]
     batch: int
-    length: int
-    eps: float
-    device: str
 
     @property
     def seconds(self) -> float:

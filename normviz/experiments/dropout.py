@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import compare, find_signs, mean_percent
@@ -15,6 +14,7 @@ from normviz.experiments.course import Course
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
+from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
 from normviz.ui.curves import Panel
@@ -53,7 +53,7 @@ class Setting(Comparison):
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(SchemeJob):
     """The networks of one scheme at all learning rates, from all seeds, with one share of dropout, as one stack.
 
     Its result holds "losses", "training", "validation" and "test", each (measured steps, rates, seeds).
@@ -62,14 +62,9 @@ class Part:
     kind: ClassVar[str] = "experiments/dropout"
     version: ClassVar[int] = 4
 
-    row: Row
-    networks: tuple[int, ...]
     share: float
     digits: int
     relabelled: float
-    length: int
-    eps: float
-    device: str
 
     @property
     def seconds(self) -> float:
@@ -103,13 +98,10 @@ class Part:
 def parts(setting: Setting) -> list[Part]:
     """Return a part for every scheme without dropout, and one with it."""
     return [
-        Part(
-            row, setting.networks, share, setting.digits, setting.relabelled, setting.steps, setting.eps,
-            setting.device,
-        )
+        Part.of(setting, row, share=share, digits=setting.digits, relabelled=setting.relabelled)
         for row in setting.rows
         for share in (0.0, setting.share)
-    ]  # fmt: skip
+    ]
 
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
@@ -223,7 +215,5 @@ EXPERIMENT = Experiment(
     "section 3.4).",
     about="Dense networks of two normalized layers of 64 units learn digits, some of whose training labels are random. "
     "Dropout is behind every ReLU.",
-    setting=Setting,
-    parts=parts,
-    report=report,
-)
+    setting=Setting, parts=parts, report=report,
+)  # fmt: skip

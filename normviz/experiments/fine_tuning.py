@@ -312,7 +312,5 @@ EXPERIMENT = Experiment(
     "frozen parameters do not freeze batch norm; evaluation mode does.",
     about="Dense networks with two layers of 64 units, each with batch norm, learn handwritten digits, and then other "
     "pictures of which they have few, with a classifier of their own.",
-    setting=Setting,
-    parts=parts,
-    report=report,
-)
+    setting=Setting, parts=parts, report=report,
+)  # fmt: skip

@@ -60,9 +60,7 @@ class Setting(Comparison):
 
 
 def _part(setting: Setting, row: Row, ahead: int) -> Part:
-    return Part(
-        row, setting.networks, ahead, setting.steps, setting.deviation, setting.scale, setting.eps, setting.device
-    )
+    return Part.of(setting, row, ahead=ahead, deviation=setting.deviation, scale=setting.scale)
 
 
 def parts(setting: Setting) -> list[Part]:
@@ -303,9 +301,7 @@ EXPERIMENT = Experiment(
     about="A generator learns to make points like those of eight Gaussians on a ring. A discriminator, normalized or "
     "not, learns to tell them apart, with one step or several for each step of the generator. Both have two layers of "
     "32 units.",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     rules=f"{COMPARED} Learning rates are chosen for each scheme by 1000 samples of its generators; 1000 other samples "
     "of the same generators are counted. Networks without normalization and with spectral norm have no γ.",
-)
+)  # fmt: skip

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from normviz.core.rows import Row
 from normviz.experiments.course import make_step, marks
 from normviz.experiments.experiment import Arrays
+from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
 
 MODES, RADIUS = 8, 2.0
@@ -38,7 +38,7 @@ STREAMS = {"validation": 4, "near": 5}
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(SchemeJob):
     """The networks of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
@@ -51,14 +51,9 @@ class Part:
     kind: ClassVar[str] = "experiments/gan"
     version: ClassVar[int] = 3
 
-    row: Row
-    networks: tuple[int, ...]
     ahead: int
-    length: int
     deviation: float
     scale: float
-    eps: float
-    device: str
 
     @property
     def seconds(self) -> float:

@@ -197,7 +197,7 @@ def _draw_tests(outcomes: list[GridOutcome]) -> Shown:
     places = np.arange(len(TESTS))
     curves = []
     for k, each in enumerate(outcomes):
-        errors = 100 * np.stack([each.at_best(test) for test in TESTS])
+        errors = 100 * np.stack([each.at_best(test) for test in TESTS], dtype=float)
         curves.append(draw_band(each.name, places + APART * (k - 1), errors, k, apart=True))
     panel = Panel(
         "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / CLASSES),),
@@ -264,9 +264,7 @@ EXPERIMENT = Experiment(
     "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
     about="Dense networks of two layers of 64 units learn digits in groups that are normalized by themselves, as on "
     "several GPUs. Every group holds digits of one class and one blank picture, which counts as that class.",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     why="x̂ of a blank picture is −μ/σ of its group, in the first layer: it tells the mean of the companions. Running "
     "averages are over all classes and tell nothing.",
-)
+)  # fmt: skip

@@ -60,9 +60,9 @@ class Setting(Comparison):
 def parts(setting: Setting) -> list[DenseGrid]:
     """Return a part for every scheme."""
     return [
-        DenseGrid(
-            row, RATES[setting.optimizer], setting.networks, setting.optimizer, (WIDTH,) * setting.depth, setting.batch,
-            setting.steps, setting.eps, setting.device,
+        DenseGrid.of(
+            setting, row, rates=RATES[setting.optimizer], optimizer=setting.optimizer,
+            widths=(WIDTH,) * setting.depth, batch=setting.batch,
         )
         for row in setting.rows
     ]  # fmt: skip
@@ -228,9 +228,7 @@ EXPERIMENT = Experiment(
     claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
     about="Dense networks of normalized layers of 32 units learn digits at 17 learning rates, four to each power of "
     "ten. Weight norm starts from the data, as its paper does.",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
     "3.3). So a step that was too large is followed by smaller ones.",
-)
+)  # fmt: skip

@@ -88,7 +88,7 @@ def parts(setting: Setting) -> list[Depth | Chain | Training]:
         Depth(s.row, s.networks, s.eps, s.device),
         Chain(s.row, s.networks, s.pairs, s.eps, s.device),
         *(
-            Training(placement, s.row, s.networks, s.layers, s.batch, s.steps, s.warm, s.eps, s.device)
+            Training.of(s, s.row, placement=placement, layers=s.layers, batch=s.batch, warm=s.warm)
             for placement in TRAINED
         ),
     ]
@@ -349,7 +349,5 @@ EXPERIMENT = Experiment(
     "& Smith 2020, arXiv 2002.10444, who show linear growth for batch norm in the branches).",
     about="Transformers on the rows of digits, eight tokens of eight pixels, trained with Adam at four learning rates, "
     "with a linear warm-up and without. Peri norm normalizes in front of and behind each branch (arXiv 2502.02732).",
-    setting=Setting,
-    parts=parts,
-    report=report,
-)
+    setting=Setting, parts=parts, report=report,
+)  # fmt: skip

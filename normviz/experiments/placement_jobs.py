@@ -9,6 +9,7 @@ import numpy as np
 from normviz.core.rows import Row
 from normviz.experiments.course import Course, make_step
 from normviz.experiments.experiment import Arrays
+from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
 
 WIDTH, HEADS = 16, 2
@@ -43,7 +44,7 @@ SETTLED = 256
 
 
 @dataclass(frozen=True)
-class Training:
+class Training(SchemeJob):
     """The networks of one placement at all learning rates, from all seeds, each with and without a warm-up.
 
     Its result holds "losses", "validation" and "test", each (measured steps, kinds, rates, seeds).
@@ -53,14 +54,9 @@ class Training:
     version: ClassVar[int] = 2
 
     placement: str
-    row: Row
-    networks: tuple[int, ...]
     layers: int
     batch: int
-    length: int
     warm: int
-    eps: float
-    device: str
 
     @property
     def seconds(self) -> float:

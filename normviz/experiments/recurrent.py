@@ -77,7 +77,7 @@ def parts(setting: Setting) -> list[Back | Reading | Layouts]:
         back(by_gain, False),
         back(by_gain, True),
         back([(scale, s.gain) for scale in SCALES], False),
-        *(Reading(row, s.networks, s.inputs, s.wait, s.batch, s.steps, s.gain, s.eps, s.device) for row in s.rows),
+        *(Reading.of(s, row, inputs=s.inputs, wait=s.wait, batch=s.batch, gain=s.gain) for row in s.rows),
         Layouts(s.networks, s.inputs, s.batch, s.steps, s.gain, s.eps, s.device),
     ]
 
@@ -205,7 +205,7 @@ def _draw_lengths(setting: Setting, runs: Runs) -> Panel:
         for k, run in runs.items()
         if setting.keeps[k]
     ]
-    lines = [draw_band(name, steps, 100 * errors, look, points=True) for name, errors, look in drawn]
+    lines = [draw_band(name, steps, 100 * errors.astype(float), look, points=True) for name, errors, look in drawn]
     return Panel("At the end, over the length", lines, "steps of a sequence", "test error, %")
 
 
@@ -299,7 +299,5 @@ EXPERIMENT = Experiment(
     about="Recurrent networks of 32 tanh units read digits row by row, behind some empty rows, and classify them at "
     "the end. At each step the pre-activations Wh + Ux are normalized with statistics of that step, so no later step "
     "is seen. Trained with Adam, and tested on longer sequences as well.",
-    setting=Setting,
-    parts=parts,
-    report=report,
-)
+    setting=Setting, parts=parts, report=report,
+)  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from normviz.core.rows import Row
 from normviz.experiments.course import Series, make_step
 from normviz.experiments.experiment import Arrays
+from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def waits(most: int) -> range:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(SchemeJob):
     """The networks of one scheme at all learning rates, from all seeds, trained on sequences of unequal length.
 
     Its result holds "losses", (steps, rates, seeds). At the end it has "validation", the errors on lengths of the
@@ -59,15 +60,10 @@ class Reading:
     kind: ClassVar[str] = "experiments/recurrent/reading"
     version: ClassVar[int] = 3
 
-    row: Row
-    networks: tuple[int, ...]
     inputs: int
     wait: int
     batch: int
-    length: int
     gain: float
-    eps: float
-    device: str
 
     @property
     def seconds(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from normviz.core.rows import Row
-from normviz.core.schemes import DEFAULT_EPS, SCHEMES
+from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import compare, find_signs, mean_percent
@@ -108,12 +108,17 @@ class Part(DenseGrid):
 def parts(setting: Setting) -> list[Part]:
     """Return a part for batch norm and one for layer norm."""
     return [
-        Part(
-            Row.of(SCHEMES[key]), RATES, setting.networks, "adam", WIDTHS, BATCH, setting.steps, DEFAULT_EPS,
-            setting.device, setting.shift,
+        Part.of(
+            setting,
+            Row.of(SCHEMES[key]),
+            rates=RATES,
+            optimizer="adam",
+            widths=WIDTHS,
+            batch=BATCH,
+            shift=setting.shift,
         )
         for key in ("batch", "layer")
-    ]  # fmt: skip
+    ]
 
 
 def report(setting: Setting, results: Results) -> Report:
@@ -247,9 +252,7 @@ EXPERIMENT = Experiment(
     "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
     about="Dense networks of two normalized layers of 64 units learn digits. The test pictures are then made brighter, "
     "paler or darker. No weight changes: only the mean and the variance of batch norm are computed anew.",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the shifted data "
     "cancel this; those of the training data do not. Ink that is clipped stays lost.",
-)
+)  # fmt: skip

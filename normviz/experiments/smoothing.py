@@ -288,8 +288,6 @@ EXPERIMENT = Experiment(
     "1611.04520, abstract).",
     about="Dense networks learn a part of the digits. The smoothing term ε = s² of every layer is fixed, or learned as "
     "the weights are; the loss has a term for the mean of |v|, v = x − E_A x, or none.",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",
-)
+)  # fmt: skip

@@ -333,10 +333,8 @@ EXPERIMENT = Experiment(
     "abstract).",
     about="Tensors of three sizes are normalized on this machine, by PyTorch's own layers and by the general form that "
     "this app's networks are trained with: in turn, many times, beside a copy of the tensor.",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
     f"everything is timed {REPEATS} times in turn, and the shortest times count, so that both schemes meet the same "
     "load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at 5%.",
-)
+)  # fmt: skip

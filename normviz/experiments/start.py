@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, typeset
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
 from normviz.experiments.course import make_step, to_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word, draw_band, tabulate
+from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
 from normviz.networks.cost import dense_seconds
 from normviz.ui.curves import Panel
@@ -60,7 +60,7 @@ class Setting(Comparison):
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(SchemeJob):
     """The networks of one scheme that start from one γ, with every β, at all learning rates, as one stack.
 
     Its result holds "losses" (steps, biases, rates, seeds), and at the end "validation" and "test" errors (biases,
@@ -70,15 +70,10 @@ class Part:
     kind: ClassVar[str] = "experiments/start"
     version: ClassVar[int] = 3
 
-    row: Row
     gain: float
     biases: tuple[float, ...]
     rates: tuple[float, ...]
-    networks: tuple[int, ...]
     optimizer: str
-    length: int
-    eps: float
-    device: str
 
     @property
     def seconds(self) -> float:
@@ -118,13 +113,10 @@ def parts(setting: Setting) -> list[Part]:
     """Return a part for every scheme and first gain; the usual gain comes first."""
     gains = sorted(GAINS, key=lambda gain: abs(np.log(gain)))
     return [
-        Part(
-            row, gain, BIASES, RATES[setting.optimizer], setting.networks, setting.optimizer, setting.steps,
-            setting.eps, setting.device,
-        )
+        Part.of(setting, row, gain=gain, biases=BIASES, rates=RATES[setting.optimizer], optimizer=setting.optimizer)
         for row in setting.rows
         for gain in gains
-    ]  # fmt: skip
+    ]
 
 
 Errors = Mapping[tuple[float, float], np.ndarray]
@@ -259,9 +251,7 @@ EXPERIMENT = Experiment(
     "gains and bias matter?”).",
     about="Dense networks of two layers of 32 units, ReLU(γ x̂ + β), on digits: every unit starts from one γ and one "
     "β, here from 49 pairs of them.",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "
     "Training corrects milder values.",
-)
+)  # fmt: skip

@@ -17,6 +17,7 @@ from normviz.describe.seeds import compare, estimate, find_clear
 from normviz.experiments.course import Series, make_step, marks
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.reports import Report, Shown, Verdict, draw_band, tabulate
+from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 
@@ -74,7 +75,7 @@ class Setting(Comparison):
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(SchemeJob):
     """The twins of one scheme.
 
     Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
@@ -85,13 +86,8 @@ class Part:
     kind: ClassVar[str] = "experiments/weight-decay"
     version: ClassVar[int] = 3
 
-    row: Row
-    networks: tuple[int, ...]
-    length: int
     rate: float
     decay: float
-    eps: float
-    device: str
 
     @property
     def seconds(self) -> float:
@@ -140,8 +136,7 @@ class Part:
 
 def parts(setting: Setting) -> list[Part]:
     """A part for every scheme."""
-    rest = (setting.steps, setting.rate, setting.decay, setting.eps, setting.device)
-    return [Part(row, setting.networks, *rest) for row in setting.rows]
+    return [Part.of(setting, row, rate=setting.rate, decay=setting.decay) for row in setting.rows]
 
 
 class Outcome(NamedTuple):
@@ -358,10 +353,8 @@ EXPERIMENT = Experiment(
     about="Twins with the same first weights and mini-batches, in float64, two normalized layers of 32 units: one has "
     "weight decay, another has none, and a third has none and in every step the learning rate that gives the same "
     "η/‖W‖².",
-    setting=Setting,
-    parts=parts,
-    report=report,
+    setting=Setting, parts=parts, report=report,
     rules=RULES,
     why="A layer that is invariant to the length of its weights computes the same function with weights w and w/c. So "
     "shorter weights only make the steps longer, relative to them.",
-)
+)  # fmt: skip

@@ -22,7 +22,10 @@ WIDTH = 32
 
 
 def grid(scheme, rates=(0.01, 0.1), seeds=(3, 8), depth=2, batch=16, length=8):
-    return DenseGrid(Row.of(SCHEMES[scheme]), rates, seeds, "sgd", (WIDTH,) * depth, batch, length, 1e-5, "cpu")
+    return DenseGrid(
+        rates, "sgd", (WIDTH,) * depth, batch,
+        row=Row.of(SCHEMES[scheme]), networks=seeds, length=length, eps=1e-5, device="cpu",
+    )  # fmt: skip
 
 
 def by_torch_nn(scheme, seed, rate, part):

@@ -14,8 +14,8 @@ RATES = (0.03, 0.1, 0.3)
 
 
 def train(seeds):
-    part = DenseGrid(Row.of(SCHEMES["layer"]), RATES, tuple(seeds), "sgd", (16,), 16, 40, 1e-5, "cpu")
-    return finish(part)
+    row = Row.of(SCHEMES["layer"])
+    return finish(DenseGrid(RATES, "sgd", (16,), 16, row=row, networks=tuple(seeds), length=40, eps=1e-5, device="cpu"))
 
 
 @pytest.mark.heavy
