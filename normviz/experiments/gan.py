@@ -11,7 +11,7 @@ from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import COMPARED, choose_rate, compare, estimate, find_signs, mean_percent
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds, foremost
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds, foremost
 from normviz.experiments.gan_jobs import (
     BATCH,
     ENDS,
@@ -27,6 +27,7 @@ from normviz.experiments.gan_jobs import (
     centres,
     covered,
 )
+from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
 from normviz.ui.curves import Curve, Panel
 
@@ -68,35 +69,23 @@ def parts(setting: Setting) -> list[Part]:
     return [_part(setting, row, ahead) for ahead in setting.sides for row in setting.rows]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The networks of one scheme and number of steps of the discriminator, with their best learning rate.
-
-    Attributes:
-        measured: steps of the generator at which samples were drawn.
-        modes: covered modes, (measured, rates, seeds).
-        quality: shares of samples near some mode, (measured, rates, seeds).
-        points: of the first seed, (measured, rates, points, 2).
-        best: the position of the rate at which most modes are covered, by samples that are not among these.
-    """
-
-    measured: np.ndarray
-    modes: np.ndarray
-    quality: np.ndarray
-    points: np.ndarray
-    best: int
-
-    @classmethod
-    def of(cls, result: Arrays) -> "Outcome":
-        """Return the outcome of a result."""
-        missed = 1 - covered(result["validation"][-ENDS:]).mean(0) / MODES
-        shares = result["near"]
-        return cls(result["measured"], covered(shares), shares.sum(-1), result["points"], choose_rate(missed))
+class Outcome(GridOutcome):
+    """The networks of one scheme and number of steps of the discriminator, with their best learning rate."""
 
     @property
-    def rate(self) -> float:
-        """The best learning rate."""
-        return RATES[self.best]
+    def best(self) -> int:
+        """The position of the rate at which most modes are covered, by samples that are not among those shown."""
+        return choose_rate(1 - covered(self.result["validation"][-ENDS:]).mean(0) / MODES)
+
+    @property
+    def modes(self) -> np.ndarray:
+        """Covered modes, (measured, rates, seeds)."""
+        return covered(self.result["near"])
+
+    @property
+    def quality(self) -> np.ndarray:
+        """Shares of samples near some mode, (measured, rates, seeds)."""
+        return self.result["near"].sum(-1)
 
     @property
     def last_modes(self) -> np.ndarray:
@@ -122,14 +111,12 @@ Outcomes = Mapping[tuple[int, int], Outcome]
 def report(setting: Setting, results: Results) -> Report:
     """Return the covered modes by step and by learning rate, and points of the first seed."""
     begun: dict[tuple[int, int], Outcome] = {}
-    ended: dict[tuple[int, int], Outcome] = {}
     for ahead in setting.sides:
         for k, row in enumerate(setting.rows):
             result = results.get(_part(setting, row, ahead))
             if result is not None and len(result["measured"]):
-                begun[ahead, k] = Outcome.of(result)
-                if result["share"] == 1:
-                    ended[ahead, k] = begun[ahead, k]
+                begun[ahead, k] = Outcome.of(setting, k, RATES, result)
+    ended = {place: each for place, each in begun.items() if each.ended}
     figures = [_draw_courses(setting, begun), _draw_points(setting, begun), _draw_rates(setting, begun)]
     return Report(
         _headline(setting, begun, ended), figures if begun else [], _verdict(setting, ended), _tabulate(setting, ended)
@@ -154,11 +141,11 @@ def _sided(ahead: int) -> str:
     return f"{ahead} step{'s' * (ahead > 1)} of the discriminator"
 
 
-def _levels(setting: Setting, outcomes: Outcomes) -> str:
+def _levels(outcomes: Outcomes) -> str:
     """Return the covered modes of all outcomes in words."""
     return "; ".join(
-        f"with {_sided(ahead)}, {setting.names[k]} {each.level} at {typeset(each.rate)}"
-        for (ahead, k), each in outcomes.items()
+        f"with {_sided(ahead)}, {each.name} {each.level} at {typeset(each.rate)}"
+        for (ahead, _), each in outcomes.items()
     )
 
 
@@ -168,8 +155,8 @@ def _draw_courses(setting: Setting, begun: Outcomes) -> Shown:
         Panel(
             _sided(ahead),
             [
-                draw_band(setting.labels[k], each.measured, each.modes[:, each.best], k)
-                for (side, k), each in begun.items()
+                draw_band(each.label, each.result["measured"], each.modes[:, each.best], each.look)
+                for (side, _), each in begun.items()
                 if side == ahead
             ],
             "step of the generator", "modes covered", span=(-0.4, MODES + 0.4),
@@ -179,7 +166,7 @@ def _draw_courses(setting: Setting, begun: Outcomes) -> Shown:
     ]  # fmt: skip
     return Shown(
         "curves", panels, f"Modes covered, of {MODES}, by step at the best rate of each scheme. At the end: "
-        f"{_levels(setting, begun)}.",
+        f"{_levels(begun)}.",
         f"Means over the seeds with 95% intervals. A mode is covered if {LEAST / MODES:.1%} of the samples are within "
         f"{NEAR:g} σ of it and more than {MOST:.0%} are near some mode: a smeared ring covers none.",
     )  # fmt: skip
@@ -195,8 +182,8 @@ def _draw_rates(setting: Setting, begun: Outcomes) -> Shown:
         Panel(
             _sided(ahead),
             [
-                draw_band(setting.labels[k], np.array(RATES), scale * values(each)[-ENDS:].mean(0), k, points=True)
-                for (side, k), each in begun.items()
+                draw_band(each.label, np.array(RATES), scale * values(each)[-ENDS:].mean(0), each.look, points=True)
+                for (side, _), each in begun.items()
                 if side == ahead
             ],
             "learning rate", axis, "x", span=span, marks=RATES,
@@ -206,8 +193,7 @@ def _draw_rates(setting: Setting, begun: Outcomes) -> Shown:
         if any(side == ahead for side, _ in begun)
     ]  # fmt: skip
     near_modes = "; ".join(
-        f"with {_sided(ahead)}, {setting.names[k]} {mean_percent(each.last_quality)}"
-        for (ahead, k), each in begun.items()
+        f"with {_sided(ahead)}, {each.name} {mean_percent(each.last_quality)}" for (ahead, _), each in begun.items()
     )
     return Shown(
         "rates", panels, f"Modes covered and samples near a mode, by learning rate. At the best rates {near_modes} of "
@@ -224,14 +210,15 @@ def _draw_points(setting: Setting, begun: Outcomes) -> Shown:
         each = begun.get((setting.ahead, k))
         if each is None:
             continue
+        measured = each.result["measured"]
         for share in TIMES:
-            at = int(np.abs(each.measured - share * setting.steps).argmin())
-            if each.measured[at] < share * setting.steps - setting.steps / POINTS:
+            at = int(np.abs(measured - share * setting.steps).argmin())
+            if measured[at] < share * setting.steps - setting.steps / POINTS:
                 continue  # not trained so far yet
-            x, y = each.points[at, each.best].T
+            x, y = each.result["points"][at, each.best].T
             cloud = Curve(label, x, y, k, apart=True, size=4)
-            panels.append(Panel(f"{label}, step {each.measured[at]}", [ring, cloud], square=1.6 * RADIUS))
-            words.append(f"{label}, step {each.measured[at]}: {each.modes[at, each.best, 0]} modes")
+            panels.append(Panel(f"{label}, step {measured[at]}", [ring, cloud], square=1.6 * RADIUS))
+            words.append(f"{label}, step {measured[at]}: {each.modes[at, each.best, 0]} modes")
     return Shown(
         "points", panels or [Panel("", [ring], square=1.6 * RADIUS)],
         f"Points of the generator of seed {setting.seed}, {_sided(setting.ahead)} for each of its own. "
@@ -254,10 +241,10 @@ def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
     """Say the covered modes of two schemes where the discriminator takes most steps."""
     wanted = [k for k, row in enumerate(setting.rows) if row.key in ("none", "spectral")]
     pair = wanted if len(wanted) == 2 else foremost(setting.rows, 2)
-    found = [(ended[setting.ahead, k], setting.names[k]) for k in pair if (setting.ahead, k) in ended]
+    found = [ended[setting.ahead, k] for k in pair if (setting.ahead, k) in ended]
     if len(found) < len(pair):
         return "Training has begun." if begun else "Nothing is trained yet."
-    levels = [f"{each.last_modes.mean():.1f} with {name}".replace("with no ", "without ") for each, name in found]
+    levels = [f"{each.last_modes.mean():.1f} with {each.name}".replace("with no ", "without ") for each in found]
     return f"Modes covered: {spoken(levels, 'and')}."
 
 

@@ -11,6 +11,7 @@ from normviz.core.settings import among, real, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
 from normviz.experiments.recurrent_jobs import (
     GAINS,
@@ -87,7 +88,11 @@ def report(setting: Setting, results: Results) -> Report:
     """Return the gradient's factor by γ and by scale, errors by length, and the two layouts."""
     together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in parts(setting))
     begun = {k: each for k, each in enumerate(readings) if "losses" in each}
-    runs = {k: Run.of(setting, each) for k, each in begun.items() if "by_step" in each}
+    runs = {
+        k: Run(setting.names[k], setting.labels[k], k, RATES, each, setting.wait + 1)
+        for k, each in begun.items()
+        if "by_step" in each
+    }
     figures = []
     if "norms" in together:
         figures.append(draw_gains(setting, together["norms"], apart.get("norms")))
@@ -123,41 +128,34 @@ LEARNS = 0.5
 
 
 @dataclass(frozen=True)
-class Run:
-    """The networks of one scheme at the learning rate with the lowest mean validation error, test errors by seed.
+class Run(GridOutcome):
+    """The networks of one scheme: test errors with the statistics of every step, and with one for all steps.
 
     Attributes:
-        best: the position of that rate.
-        by_step: (lengths, seeds), with the statistics of every step.
-        together: (lengths, seeds), with one statistic for all steps.
         trained: number of lengths that the training has.
     """
 
-    best: int
-    by_step: np.ndarray
-    together: np.ndarray
     trained: int
 
-    @classmethod
-    def of(cls, setting: Setting, reading: Arrays) -> "Run":
-        """Return the run of a result."""
-        best = choose_rate(reading["validation"])
-        return cls(best, reading["by_step"][:, best], reading["together"][:, best], setting.wait + 1)
+    @property
+    def best(self) -> int:
+        """The position of the learning rate with the lowest mean validation error."""
+        return choose_rate(self.result["validation"])
 
     @property
     def known(self) -> np.ndarray:
         """Errors on lengths of the training."""
-        return self.by_step[: self.trained].mean(0)
+        return self.at_best("by_step")[: self.trained].mean(0)
 
     @property
     def longer(self) -> np.ndarray:
         """Errors on longer sequences."""
-        return self.by_step[self.trained :].mean(0)
+        return self.at_best("by_step")[self.trained :].mean(0)
 
     @property
     def pooled(self) -> np.ndarray:
         """Errors on lengths of the training with one statistic for all steps."""
-        return self.together[: self.trained].mean(0)
+        return self.at_best("together")[: self.trained].mean(0)
 
     @property
     def levels(self) -> str:
@@ -188,7 +186,7 @@ def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> 
     panels.append(_draw_losses([setting.labels[k] for k in begun], [begun[k]["losses"][:, best[k]] for k in begun]))
     trained = f"{setting.read} to {setting.read + setting.wait}" if setting.wait else f"{setting.read}"
     rates = spoken([f"{setting.labels[k]} {typeset(RATES[best[k]])}" for k in begun], "and")
-    said = "; ".join(f"{setting.names[k]} {run.levels}" for k, run in runs.items())
+    said = "; ".join(f"{run.name} {run.levels}" for run in runs.values())
     return Shown(
         "reading", panels,
         f"Test error on lengths of the training, and on longer sequences: {said or 'not known yet'}.",
@@ -199,9 +197,9 @@ def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> 
 def _draw_lengths(setting: Setting, runs: Runs) -> Panel:
     """Draw the test error over the length, also with one statistic for all steps where statistics are kept."""
     steps = setting.read + np.array(waits(setting.wait))
-    drawn = [(setting.labels[k], run.by_step, k) for k, run in runs.items()]
+    drawn = [(run.label, run.at_best("by_step"), run.look) for run in runs.values()]
     drawn += [
-        (f"{setting.labels[k]}, one for all steps", run.together, len(setting.labels) + k)
+        (f"{run.label}, one for all steps", run.at_best("together"), len(setting.labels) + k)
         for k, run in runs.items()
         if setting.keeps[k]
     ]
@@ -280,10 +278,10 @@ def _tabulate(setting: Setting, runs: Runs) -> dict[str, list[Any]]:
     }
     for k, run in runs.items():
         key = setting.rows[k].key
-        table[f"{key}, learning rate"] = [RATES[run.best]] * (len(steps) * setting.seeds)
-        table[key] = [float(each) for each in run.by_step.flat]
+        table[f"{key}, learning rate"] = [run.rate] * (len(steps) * setting.seeds)
+        table[key] = [float(each) for each in run.at_best("by_step").flat]
         if setting.keeps[k]:
-            table[f"{key}, one for all steps"] = [float(each) for each in run.together.flat]
+            table[f"{key}, one for all steps"] = [float(each) for each in run.at_best("together").flat]
     return table
 
 

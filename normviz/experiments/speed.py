@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import make_step
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, refuse_front
-from normviz.experiments.reports import Report, Shown, Verdict, Word
+from normviz.experiments.reports import Report, Shown, Verdict, Word, tabulate
 from normviz.jobs.spec import Step
 from normviz.ui.curves import Curve, Panel
 
@@ -176,24 +177,21 @@ def _tabulate(setting: Setting, ended: Mapping[Shape, Arrays]) -> dict[str, list
     """Return all numbers, a row for every size, way, scheme and pass."""
     keys = [row.key for row in setting.rows]
     rows = []
-    for shape, each in ended.items():
-        for w, way in enumerate(WAYS):
-            for k, key in enumerate(keys):
-                for p, name in enumerate(PASSES):
-                    times = each["times"][:, w, k, p]
-                    other = each["times"][:, w, keys.index(OTHER), p] if OTHER in keys else np.full_like(times, np.nan)
-                    ratios = (Ratio.of(times, each["copied"]), Ratio.of(other, times))
-                    rows.append((
-                        key, int(np.prod(shape)), way, name, int(each["operations"][w, k]),
-                        float(1e6 * np.exp(np.log(times).mean())),
-                        *(number for ratio in ratios for number in (ratio.middle, ratio.low, ratio.high)),
-                    ))  # fmt: skip
-    names = (
-        "scheme", "elements", "computed by", "pass", "operations forward", "microseconds", "over a copy",
-        "over a copy, low", "over a copy, high", "layer norm over it", "layer norm over it, low",
-        "layer norm over it, high",
-    )  # fmt: skip
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    for (shape, each), (w, way), (k, key), (p, name) in product(
+        ended.items(), enumerate(WAYS), enumerate(keys), enumerate(PASSES)
+    ):
+        times = each["times"][:, w, k, p]
+        other = each["times"][:, w, keys.index(OTHER), p] if OTHER in keys else np.full_like(times, np.nan)
+        ratios = {"over a copy": Ratio.of(times, each["copied"]), "layer norm over it": Ratio.of(other, times)}
+        row = {
+            "scheme": key, "elements": int(np.prod(shape)), "computed by": way, "pass": name,
+            "operations forward": int(each["operations"][w, k]),
+            "microseconds": float(1e6 * np.exp(np.log(times).mean())),
+        }  # fmt: skip
+        for title, ratio in ratios.items():
+            row |= {title: ratio.middle, f"{title}, low": ratio.low, f"{title}, high": ratio.high}
+        rows.append(row)
+    return tabulate(rows)
 
 
 def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> Shown:
