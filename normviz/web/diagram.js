@@ -1,11 +1,11 @@
 // A diagram of cards in rows and lines between them, as one drawing, so that it is saved as it is seen. A card is a
 // button: Tab goes from one to the next, the arrow keys along the lines and the rows, Enter and a click choose.
 
-import { latest } from "./data.js";
 import { closest, countDrawing, find, focusOn, make, readFocused } from "./dom.js";
+import { mount } from "./mount.js";
 import { addSaveMenu, createSvgFile } from "./saving.js";
 
-/** @import {Given, SetValue} from "./component.d.ts" */
+/** @import {SetValue} from "./component.d.ts" */
 
 /**
  * What `diagram` of normviz/ui/components/diagram.py sends; lengths are in pixels.
@@ -61,9 +61,6 @@ const LOOKS = [
   "text-anchor",
   "font-variant-numeric",
 ];
-
-/** @type {WeakMap<HTMLElement, Diagram>} */
-const diagrams = new WeakMap();
 
 /**
  * Return the codes of all cards that lines lead to from a card.
@@ -350,13 +347,4 @@ async function paint(blob, { width, height }) {
   return new Promise((done) => canvas.toBlob(done));
 }
 
-/** @param {Given} given */
-export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = find(parentElement, ".nv-diagram", HTMLElement);
-  /** @type {DiagramData | null} */
-  const data = latest(root, sent);
-  if (!data) return;
-  const diagram = diagrams.get(root) ?? new Diagram(root, data, setStateValue);
-  diagrams.set(root, diagram);
-  diagram.update(data, setStateValue);
-}
+export default mount(".nv-diagram", Diagram);

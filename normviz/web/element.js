@@ -1,12 +1,12 @@
 // One element of a tensor in words and numbers: the one that the cube shows, which tells by "nv-element".
 
-import { latest } from "./data.js";
 import { closest, countDrawing, find } from "./dom.js";
 import { hear, tell } from "./linked.js";
+import { mount } from "./mount.js";
 import { Strip } from "./strip.js";
 import { readForm, writeField, writeNumber } from "./wording.js";
 
-/** @import {Given, Index, SetValue} from "./component.d.ts" */
+/** @import {Index, SetValue} from "./component.d.ts" */
 /** @import { Field, RangeWords, Statistic } from "./wording.js" */
 
 /**
@@ -32,9 +32,6 @@ import { readForm, writeField, writeNumber } from "./wording.js";
 
 /** @typedef {{name: string, forms: string[][]}} Formula each form in the sides of its equations, as MathML */
 /** @typedef {{pointed: string | null, focused: string | null, pressed: string | null}} Lights what is to be lit */
-
-/** @type {WeakMap<HTMLElement, ElementPanel>} */
-const panels = new WeakMap();
 
 /** @param {string[][]} forms */
 const drawForms = (forms) =>
@@ -247,13 +244,4 @@ class ElementPanel {
   }
 }
 
-/** @param {Given} given */
-export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = find(parentElement, ".nv-element", HTMLElement);
-  /** @type {ElementData | null} */
-  const data = latest(root, sent);
-  if (!data) return;
-  const panel = panels.get(root) ?? new ElementPanel(root, data, setStateValue);
-  panels.set(root, panel);
-  panel.update(data, setStateValue);
-}
+export default mount(".nv-element", ElementPanel);

@@ -1,11 +1,11 @@
 // A picture of one canvas pixel a number, or two on each other, of which the second shows right of a handle. A click, a
 // tap or the arrow keys pick a pixel. Wiping is the browser's own: the server knows nothing of it.
 
-import { latest } from "./data.js";
 import { countDrawing, find } from "./dom.js";
+import { mount } from "./mount.js";
 import { addSaveMenu, createSvgFile } from "./saving.js";
 
-/** @import {Given, Numbers, SetValue} from "./component.d.ts" */
+/** @import {Numbers, SetValue} from "./component.d.ts" */
 
 /**
  * What `picture` of normviz/ui/components/picture.py sends.
@@ -27,9 +27,6 @@ const GRIP =
   '<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true"><path d="M9 5l-7 7 7 7zM15 5l7 7-7 7z" ' +
   'fill="currentColor"/></svg>';
 const PAUSE = 250; // ms without another arrow key before a pixel is picked
-
-/** @type {WeakMap<HTMLElement, Picture>} */
-const pictures = new WeakMap();
 
 /**
  * @param {Pixel} a
@@ -289,13 +286,4 @@ function paint(canvas, image, height, width) {
   canvas.getContext("2d")?.putImageData(new ImageData(colourPixels(image, height * width), width), 0, 0);
 }
 
-/** @param {Given} given */
-export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = find(parentElement, ".nv-picture", HTMLElement);
-  /** @type {PictureData | null} */
-  const data = latest(root, sent);
-  if (!data) return;
-  const picture = pictures.get(root) ?? new Picture(root, data, setStateValue);
-  pictures.set(root, picture);
-  picture.update(data, setStateValue);
-}
+export default mount(".nv-picture", Picture);

@@ -2,24 +2,22 @@
 // figure is a cube: cube.js lights the field of an element without the server.
 
 import { Cube } from "./cube.js";
-import { latest, unpacked } from "./data.js";
+import { unpacked } from "./data.js";
 import { countDrawing, find } from "./dom.js";
 import { heightOf } from "./framing.js";
 import { moveFrame } from "./heatmap.js";
 import { same } from "./indices.js";
 import { loadPlotly } from "./library.js";
 import { hear } from "./linked.js";
+import { mount } from "./mount.js";
 import { addSaveMenu, createFigureFile } from "./saving.js";
 import { enlarge, fitPanels, sizeOf, watchSize } from "./sizing.js";
 
-/** @import {Given, Index, SetValue} from "./component.d.ts" */
+/** @import {Index, SetValue} from "./component.d.ts" */
 /** @import {CubeMessage} from "./cube.js" */
 /** @import {Figure, PlotMessage} from "./messages.d.ts" */
 /** @import {Graph, Layout} from "./plotly.d.ts" */
 /** @import {Size} from "./sizing.js" */
-
-/** @type {WeakMap<HTMLElement, Plot>} */
-const plots = new WeakMap();
 
 /**
  * Return the axes of a layout, as a word to be compared.
@@ -182,13 +180,4 @@ class Plot {
   }
 }
 
-/** @param {Given} given */
-export default function ({ data: sent, parentElement, setStateValue }) {
-  const root = find(parentElement, ".nv-plot", HTMLElement);
-  /** @type {PlotMessage | null} */
-  const data = latest(root, sent);
-  if (!data) return;
-  const plot = plots.get(root) ?? new Plot(root, data, setStateValue);
-  plots.set(root, plot);
-  plot.update(data, setStateValue);
-}
+export default mount(".nv-plot", Plot);
