@@ -34,12 +34,7 @@ class Verdict:
 
 
 def predict(
-    scheme: Scheme,
-    transformation: Transformation,
-    layer: str,
-    shape: Shape,
-    weight_shape: Shape,
-    eps: float = 0.0,
+    scheme: Scheme, transformation: Transformation, layer: str, shape: Shape, weight_shape: Shape, eps: float = 0.0
 ) -> Verdict:
     """Predict whether a scheme is invariant to a transformation of a layer.
 
@@ -61,10 +56,7 @@ def predict(
         factor, shift = transformation.weight_factor, transformation.weight_shift
         own = _apply_rule(weights, factor, shift, weight_shape, transformation.weight_varies)
         if own.invariant:
-            return Verdict(
-                True,
-                f"{weights.name} cancels it before anything is summed: {own.reason}",
-            )
+            return Verdict(True, f"{weights.name} cancels it before anything is summed: {own.reason}")
         if weights is scheme:
             return Verdict(False, f"{name} does not cancel it: {own.reason}")
         if transformation.weight_shift is not None and weights.suppression is not None:
@@ -76,15 +68,9 @@ def predict(
                 reason = "it divides all weights by one number, which the shift changes, and nothing cancels it"
                 return Verdict(False, f"{weights.name} stands in front: {reason}.")
     if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
-        return Verdict(
-            True,
-            f"{weights.name} centres each filter, so that a constant input sums to nothing.",
-        )
+        return Verdict(True, f"{weights.name} centres each filter, so that a constant input sums to nothing.")
     if scheme.acts_on == "weight":
-        return Verdict(
-            False,
-            f"{name} does not use the data, so the pre-activations change with the data.",
-        )
+        return Verdict(False, f"{name} does not use the data, so the pre-activations change with the data.")
     shift = transformation.shift.get(layer)
     verdict = _apply_rule(scheme, transformation.factor, shift, shape, transformation.varies)
     but = f"ε = {typeset(eps)} under the root is not re-scaled"
@@ -152,11 +138,7 @@ def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_sha
 
 
 def _apply_rule(
-    scheme: Scheme,
-    factor: tuple[str, ...] | None,
-    shift: Iterable[str] | None,
-    shape: Shape,
-    varies: str,
+    scheme: Scheme, factor: tuple[str, ...] | None, shift: Iterable[str] | None, shape: Shape, varies: str
 ) -> Verdict:
     """Apply the rule to one tensor: a factor or a shift that varies along the named axes."""
     if scheme.pointwise is not None:
@@ -168,23 +150,16 @@ def _apply_rule(
             return Verdict(False, "nothing divides, so a factor stays.")
         crossed = spanned_words(scheme.fields, scheme.axes, factor, shape)
         if crossed:
-            return Verdict(
-                False,
-                f"{varies}, and the field spans {crossed}: the factor is not constant inside it.",
-            )
+            return Verdict(False, f"{varies}, and the field spans {crossed}: the factor is not constant inside it.")
         return Verdict(True, f"{varies}, constant inside every field: the factor cancels.")
     if scheme.summation is None:
         return Verdict(False, "nothing is centred, so a shift stays.")
     crossed = spanned_words((scheme.summation,), scheme.axes, shift or (), shape)
     if crossed:
         return Verdict(
-            False,
-            f"{varies}, and the summation field spans {crossed}: the shift is not constant inside it.",
+            False, f"{varies}, and the summation field spans {crossed}: the shift is not constant inside it."
         )
-    return Verdict(
-        True,
-        f"{varies}, constant inside every summation field: subtracting the mean cancels it.",
-    )
+    return Verdict(True, f"{varies}, constant inside every summation field: subtracting the mean cancels it.")
 
 
 def spanned_words(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:

@@ -16,10 +16,7 @@ _LONG = {
     "forward": {"rounding": 64.0, "twin": 16.0, "magnified": 0.3},
     "training": {"rounding": 64.0, "magnified": 1.5},
 }
-_SHORT = {
-    "forward": {"rounding": 1.0, "twin": 0.5, "magnified": 0.1},
-    "training": {"rounding": 2.5, "magnified": 1.5},
-}
+_SHORT = {"forward": {"rounding": 1.0, "twin": 0.5, "magnified": 0.1}, "training": {"rounding": 2.5, "magnified": 1.5}}
 EXPLAINED = {"float64": _LONG, "float32": _LONG, "bfloat16": _SHORT, "float16": _SHORT}
 """By type and by what is measured: a gap may be so many times that of a control, disturbed by "rounding" or by that
 "magnified", and still be rounding. In the short types every copy is rounded anew throughout, and so coarsely that no

@@ -202,12 +202,7 @@ def stages_data(stages: Sequence[Stage], shape: Shape, theme: str = "light") -> 
                 "axes": stage.axes,
             }
         )
-    return {
-        "list": listed,
-        "places": places,
-        "looks": looks,
-        "band": BAND,
-    }
+    return {"list": listed, "places": places, "looks": looks, "band": BAND}
 
 
 def swell(layout: Layout) -> float:

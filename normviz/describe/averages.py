@@ -70,12 +70,7 @@ def _window(axis: str, rule: Rule, tag: Tag) -> Term:
     return Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
 
 
-_TERMS: dict[str, Callable[[str, Rule, Tag], Term]] = {
-    "own": _own,
-    "full": _full,
-    "groups": _groups,
-    "window": _window,
-}
+_TERMS: dict[str, Callable[[str, Rule, Tag], Term]] = {"own": _own, "full": _full, "groups": _groups, "window": _window}
 
 _TAGS: tuple[Callable[[str, str], Tag], ...] = (
     lambda letter, field: (),

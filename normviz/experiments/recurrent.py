@@ -13,17 +13,7 @@ from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percen
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
-from normviz.experiments.recurrent_jobs import (
-    GAINS,
-    PIXELS,
-    RATES,
-    SCALES,
-    UNITS,
-    Back,
-    Layouts,
-    Reading,
-    waits,
-)
+from normviz.experiments.recurrent_jobs import GAINS, PIXELS, RATES, SCALES, UNITS, Back, Layouts, Reading, waits
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
 from normviz.ui.curves import Panel
 

@@ -50,11 +50,7 @@ def resolve_device(name: str, storage: str) -> str:
     Raises:
         InvalidInput: where the device is not there or does not have the type, as MPS has no float64.
     """
-    there = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "mps" and storage == "float64":
         raise InvalidInput("MPS has no float64; dtype float32 or device cpu would do.")
     if not there.get(name, True):

@@ -59,12 +59,7 @@ class Normalizer:
     """
 
     def __init__(
-        self,
-        schemes: Sequence[Scheme | None],
-        shape: Shape,
-        dtype: torch.dtype,
-        eps: float,
-        like: torch.Tensor,
+        self, schemes: Sequence[Scheme | None], shape: Shape, dtype: torch.dtype, eps: float, like: torch.Tensor
     ) -> None:
         def canonical(position: int) -> str:
             scheme = schemes[position]
@@ -222,13 +217,7 @@ class Stack:
             by_weights.append(self.wts[layer].backward(by_used))
             if layer:
                 g = _unpatch(g @ used[layer].mT, positive[-1].shape, k)
-        gradients = [
-            *reversed(by_weights),
-            *reversed(by_gains),
-            *reversed(by_biases),
-            by_classifier,
-            by_offset,
-        ]
+        gradients = [*reversed(by_weights), *reversed(by_gains), *reversed(by_biases), by_classifier, by_offset]
         watch("the loss", loss)
         for kind, some in zip(("weights", "gains", "biases"), (by_weights, by_gains, by_biases), strict=True):
             for layer, gradient in zip(reversed(self.layers), some, strict=True):

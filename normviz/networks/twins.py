@@ -131,11 +131,7 @@ def diagnosis(
 
 
 def prepare(
-    schemes: Sequence[Scheme],
-    setting: Setting,
-    problem: Problem,
-    device: torch.device,
-    dtype: torch.dtype,
+    schemes: Sequence[Scheme], setting: Setting, problem: Problem, device: torch.device, dtype: torch.dtype
 ) -> tuple[Data, Stack]:
     """A problem's data and its untrained networks on a device."""
     return Start.of(problem, device, dtype).stacked(schemes, setting)
