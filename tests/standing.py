@@ -19,3 +19,10 @@ def visible(layout, shape):
         for step in STEPS
         if tuple(place + step) not in at
     }
+
+
+def cells_in(layout, box):
+    """Positions of all elements in a field's box: what must be lit when one of them is under the pointer."""
+    n, h, w, c = (layout.offsets[axis][lo:hi] for axis, (lo, hi) in enumerate(box))
+    positions = n[:, None, None, None] + h[:, None, None] + w[:, None] + c
+    return set(map(tuple, positions.reshape(-1, 3).tolist()))

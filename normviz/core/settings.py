@@ -168,7 +168,6 @@ class Real(Declaration):
     KIND: ClassVar[Any] = RealNumber
 
     def usual(self) -> str:
-        """A slider over its stops, or a field for a number."""
         return "stops" if self.stops else "number"
 
     def limits(self, given: Given) -> tuple[float, float]:
@@ -176,7 +175,6 @@ class Real(Declaration):
         return self.least, self.most(given) if callable(self.most) else self.most
 
     def check(self, value: Any, given: Given) -> None:
-        """Raise InvalidInput for another kind of value, and for a number beyond the limits."""
         least, most = self.limits(given)
         number = isinstance(value, self.KIND)
         if not number or not least <= value <= most:
@@ -184,20 +182,16 @@ class Real(Declaration):
             raise self._refused(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
 
     def fit(self, value: Any, given: Given) -> float:
-        """The number, or the limit that it is beyond."""
         least, most = self.entered or self.limits(given)
         return min(max(_number(value), least), most)
 
     def text(self, value: Any) -> str:
-        """All its digits."""
         return decimal(value)
 
     def words(self, value: Any) -> str:
-        """With powers of ten."""
         return self.shown(value) if self.shown else typeset(value)
 
     def limits_words(self) -> str:
-        """From the smallest to the largest value."""
         return "" if callable(self.most) else f"{self.least:g} to {self.most:g}"
 
 
@@ -210,12 +204,10 @@ class Whole(Real):
     KIND: ClassVar[Any] = Integral
 
     def fit(self, value: Any, given: Given) -> int:
-        """The number, rounded, or the limit that it is beyond."""
         least, most = self.entered or self.limits(given)
         return int(min(max(round(float(value)), least), most))
 
     def text(self, value: Any) -> str:
-        """In digits."""
         return str(value)
 
 
@@ -233,12 +225,10 @@ class Among(Declaration):
         return self.numbers(given) if callable(self.numbers) else self.numbers
 
     def check(self, value: Any, given: Given) -> None:
-        """Raise InvalidInput for another number."""
         if value not in self.options(given):
             raise self._refused(value, spoken(self.options(given)))
 
     def fit(self, value: Any, given: Given) -> int:
-        """The nearest of the numbers."""
         return closest(self.options(given), _number(value))
 
 
@@ -253,7 +243,6 @@ class Choice(Declaration):
     of: Sequence[str] | Mapping[str, str] | Callable[[Given], Sequence[str]]
 
     def usual(self) -> str:
-        """Side by side where they are few, else a menu."""
         return "menu" if callable(self.of) or len(self.of) > FEW else "segments"
 
     def options(self, given: Given) -> list[str]:
@@ -261,7 +250,6 @@ class Choice(Declaration):
         return list(self.of(given) if callable(self.of) else self.of)
 
     def check(self, value: Any, given: Given) -> None:
-        """Raise InvalidInput for an unknown key."""
         options = self.options(given)
         if value not in options:
             raise self._refused(value, spoken(options))
@@ -277,13 +265,11 @@ class Choice(Declaration):
         return alike[0]
 
     def words(self, value: Any) -> str:
-        """As `of` or `shown` write the key."""
         if self.shown or not isinstance(self.of, Mapping):
             return super().words(value)
         return self.of[value]
 
     def option(self) -> dict[str, Any]:
-        """The keys as what to give."""
         return {} if callable(self.of) else {"metavar": "|".join(self.of)}
 
 
@@ -292,11 +278,9 @@ class Several(Choice):
     """Some of the keys, in the order in which they are given; as text, with commas between them."""
 
     def usual(self) -> str:
-        """Pills, of which several may be chosen."""
         return "pills"
 
     def check(self, value: Any, given: Given) -> None:
-        """Raise InvalidInput for an unknown key."""
         for key in value:
             super().check(key, given)
 
@@ -310,11 +294,9 @@ class Several(Choice):
         return super().words(value) if isinstance(value, str) else ", ".join(map(super().words, value)) or "none"
 
     def text(self, value: Any) -> str:
-        """With commas."""
         return ",".join(value)
 
     def option(self) -> dict[str, Any]:
-        """Keys with commas between them."""
         return {"type": _keys, "metavar": "K,K"}
 
 
@@ -326,7 +308,6 @@ class Switch(Declaration):
     OPTION: ClassVar[dict[str, Any]] = {"action": argparse.BooleanOptionalAction}
 
     def check(self, value: Any, given: Given) -> None:
-        """Raise InvalidInput for what is neither True nor False."""
         if not isinstance(value, bool):
             raise self._refused(value, "True or False")
 
@@ -335,7 +316,6 @@ class Switch(Declaration):
         return value is True or str(value).lower() in ("1", "true", "yes", "on")
 
     def text(self, value: Any) -> str:
-        """1 or 0."""
         return str(int(value))
 
 
@@ -352,17 +332,14 @@ class Value(Declaration):
     writes: Callable[[Any], str] = str
 
     def check(self, value: Any, given: Given) -> None:
-        """Raise InvalidInput for a value that is not its own nearest."""
         nearest = self.reads(value, given)
         if nearest != value:
             raise self._refused(value, self.text(nearest))
 
     def fit(self, value: Any, given: Given) -> Any:
-        """As `reads` says."""
         return self.reads(value, given)
 
     def text(self, value: Any) -> str:
-        """As `writes` says."""
         return self.writes(value)
 
 

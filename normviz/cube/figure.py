@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.fields import Box, Field, Shape
+from normviz.core.fields import Field, Shape
 from normviz.core.text import measured
 from normviz.cube.layout import Layout, layout_of, sides
 from normviz.ui.chart import Figure
@@ -221,13 +221,6 @@ def _apart(field: Field | None, summation: Field | None, shape: Shape) -> Sequen
     if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
         return None
     return summation.bounds(shape)
-
-
-def cells_in(layout: Layout, box: Box) -> set[tuple[float, float, float]]:
-    """Positions of all elements in a field's box: what must be lit when one of them is under the pointer."""
-    n, h, w, c = (layout.offsets[axis][lo:hi] for axis, (lo, hi) in enumerate(box))
-    positions = n[:, None, None, None] + h[:, None, None] + w[:, None] + c
-    return set(map(tuple, positions.reshape(-1, 3).tolist()))
 
 
 _EMPTY_MESH = {

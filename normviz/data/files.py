@@ -32,11 +32,6 @@ class File(NamedTuple):
     told: tuple[str, ...] = ()
 
 
-def read_upload(name: str, content: bytes, most: int = MAX_ELEMENTS, channels_first: bool = False) -> np.ndarray:
-    """A .npy, .csv or image file as an (N, H, W, C) array, by `read_file` and `as_tensor`; raises what they do."""
-    return as_tensor(read_file(name, content, most).array, name, channels_first)
-
-
 def check_upload_size(name: str, content: bytes) -> None:
     """Raise InvalidInput for a file of more bytes than an upload may have."""
     if len(content) > MAX_UPLOAD_BYTES:

@@ -15,7 +15,7 @@ from normviz.data.digits import SIDE, digits
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, eight_seeds, foremost
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, foremost
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, draw_band
 from normviz.jobs.spec import Step
@@ -47,7 +47,6 @@ LEARNS = 0.5
 class Setting(Comparison):
     """What is compared over batch sizes."""
 
-    seeds: int = eight_seeds()
     steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
     equal: str = choice(
         "steps", {"steps": "Steps", "examples": "Examples"}, label="Same for all sizes",

@@ -12,7 +12,7 @@ from normviz.core.text import typeset
 from normviz.data.digits import SIDE
 from normviz.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
 from normviz.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge, show_level
-from normviz.experiments.experiment import Comparison, Experiment, Results, eight_seeds
+from normviz.experiments.experiment import Comparison, Experiment, Results
 from normviz.experiments.reports import Report, Shown, draw_band, percent, tabulate
 from normviz.ui.curves import Curve, Panel
 
@@ -24,7 +24,6 @@ PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
 class Setting(Comparison):
     """What is compared on convolutions."""
 
-    seeds: int = eight_seeds()
     channels: int = among(8, (4, 8), label="Channels")
     learned: str = choice(
         "channel", {"channel": "Each channel", "unit": "Each unit"}, label="γ and β of",

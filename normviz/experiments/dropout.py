@@ -11,7 +11,7 @@ from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import compare, find_signs, mean_percent
 from normviz.experiments.course import Course
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
 from normviz.experiments.scheme_job import SchemeJob
@@ -36,7 +36,6 @@ POINTS = 12
 class Setting(Comparison):
     """What is trained with dropout and without."""
 
-    seeds: int = eight_seeds()
     schemes: tuple[str, ...] = comparing(("none", "batch"))
     share: float = real(0.5, 0.05, 0.9, label="Dropped share", stops=(0.1, 0.2, 0.3, 0.5, 0.7))
     digits: int = whole(900, BATCH, 1200, label="Digits to train on", stops=(100, 200, 400, 900, 1200), control="stops")

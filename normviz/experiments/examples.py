@@ -54,18 +54,6 @@ def find_example(key: str, parts: Sequence[Part]) -> Example | None:
     return Example(version, {part: results[name] for part, name in zip(parts, names, strict=True)})
 
 
-def find_outdated(experiment: Experiment) -> str:
-    """Return in a sentence why the file of an experiment does not fit its default setting, "" where it does."""
-    names = {_name(part) for part in experiment.parts(experiment.setting())}
-    _, results = _read(experiment.key)
-    command = f'`make results KEYS="{experiment.key}"` computes it.'
-    if missing := len(names - results.keys()):
-        return f"{experiment.key}: {missing} of {len(names)} parts have no shipped result. {command}"
-    if left := len(results.keys() - names):
-        return f"{experiment.key}: {left} shipped results belong to no part. {command}"
-    return ""
-
-
 def pack(experiment: Experiment, results: Results) -> bytes:
     """Return the file of an experiment, with what its report reads of the results of its default setting.
 

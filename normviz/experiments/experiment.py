@@ -86,7 +86,9 @@ class Experiment:
 class Setting:
     """What every experiment may be asked: from which seed, over how many of them, and on which device."""
 
-    seeds: int = whole(5, 2, 16, label="Networks of each kind", help="Each from a seed of its own; curves are bands.")
+    seeds: int = whole(
+        8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% intervals."
+    )
     seed: int = whole(0, 0, 9999, label="First seed")
     device: str = choice("auto", DEVICES, label="Train on")
 
@@ -97,11 +99,6 @@ class Setting:
     def networks(self) -> tuple[int, ...]:
         """The seeds of the networks."""
         return tuple(range(self.seed, self.seed + self.seeds))
-
-
-def eight_seeds() -> Any:
-    """Return the declaration of the number of networks where means with intervals are shown."""
-    return whole(8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% intervals.")
 
 
 def read_own(given: Any, _: Given) -> str:

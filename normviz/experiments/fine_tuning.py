@@ -10,7 +10,7 @@ from normviz.core.settings import among, choice, real, several, whole
 from normviz.core.text import typeset
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_rate, compare, mean_percent
-from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
+from normviz.experiments.experiment import Arrays, Experiment, Results
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.experiments.fine_tuning_jobs import BEFORE_MOMENTUM, LEARNED, MOMENTA, RATES, Tuning
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
@@ -45,7 +45,6 @@ BOTH = {"old": "First task", "new": "New task"}
 class Setting(Seeded):
     """What is tuned to what, and how."""
 
-    seeds: int = eight_seeds()
     task: str = choice("faint", TASKS, label="New task", control="menu")
     ways: Sequence[str] = several(
         ("train-nothing", "train-all", "infer-nothing", "infer-all"), WAYS, label="Shown",

@@ -11,7 +11,7 @@ from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import COMPARED, choose_rate, compare, estimate, find_signs, mean_percent
-from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds, foremost
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, foremost
 from normviz.experiments.gan_jobs import (
     BATCH,
     ENDS,
@@ -39,7 +39,6 @@ TIMES = (0.25, 0.5, 1.0)
 class Setting(Comparison):
     """What plays against what, for how long."""
 
-    seeds: int = eight_seeds()
     schemes: tuple[str, ...] = comparing(("none", "spectral"))
     ahead: int = whole(3, 1, 6, label="Steps of the discriminator", help="For each of the generator; compared with 1.")
     steps: int = whole(1000, 20, 2000, label="Steps", stops=(200, 500, 1000, 1500, 2000), control="stops")

@@ -12,7 +12,7 @@ from normviz.core.text import spoken, typeset
 from normviz.data.digits import CLASSES
 from normviz.describe.seeds import Difference, compare, find_signs, mean_percent
 from normviz.experiments.course import Course, to_percent
-from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
+from normviz.experiments.experiment import Arrays, Experiment, Results
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band
@@ -63,7 +63,6 @@ APART = 0.12
 class Setting(Seeded):
     """How the networks are trained."""
 
-    seeds: int = eight_seeds()
     group: int = among(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
     steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 

@@ -12,7 +12,7 @@ from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Heat, Report, Shown, Verdict, draw_band, percent
 from normviz.ui.curves import Panel
@@ -40,7 +40,6 @@ WIDTH = 32
 class Setting(Comparison):
     """What is trained at all rates."""
 
-    seeds: int = eight_seeds()
     schemes: Sequence[str] = comparing(("none", "batch", "layer", "rms", "weight"))
     optimizer: str = choice("sgd", OPTIMIZERS, label="Optimizer")
     depth: int = whole(4, 1, 8, label="Normalized layers")

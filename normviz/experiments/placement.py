@@ -51,7 +51,6 @@ DOUBLED, EVEN = 0.25, 0.5
 class Setting(experiment.Setting):
     """The scheme in all places, and its training."""
 
-    seeds: int = experiment.eight_seeds()
     scheme: str = choice("layer-channels", FITTING, label="Scheme")
     groups: int = among(2, divisors(WIDTH), label="Groups G")
     radius: int = whole(1, 0, WIDTH - 1, label="Radius R", help="Of the windows of divisive normalization.")

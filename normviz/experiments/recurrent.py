@@ -10,7 +10,7 @@ from normviz.core.fields import OWN, Shape
 from normviz.core.settings import among, real, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
 from normviz.experiments.recurrent_jobs import GAINS, PIXELS, RATES, SCALES, UNITS, Back, Layouts, Reading, waits
@@ -22,7 +22,6 @@ from normviz.ui.curves import Panel
 class Setting(Comparison):
     """The schemes, the sequences and the training."""
 
-    seeds: int = eight_seeds()
     schemes: Sequence[str] = comparing(("none", "batch", "layer", "rms"))
     inputs: int = among(8, (8, 4), label="Pixels a step", help="8 is a row of the picture.")
     wait: int = among(3, (0, 1, 3, 7), label="Empty steps ahead, at most", help="In training; each number as often.")

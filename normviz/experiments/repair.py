@@ -12,7 +12,7 @@ from normviz.core.settings import choice, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import compare, find_signs, mean_percent
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import Arrays, Experiment, Results, eight_seeds
+from normviz.experiments.experiment import Arrays, Experiment, Results
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band
@@ -52,7 +52,6 @@ BATCH = 32
 class Setting(Seeded):
     """What happens to the test pictures, and how long the networks are trained on pictures without it."""
 
-    seeds: int = eight_seeds()
     shift: str = choice("bright", SHIFTS, label="Shift", help="Of all test pictures, in the same way.")
     steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 

@@ -12,7 +12,7 @@ from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import Difference, choose_rate, compare, find_signs, mean_percent
-from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
 from normviz.experiments.smoothing_jobs import BATCH, PENALTIES, RATES, WIDTH, Part
 from normviz.ui.curves import Panel
@@ -40,7 +40,6 @@ SMOOTHED = tuple(
 class Setting(Comparison):
     """How the networks are trained whose ε is learned."""
 
-    seeds: int = eight_seeds()
     schemes: tuple[str, ...] = comparing(("batch", "layer", "divisive"), SMOOTHED)
     radius: int = whole(4, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     eps: float = real(

@@ -11,7 +11,7 @@ from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, typeset
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
 from normviz.experiments.course import make_step, to_percent
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing
 from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word, draw_band, tabulate
 from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
@@ -48,7 +48,6 @@ MOST = 20.0
 class Setting(Comparison):
     """How the networks are trained that differ in their first γ and β."""
 
-    seeds: int = eight_seeds()
     schemes: tuple[str, ...] = comparing(("layer",))
     optimizer: str = choice("adam", {"sgd": "SGD", "adam": "Adam"}, label="Optimizer")
     steps: int = whole(200, 20, 400, label="Steps", stops=(50, 100, 200, 400), control="stops")

@@ -15,7 +15,7 @@ from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.seeds import compare, estimate, find_clear
 from normviz.experiments.course import Series, make_step, marks
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, eight_seeds
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing
 from normviz.experiments.reports import Report, Shown, Verdict, draw_band, tabulate
 from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
@@ -59,7 +59,6 @@ RULES = (
 class Setting(Comparison):
     """How the twins are trained."""
 
-    seeds: int = eight_seeds()
     schemes: tuple[str, ...] = comparing(("none", "batch", "layer"))
     eps: float = real(0.0, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     rate: float = real(0.1, 1e-3, 1.0, label="Learning rate η (SGD)", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))

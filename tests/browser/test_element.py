@@ -7,11 +7,11 @@ import pytest
 from elements import make_cases
 from mounted import CALLED, MARKUP, open_modules
 from playwright.sync_api import expect
+from standing import cells_in
 from test_cube import element_of, lit_cells
 
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES
-from normviz.cube.figure import cells_in
 from normviz.cube.layout import layout_of
 from normviz.describe import wording
 from normviz.ui.packed import packed

@@ -9,7 +9,7 @@ import pytest
 from checked import checked
 from hypothesis import given
 from hypothesis import strategies as st
-from standing import positions
+from standing import cells_in, positions
 from strategies import shapes, shapes_with_fields, uneven_array
 from unpacked import unpacked
 
@@ -83,7 +83,7 @@ def test_the_cells_in_a_box_are_those_of_its_elements(shape_fields, view, data):
     layout, box = layout_of(view, shape), field.box(index, shape)
     at = positions(layout, shape)
     inside = {tuple(at[i]) for i in at if all(lo <= k < hi for k, (lo, hi) in zip(i, box, strict=True))}
-    assert cube.cells_in(layout, box) == inside
+    assert cells_in(layout, box) == inside
 
 
 @given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)), data=st.data())
@@ -91,7 +91,7 @@ def test_the_parts_of_a_field_are_as_many_as_the_browser_would_frame(shape_field
     shape, field = shape_fields
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
     layout, box = layout_of(view, shape), field.box(index, shape)
-    found, left = 0, cube.cells_in(layout, box)
+    found, left = 0, cells_in(layout, box)
     while left:  # from the cell that is first along every axis, a box as long as it goes
         start, found = min(left), found + 1
         ends = list(start)

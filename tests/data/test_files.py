@@ -15,16 +15,14 @@ from PIL import Image
 from strategies import examples
 
 from normviz.core.errors import InvalidInput
+from normviz.core.fields import MAX_ELEMENTS
 from normviz.data.bounds import MAX_PIXELS, MAX_UNPACKED_BYTES, MAX_UPLOAD_BYTES
-from normviz.data.files import (
-    as_tensor,
-    axes_of,
-    looks_channels_first,
-    read_file,
-    read_npy,
-    read_npz,
-    read_upload,
-)
+from normviz.data.files import as_tensor, axes_of, looks_channels_first, read_file, read_npy, read_npz
+
+
+def read_upload(name, content, most=MAX_ELEMENTS, channels_first=False):
+    """A file as an (N, H, W, C) array."""
+    return as_tensor(read_file(name, content, most).array, name, channels_first)
 
 
 def npy(array, **options):

@@ -11,7 +11,7 @@ from normviz.experiments import batch_size, examples, write_examples
 from normviz.experiments.catalogue import EXPERIMENTS
 from normviz.experiments.command import Failed
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.examples import FOLDER, MAX_BYTES, find_example, find_outdated, pack, path_of, unpack
+from normviz.experiments.examples import FOLDER, MAX_BYTES, find_example, pack, path_of, unpack
 from normviz.experiments.reports import Report, Verdict
 from normviz.jobs.spec import finish
 
@@ -21,6 +21,18 @@ PENDING: set[str] = set()
 SHIPPED = [key for key in EXPERIMENTS if key not in PENDING]
 
 MAX_TOTAL_BYTES = 1_000_000
+
+
+def find_outdated(experiment):
+    """Return in a sentence why the file of an experiment does not fit its default setting, "" where it does."""
+    names = {examples._name(part) for part in experiment.parts(experiment.setting())}
+    _, results = examples._read(experiment.key)
+    command = f'`make results KEYS="{experiment.key}"` computes it.'
+    if missing := len(names - results.keys()):
+        return f"{experiment.key}: {missing} of {len(names)} parts have no shipped result. {command}"
+    if left := len(results.keys() - names):
+        return f"{experiment.key}: {left} shipped results belong to no part. {command}"
+    return ""
 
 
 @pytest.mark.parametrize("key", SHIPPED)

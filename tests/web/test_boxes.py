@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from node import evaluate
+from standing import cells_in
 
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES
@@ -34,7 +35,7 @@ def test_the_boxes_of_a_field_are_its_cells(key, view):
     function = """({boxes, pulled}, hover, indices) => indices.map((index) =>
       boxes(pulled(hover, []), hover.order, Array.from(index, (v, axis) => hover.copies[0].bounds[axis][v])))"""
     for index, found in zip(indices, evaluate("cells boxes", function, hover_of(view, field), indices), strict=True):
-        assert cells_of(found) == sorted(cube.cells_in(layout, field.box(index, SHAPE))), index
+        assert cells_of(found) == sorted(cells_in(layout, field.box(index, SHAPE))), index
 
 
 @pytest.mark.parametrize("view", VIEWS)
