@@ -14,7 +14,7 @@ from normviz.core.text import sentence, spoken
 from normviz.data.digits import SIDE, digits
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import to_percent
-from normviz.experiments.dense_grid import DenseGrid
+from normviz.experiments.dense_grid import RATES, WIDTHS, DenseGrid
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, foremost
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, draw_band
@@ -32,12 +32,6 @@ SMALL = (2, 4)
 
 MIDDLE = 16
 """The batch size that takes the steps of the setting where all sizes see as many examples."""
-
-RATES = (0.001, 0.002, 0.005, 0.01, 0.02)
-"""Learning rates of Adam of the grid."""
-
-WIDTHS = (64, 64)
-"""Units of the normalized layers."""
 
 LEARNS = 0.5
 """A scheme learns if its mean test error is less than this at some batch size."""
@@ -319,10 +313,8 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
 
 
 EXPERIMENT = Experiment(
-    key="batch-size",
-    title="Batch size",
+    key="batch-size", title="Batch size", claims=("B13", "B16"),
     question="Who needs large batches?",
-    claims=("B13", "B16"),
     claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
     "and figure 6).",
     about="Dense networks of two normalized layers of 64 units on digits whose pixels are in no order, trained with "

@@ -215,10 +215,8 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
 
 
 EXPERIMENT = Experiment(
-    key="convolution",
-    title="Convolutions",
+    key="convolution", title="Convolutions", claims=("L09", "B16"),
     question="Why does layer norm help less in convolutional networks?",
-    claims=("L09", "B16"),
     claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
     "normalization outperforms the other methods.” The paper offers a thought on why: units “whose receptive fields "
     "lie near the boundary of the image are rarely turned on and thus have very different statistics from the rest of "

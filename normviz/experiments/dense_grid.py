@@ -15,6 +15,12 @@ from normviz.networks.cost import dense_seconds
 if TYPE_CHECKING:
     from normviz.networks.dense import Dense, Digits
 
+RATES = (0.001, 0.002, 0.005, 0.01, 0.02)
+"""Learning rates of Adam of a grid over wide layers."""
+
+WIDTHS = (64, 64)
+"""Units of wide normalized layers."""
+
 POINTS = 12
 """Steps of a training at which the errors are measured."""
 

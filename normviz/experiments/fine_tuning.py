@@ -301,10 +301,8 @@ def _tabulate(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> di
 
 
 EXPERIMENT = Experiment(
-    key="fine-tuning",
-    title="Fine-tuning with batch norm",
+    key="fine-tuning", title="Fine-tuning with batch norm", claims=("B03", "B10", "L03"),
     question="What of a frozen batch norm still moves?",
-    claims=("B03", "B10", "L03"),
     claim="“During training this layer keeps running estimates of its computed mean and variance, which are then used "
     "for normalization during evaluation” (PyTorch's documentation of BatchNorm1d). “Since the means and variances are "
     "fixed during inference, the normalization is simply a linear transform” (Ioffe & Szegedy 2015, section 3.1). So "

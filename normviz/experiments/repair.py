@@ -11,7 +11,7 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import compare, find_signs, mean_percent
-from normviz.experiments.dense_grid import DenseGrid
+from normviz.experiments.dense_grid import RATES, WIDTHS, DenseGrid
 from normviz.experiments.experiment import Arrays, Experiment, Results
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.experiments.grid_outcome import GridOutcome
@@ -37,12 +37,6 @@ SIZES = (2, 4, 8, 16, 32, 64)
 
 SHOWN_SIZE = 16
 """The size in the first figure."""
-
-RATES = (0.001, 0.002, 0.005, 0.01, 0.02)
-"""Learning rates of Adam of the grid."""
-
-WIDTHS = (64, 64)
-"""Units of the normalized layers."""
 
 BATCH = 32
 """Digits of a mini-batch in training."""
@@ -243,10 +237,8 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
 
 
 EXPERIMENT = Experiment(
-    key="repair",
-    title="Repair at test time",
+    key="repair", title="Repair at test time", claims=(),
     question="Can new statistics repair a network on shifted pictures?",
-    claims=(),
     claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach achieves "
     "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
     about="Dense networks of two normalized layers of 64 units learn digits. The test pictures are then made brighter, "

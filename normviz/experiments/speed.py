@@ -323,10 +323,8 @@ def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
 
 
 EXPERIMENT = Experiment(
-    key="speed",
-    title="Speed",
+    key="speed", title="Speed", claims=("R02",),
     question="Is RMS norm faster than layer norm?",
-    claims=("R02",),
     claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich 2019, "
     "abstract).",
     about="Tensors of three sizes are normalized on this machine, by PyTorch's own layers and by the general form that "

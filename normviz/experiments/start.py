@@ -242,10 +242,8 @@ def _verdict(setting: Setting, ended: Mapping[int, Errors]) -> Verdict:
 
 
 EXPERIMENT = Experiment(
-    key="start",
-    title="First gain and bias",
+    key="start", title="First gain and bias", claims=("F04",),
     question="Do the first values of gain and bias matter?",
-    claims=("F04",),
     claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the "
     "gains and bias matter?”).",
     about="Dense networks of two layers of 32 units, ReLU(γ x̂ + β), on digits: every unit starts from one γ and one "

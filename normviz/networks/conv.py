@@ -1,6 +1,6 @@
 """Convolutional networks on digits: normalized layers of 3 × 3 filters and ReLU, of many schemes and seeds."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import prod
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from torch.nn.functional import conv2d
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme
 from normviz.data.digits import CLASSES, SIDE
-from normviz.networks.dense import Digits, split_digits
+from normviz.networks.dense import Digits, How, split_digits
 from normviz.networks.learning import started
 from normviz.networks.norm import Norm, mask_gain, weights
 
@@ -20,9 +20,6 @@ KERNEL = 3
 
 PIECE = 64
 """Pictures that are looked at together: large tensors are new memory every time, which takes longer than the sums."""
-
-How = Callable[[Norm, torch.Tensor], torch.Tensor]
-"""`Norm.__call__` in training, `Norm.settle` once behind it, `Norm.infer` from then on."""
 
 
 class Look(NamedTuple):
