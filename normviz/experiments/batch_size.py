@@ -41,6 +41,8 @@ LEARNS = 0.5
 class Setting(Comparison):
     """What is compared over batch sizes."""
 
+    layer: ClassVar[tuple[int, int]] = (max(PAIR), WIDTHS[0])
+
     steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
     equal: str = choice(
         "steps", {"steps": "Steps", "examples": "Examples"}, label="Same for all sizes",
@@ -51,11 +53,6 @@ class Setting(Comparison):
         super().__post_init__()
         for size in SIZES:
             self.check((size, *self.shape[1:]))
-
-    @property
-    def shape(self) -> Shape:
-        """Of the first normalized layer, at the larger of the two batch sizes whose curves are shown."""
-        return max(PAIR), 1, 1, WIDTHS[0]
 
     def length(self, size: int) -> int:
         """Return the number of steps at a batch size."""

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.core.fields import Shape
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
 from normviz.describe.seeds import compare, find_signs, mean_percent
@@ -36,6 +35,8 @@ POINTS = 12
 class Setting(Comparison):
     """What is trained with dropout and without."""
 
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+
     schemes: tuple[str, ...] = comparing(("none", "batch"))
     share: float = real(0.5, 0.05, 0.9, label="Dropped share", stops=(0.1, 0.2, 0.3, 0.5, 0.7))
     digits: int = whole(900, BATCH, 1200, label="Digits to train on", stops=(100, 200, 400, 900, 1200), control="stops")
@@ -44,11 +45,6 @@ class Setting(Comparison):
         help="The share of training labels that are drawn at random.",
     )  # fmt: skip
     steps: int = whole(500, 20, 1000, label="Steps", stops=(100, 200, 300, 500, 1000), control="stops")
-
-    @property
-    def shape(self) -> Shape:
-        """Of the first normalized layer."""
-        return BATCH, 1, 1, WIDTHS[0]
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,10 @@ def comparing(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> A
 
 @dataclass(frozen=True)
 class Comparison(Setting):
-    """An experiment that compares schemes on normalized layers; `shape` of the first one has to be given."""
+    """An experiment that compares schemes on normalized layers; it gives `layer`, or a `shape` of its own."""
+
+    layer: ClassVar[tuple[int, int]]
+    """The examples of a mini-batch, and the units of the first normalized layer."""
 
     schemes: Sequence[str] = comparing(("none", "batch", "layer"))
     groups: int = among(2, divisors(64), label="Groups G")
@@ -173,7 +176,8 @@ class Comparison(Setting):
     @property
     def shape(self) -> Shape:
         """(N, H, W, C) of the first normalized layer: what a scheme of one's own is laid out on."""
-        raise NotImplementedError
+        batch, units = self.layer
+        return batch, 1, 1, units
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
@@ -39,6 +38,8 @@ TIMES = (0.25, 0.5, 1.0)
 class Setting(Comparison):
     """What plays against what, for how long."""
 
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTH)
+
     schemes: tuple[str, ...] = comparing(("none", "spectral"))
     ahead: int = whole(3, 1, 6, label="Steps of the discriminator", help="For each of the generator; compared with 1.")
     steps: int = whole(1000, 20, 2000, label="Steps", stops=(200, 500, 1000, 1500, 2000), control="stops")
@@ -47,11 +48,6 @@ class Setting(Comparison):
         1.0, 1.0, 10.0, label="Scale of the points", stops=(1.0, 2.0, 5.0, 10.0),
         help="Factor of all points that the discriminator reads. Spectral norm bounds its slope by 1.",
     )  # fmt: skip
-
-    @property
-    def shape(self) -> Shape:
-        """Of the first normalized layer."""
-        return BATCH, 1, 1, WIDTH
 
     @property
     def sides(self) -> tuple[int, ...]:

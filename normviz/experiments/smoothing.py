@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import Shape
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
@@ -40,6 +39,8 @@ SMOOTHED = tuple(
 class Setting(Comparison):
     """How the networks are trained whose ε is learned."""
 
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTH)
+
     schemes: tuple[str, ...] = comparing(("batch", "layer", "divisive"), SMOOTHED)
     radius: int = whole(4, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     eps: float = real(
@@ -54,11 +55,6 @@ class Setting(Comparison):
         super().__post_init__()
         if any(row.suppression is None for row in self.rows):
             raise InvalidInput("own: a scheme that divides by nothing has no ε to learn; one with a field B would do.")
-
-    @property
-    def shape(self) -> Shape:
-        """Of the normalized layers."""
-        return BATCH, 1, 1, WIDTH
 
     @property
     def firsts(self) -> tuple[float, ...]:

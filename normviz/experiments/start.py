@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from normviz.core.fields import Shape
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, typeset
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
@@ -48,14 +47,11 @@ MOST = 20.0
 class Setting(Comparison):
     """How the networks are trained that differ in their first γ and β."""
 
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+
     schemes: tuple[str, ...] = comparing(("layer",))
     optimizer: str = choice("adam", {"sgd": "SGD", "adam": "Adam"}, label="Optimizer")
     steps: int = whole(200, 20, 400, label="Steps", stops=(50, 100, 200, 400), control="stops")
-
-    @property
-    def shape(self) -> Shape:
-        """Of the normalized layers."""
-        return BATCH, 1, 1, WIDTHS[0]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from normviz.core.fields import Shape
 from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, typeset
@@ -59,6 +58,8 @@ RULES = (
 class Setting(Comparison):
     """How the twins are trained."""
 
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+
     schemes: tuple[str, ...] = comparing(("none", "batch", "layer"))
     eps: float = real(0.0, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     rate: float = real(0.1, 1e-3, 1.0, label="Learning rate η (SGD)", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
@@ -66,11 +67,6 @@ class Setting(Comparison):
         0.05, 1e-4, 0.1, label="Weight decay λ", symbol="λ", stops=(0.001, 0.003, 0.01, 0.03, 0.05, 0.1)
     )
     steps: int = whole(200, 20, 1000, label="Steps", stops=(50, 100, 200, 300, 500, 1000), control="stops")
-
-    @property
-    def shape(self) -> Shape:
-        """Of the normalized layers."""
-        return BATCH, 1, 1, WIDTHS[0]
 
 
 @dataclass(frozen=True)
