@@ -78,6 +78,17 @@ def estimate(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray
     return np.where(np.isfinite(mean), mean, np.nan), np.where(np.isfinite(half_width), half_width, np.nan)
 
 
+def mean_text(values: np.ndarray, decimals: int) -> str:
+    """Return the mean over the seeds with its 95% interval, to so many decimals.
+
+    Example:
+        >>> mean_text(np.array([0.1, 0.2, 0.3]), 3)
+        '0.200 ± 0.248'
+    """
+    mean, half_width = estimate(values)
+    return f"{mean:.{decimals}f} ± {half_width:.{decimals}f}".replace("-", "−")
+
+
 def mean_percent(shares: np.ndarray) -> str:
     """Return the mean of shares over the seeds with its 95% interval: "3.2 ± 0.7%".
 

@@ -10,8 +10,9 @@ from normviz.core.fields import Shape
 from normviz.core.settings import among, choice, whole
 from normviz.core.text import typeset
 from normviz.data.digits import SIDE
+from normviz.describe.seeds import mean_text
 from normviz.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
-from normviz.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge, show_level
+from normviz.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge
 from normviz.experiments.experiment import Comparison, Experiment, Results
 from normviz.experiments.reports import Report, Shown, draw_band, percent, tabulate
 from normviz.ui.curves import Curve, Panel
@@ -101,8 +102,8 @@ def _draw_paddings(ended: Outcomes) -> Iterator[Shown]:
         )
     ]  # fmt: skip
     said = "; ".join(
-        f"{padded[key].name} {show_level(padded[key].loss)} and {show_level(padded[key].contrast)} with zeros around "
-        f"the picture, {show_level(bare[key].loss)} and {show_level(bare[key].contrast)} without padding"
+        f"{padded[key].name} {mean_text(padded[key].loss, 3)} and {mean_text(padded[key].contrast, 3)} with zeros "
+        f"around the picture, {mean_text(bare[key].loss, 3)} and {mean_text(bare[key].contrast, 3)} without padding"
         for key in done
     )
     yield Shown(

@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.core.text import spoken, typeset
 from normviz.describe.comparisons import Comparisons
-from normviz.describe.seeds import choose_rate, compare, estimate, mean_percent
+from normviz.describe.seeds import choose_rate, compare, mean_percent, mean_text
 from normviz.experiments.convolution_jobs import LAYERS, RATES, distances
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Verdict, Word, percent
@@ -60,17 +60,6 @@ class Outcome(GridOutcome):
 
 Outcomes = Mapping[str, Mapping[str, Outcome]]
 """Outcomes by padding and by the key of the scheme."""
-
-
-def show_level(values: np.ndarray) -> str:
-    """Return the mean over the seeds with its 95% interval.
-
-    Example:
-        >>> show_level(np.array([0.1, 0.2, 0.3]))
-        '0.200 ± 0.248'
-    """
-    mean, half_width = estimate(values)
-    return f"{mean:.3f} ± {half_width:.3f}"
 
 
 def find_excess(found: Mapping[str, Outcome]) -> np.ndarray:
@@ -160,7 +149,7 @@ def _judge_lead(found: Comparisons) -> Word:
 
 def _order_words(found: Comparisons, padded: Mapping[str, Outcome]) -> str:
     """Return the levels with padding, and how layer norm differs from the two others."""
-    levels = ", ".join(f"{show_level(padded[key].loss)} with {padded[key].name}" for key in KEYS)
+    levels = ", ".join(f"{mean_text(padded[key].loss, 3)} with {padded[key].name}" for key in KEYS)
     errors = " and ".join(f"{mean_percent(padded[key].error)} with {padded[key].name}" for key in KEYS[1:])
     return (
         f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
@@ -185,9 +174,9 @@ def _border_words(found: Comparisons, padded: Mapping[str, Outcome], bare: Mappi
     plain, layer = padded["none"], padded["layer"]
     border, inside = (percent(each.mean()) for each in layer.border_and_inside("on"))
     return (
-        f"In the last layer, σ at the border over σ inside is {show_level(layer.contrast)} with layer norm and "
-        f"{show_level(plain.contrast)} without normalization. With layer norm, units at the border are turned on for "
+        f"In the last layer, σ at the border over σ inside is {mean_text(layer.contrast, 3)} with layer norm and "
+        f"{mean_text(plain.contrast, 3)} without normalization. With layer norm, units at the border are turned on for "
         f"{border} of the digits, those inside for {inside}. Without padding, σ at the border over σ inside is "
-        f"{show_level(bare['layer'].contrast)}. Layer norm against batch norm there: {found.text('bare')}. That excess "
-        f"against the excess with padding: {found.text('growth')}."
+        f"{mean_text(bare['layer'].contrast, 3)}. Layer norm against batch norm there: {found.text('bare')}. That "
+        f"excess against the excess with padding: {found.text('growth')}."
     )

@@ -5,7 +5,7 @@ kept by the digest of the part. What a setting leaves as it was is not computed 
 interruption is not lost.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import Any, ClassVar, Protocol
@@ -19,25 +19,19 @@ from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.settings import Given, among, choice, declarations, real, several, value, whole
 from normviz.describe.seeds import RULES
 from normviz.experiments.reports import Report
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import Job
 from normviz.networks.setting import DEVICES
 
 Arrays = dict[str, np.ndarray]
 """The result of a part, or what there is of it so far."""
 
 
-class Part(Protocol):
-    """A job of an experiment: a frozen dataclass of plain data."""
-
-    kind: ClassVar[str]
-    version: ClassVar[int]
+class Part(Job[Arrays], Protocol):
+    """A job of an experiment."""
 
     @property
     def seconds(self) -> float:
         """About how long it takes on the machine on which that was measured."""
-
-    def steps(self) -> Iterator[Step[Arrays]]:
-        """As of every job."""
 
     def __hash__(self) -> int:
         """Results are found by parts."""

@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
-from normviz.describe.seeds import COMPARED, choose_rate, compare, estimate, find_signs, mean_percent
+from normviz.describe.seeds import COMPARED, choose_rate, compare, find_signs, mean_percent, mean_text
 from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, foremost
 from normviz.experiments.gan_jobs import (
     BATCH,
@@ -95,8 +95,7 @@ class Outcome(GridOutcome):
     @property
     def level(self) -> str:
         """The mean of the covered modes with its interval: "6.3 ± 1.1"."""
-        mean, half_width = estimate(self.last_modes)
-        return f"{mean:.1f} ± {half_width:.1f}".replace("-", "−")
+        return mean_text(self.last_modes, 1)
 
 
 Outcomes = Mapping[tuple[int, int], Outcome]

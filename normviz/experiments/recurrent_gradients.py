@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.core.text import spoken, typeset
-from normviz.describe.seeds import compare, estimate, find_clear
+from normviz.describe.seeds import compare, estimate, find_clear, mean_text
 from normviz.experiments.experiment import Arrays, Comparison
 from normviz.experiments.recurrent_jobs import BACK, GAINS, SCALES
 from normviz.experiments.reports import Shown, Word, draw_band
@@ -113,7 +113,7 @@ def judge_gradients(
         if setting.eps > SMALL:
             return "open", f"{says} With ε = {typeset(setting.eps)} they are not invariant to it."
         return "wrong", says
-    each = ", ".join(f"{_mean_factor(factors[0, k])} with {setting.names[k]}" for k in same)
+    each = ", ".join(f"{mean_text(factors[0, k], 2)} with {setting.names[k]}" for k in same)
     said = [
         f"Over {span}, a step back multiplies the gradient by {none.min():.2f} to {none.max():.2f} without "
         f"normalization. With it, the scale has no effect: {each} at γ = {typeset(gain)}."
@@ -122,7 +122,7 @@ def judge_gradients(
     over_gains = _factors(together["norms"])
     said += [
         f"From γ = {typeset(GAINS[0])} to {typeset(GAINS[-1])} the factor of {setting.names[k]} goes from "
-        f"{_mean_factor(over_gains[0, k])} to {_mean_factor(over_gains[-1, k])}: {_fate_words(fate)}."
+        f"{mean_text(over_gains[0, k], 2)} to {mean_text(over_gains[-1, k], 2)}: {_fate_words(fate)}."
         for k, fate in zip(same, fates, strict=True)
     ]
     main = _choose_main(setting)
@@ -131,12 +131,6 @@ def judge_gradients(
     said.append(f"Where Wh and Ux are normalized apart, that of {setting.names[k]} goes from {ends}.")
     kept = fates[same.index(k)] == 0
     return "holds" if all(kept) else "holds-if" if any(kept) else "wrong", " ".join(said)
-
-
-def _mean_factor(factors: np.ndarray) -> str:
-    """Return the mean over the seeds with its interval: "0.26 ± 0.04"."""
-    mean, half_width = estimate(factors)
-    return f"{mean:.2f} ± {half_width:.2f}"
 
 
 def _find_fates(norms: np.ndarray) -> np.ndarray:

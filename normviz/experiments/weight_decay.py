@@ -45,14 +45,6 @@ POINTS = 100
 LAST = 20
 """Mini-batches at the end whose losses are averaged."""
 
-RULES = (
-    "Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their logarithms. "
-    "Twins start from the same weights and see the same batches. A gap is the largest of all steps, and “equal” holds "
-    "for every seed. A difference is called clear where Holm's correction for the number of schemes rejects chance at "
-    "5%. Nothing is chosen: all twins have the learning rate of the setting, or the one that follows from it."
-)
-"""How the twins are compared, as the page says."""
-
 
 @dataclass(frozen=True)
 class Setting(Comparison):
@@ -347,7 +339,11 @@ EXPERIMENT = Experiment(
     "weight decay, another has none, and a third has none and in every step the learning rate that gives the same "
     "η/‖W‖².",
     setting=Setting, parts=parts, report=report,
-    rules=RULES,
+    rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their "
+    "logarithms. Twins start from the same weights and see the same batches. A gap is the largest of all steps, and "
+    "“equal” holds for every seed. A difference is called clear where Holm's correction for the number of schemes "
+    "rejects chance at 5%. Nothing is chosen: all twins have the learning rate of the setting, or the one that follows "
+    "from it.",
     why="A layer that is invariant to the length of its weights computes the same function with weights w and w/c. So "
     "shorter weights only make the steps longer, relative to them.",
 )  # fmt: skip
