@@ -70,11 +70,11 @@ class ConvolutionGrid(SchemeJob):
             same = chosen.repeat(shape[0], 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
-            course.record(loss)
+            course.add_losses(loss)
             if course.marked:
                 network.settle(whole(x[:SETTLED], batch)[None])
                 logits, _ = network.look_at(digits.validation[0][None])
-                course.measure(validation=cross_entropy(logits, digits.validation[1]))
+                course.add_errors(validation=cross_entropy(logits, digits.validation[1]))
             if course.share == 1:
                 logits, looks = network.look_at(digits.test[0][None])
                 course.found["test"] = course.as_grid(error(logits, digits.test[1]))

@@ -68,12 +68,12 @@ class Course:
         """Return values of all networks in the shape of the networks."""
         return values.detach().cpu().numpy().reshape(self.shape)
 
-    def record(self, losses: "torch.Tensor") -> None:
-        """Add the losses of a step."""
+    def add_losses(self, losses: "torch.Tensor") -> None:
+        """Add the losses of a step, (schemes, networks)."""
         self.losses.append(self.as_grid(losses))
 
-    def measure(self, **errors: "torch.Tensor") -> None:
-        """Add errors at the last step, by kind."""
+    def add_errors(self, **errors: "torch.Tensor") -> None:
+        """Add errors that were measured at the last step, by kind, (schemes, networks)."""
         for name, each in errors.items():
             self.errors[name].append(self.as_grid(each))
 

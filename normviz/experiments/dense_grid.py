@@ -64,10 +64,10 @@ class DenseGrid(SchemeJob):
                 network.start_from_data(x[same])
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
-            course.record(loss)
+            course.add_losses(loss)
             if course.marked:
                 validation, test = network.measure_errors(x, self.batch, (digits.validation, digits.test))
-                course.measure(validation=validation, test=test)
+                course.add_errors(validation=validation, test=test)
             if course.share == 1:
                 course.found = self.examine(network, digits)
             yield course.step(device)

@@ -84,9 +84,9 @@ class Part(SchemeJob):
                 network.start_from_data(x)
             loss = cross_entropy(network.logits(x, between=dropout), labels)
             learner.step(loss)
-            course.record(loss)
+            course.add_losses(loss)
             if course.marked:
-                course.measure(**few.measure_errors(network, Dropout(seeds, self.share)))
+                course.add_errors(**few.measure_errors(network, Dropout(seeds, self.share)))
             yield course.step(device)
 
 

@@ -35,12 +35,12 @@ class GridOutcome:
 
     @property
     def best(self) -> int:
-        """The position of that learning rate."""
+        """The position of the learning rate with the lowest mean validation error."""
         return choose_rate(self.result["validation"][-1])
 
     @property
     def rate(self) -> float:
-        """That learning rate."""
+        """The learning rate with the lowest mean validation error."""
         return self.rates[self.best]
 
     @property
@@ -49,7 +49,7 @@ class GridOutcome:
         return bool(self.result["share"] == 1)
 
     def at_best(self, name: str) -> np.ndarray:
-        """Return an array of the result (…, rates, seeds) at that learning rate, (…, seeds)."""
+        """Return an array of the result (…, rates, seeds) at the best learning rate, (…, seeds)."""
         return self.result[name][..., self.best, :]
 
     @property

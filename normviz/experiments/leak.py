@@ -115,10 +115,10 @@ class Part:
             pictures, labels = training.of(digits.train[0], GROUPS, count, slice(step, step + 1))
             loss = cross_entropy(network.logits(pictures), labels)
             learner.step(loss)
-            course.record(loss)
+            course.add_losses(loss)
             if course.marked:
                 seen = validation.of(digits.validation[0], GROUPS, count, slice(self.looks))
-                course.measure(validation=measure_wrong(network, *seen))
+                course.add_errors(validation=measure_wrong(network, *seen))
             if course.share == 1:
                 late, _ = training.of(digits.train[0], GROUPS, count, slice(-self.looks, None))
                 found = self._test(network, digits, late)

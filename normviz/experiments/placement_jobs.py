@@ -83,11 +83,11 @@ class Training(SchemeJob):
             share = x.new_tensor([min(step / self.warm, 1.0), 1.0])[:, None]
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss, share)
-            course.record(loss)
+            course.add_losses(loss)
             if course.marked:
                 network.settle(x[None, : SETTLED // self.batch * self.batch])
                 validation, test = (error(network.told(unseen[None]), classes) for unseen, classes in digits[1:])
-                course.measure(validation=validation, test=test)
+                course.add_errors(validation=validation, test=test)
             yield course.step(device)
 
 

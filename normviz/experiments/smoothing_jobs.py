@@ -79,11 +79,11 @@ class Part:
             same = few.gather(1, chosen).repeat(copies, 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss + penalty * network.sizes())
-            course.record(loss)
+            course.add_losses(loss)
             if course.marked:
                 seen = x[few].repeat(copies, 1, 1)
                 validation, test = network.measure_errors(seen, BATCH, (digits.validation, digits.test))
-                course.measure(validation=validation, test=test)
+                course.add_errors(validation=validation, test=test)
                 course.found = {"eps": np.stack([course.as_grid(each) for each in network.terms()])}
             yield course.step(device)
 
