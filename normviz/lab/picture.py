@@ -21,7 +21,7 @@ from normviz.ui.scheme import eps_of
 from normviz.ui.tensor import colour_name, is_picture, take_focus
 
 SHOWN = {
-    "lock": "the locked element",
+    "lock": "the chosen element",
     "pointer": "the element under the pointer",
     "window": "the element whose window it is",
 }
@@ -133,6 +133,6 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
     if drawn.get("gaps"):
         entries.append((NOT_FINITE, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
-    keys = "Click an element to lock it; arrow keys walk from one to the next."
-    hints = f'<span class="nv-keys">{keys}</span><span class="nv-taps">Tap an element to lock it.</span>'
+    keys = "Click an element to choose it; arrow keys walk from one to the next."
+    hints = f'<span class="nv-keys">{keys}</span><span class="nv-taps">Tap an element to choose it.</span>'
     return f"<div>{patches}<span>{text}</span>{hints}</div>"

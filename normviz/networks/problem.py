@@ -136,7 +136,11 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
 
 
-def changed_samples(setting: Setting, change: Transformation, count: int = 4) -> tuple[np.ndarray, np.ndarray]:
+PICTURED = 4
+"""Images or units of a network that are shown in a picture."""
+
+
+def changed_samples(setting: Setting, change: Transformation, count: int = PICTURED) -> tuple[np.ndarray, np.ndarray]:
     """Return some of what a transformation changes, before and after: pictures, (count, height, width) each.
 
     The first images of the first mini-batch, or the weights of some units of the first layer, among them the one that

@@ -6,12 +6,13 @@ from normviz.core.schemes import Scheme
 from normviz.core.text import sentence, typeset
 from normviz.core.theory import spanned_words
 from normviz.core.transformations import Transformation
+from normviz.networks.problem import PICTURED
 from normviz.networks.setting import Setting
 from normviz.table1.table import Cell
 
 
 class ChangeWords(NamedTuple):
-    """One change in words; {sign} stands for "× 5" or "+ τ", {delta} for δ, {batch} for the size of a batch.
+    """One change in words; {sign} stands for "× 5" or "+ pattern", {delta} for δ, {batch} for the size of a batch.
 
     Attributes:
         title: what is changed, for the title of a case.
@@ -31,7 +32,7 @@ CHANGES = {
     "weight-matrix-recentering": ChangeWords(
         "all weights {sign}",
         "all weights",
-        "The twin starts with the same random pattern τ added to the weights of every unit.",
+        "The twin starts with one fixed random pattern, τ, added to the weights of every unit.",
     ),
     "weight-vector-rescaling": ChangeWords(
         "the weights of one unit {sign}",
@@ -42,7 +43,7 @@ CHANGES = {
         "every image {sign}", "all images", "The twin sees every image {delta} times as bright."
     ),
     "dataset-recentering": ChangeWords(
-        "every image {sign}", "all images", "The twin sees every image with the same random pattern τ added."
+        "every image {sign}", "all images", "The twin sees every image with one fixed random pattern, τ, added."
     ),
     "case-rescaling": ChangeWords(
         "one image of each batch {sign}",
@@ -69,8 +70,8 @@ def name_of(scheme: Scheme) -> str:
 
 
 def sign_of(change: Transformation, setting: Setting) -> str:
-    """Return a change as a sign: "× 5", "+ τ"."""
-    return "+\u00a0τ" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
+    """Return a change as a sign: "× 5", "+ pattern"."""
+    return "+\u00a0pattern" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
 
 
 def title_of(scheme: Scheme, change: Transformation, setting: Setting) -> str:
@@ -92,7 +93,7 @@ def twin_words(change: Transformation, setting: Setting, follow: bool) -> str:
 def square_words(change: Transformation, setting: Setting) -> str:
     """Return what a square of the picture of a change is."""
     if change.on == "data":
-        return "Each square is one image."
+        return f"Each square is one image; {min(PICTURED, setting.batch)} of the {setting.batch} in a batch are shown."
     if setting.layer == "conv":
         return "Each square is the filter of one unit."
     return "Each square is one unit: its weights, one for each pixel."
@@ -121,7 +122,7 @@ def answer_words(cell: Cell, scheme: Scheme, change: Transformation) -> str:
         return f"{name} is **invariant** to {change.name} at ε = 0 only."
     if cell.predicted and cell.parted_by_rate:
         return f"The outputs of {name_of(scheme)} are **invariant** to {change.name}, but the learning rates differ."
-    return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to this change ({change.name})."
+    return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to this change."
 
 
 def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
@@ -167,7 +168,7 @@ def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setti
         return "Nothing divides, so the factor stays."
     if cell.predicted:
         same = f"All values that share a {divisor} are multiplied by the same factor."
-        return f"{same} Dividing by it cancels the factor."
+        return f"{same} Dividing by that {divisor} cancels the factor."
     over = spanned_words(scheme.fields, scheme.axes, change.factor, shape)
     return (
         f"{name} averages over {_plain(over)}, but only one of them is changed. "

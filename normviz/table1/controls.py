@@ -15,6 +15,9 @@ LEFT, RIGHT = ("layer", "optimizer", "rate", "follow", "steps", "batch", "width"
 """The settings in two columns; δ, τ and ε, which the page follows while they are dragged, stand above the second."""
 
 
+USUAL = ("delta", "shift", "eps", "layer", "optimizer")
+"""The settings that the line beside the others names."""
+
 ROWS, SETTINGS = "rows", "settings"
 """The keys of the choice of rows and of the settings."""
 
@@ -32,11 +35,12 @@ def rows(view: View) -> None:
 
 
 def settings(view: View) -> None:
-    """Show a line with the usual settings, and all of them behind it."""
+    """Show all settings behind a click, and a line with the usual ones where one of them is not its default."""
     page, words = Controls(Page, PREFIX, view, has), declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
     layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
-    st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
+    if any(view[name] != words[name].preset(view) for name in USUAL):
+        st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
     place = drawer(st.expander, "Settings", SETTINGS)
     if not place.open:
         return

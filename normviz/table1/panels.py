@@ -39,12 +39,12 @@ GUESSES = {"yes": "the same", "no": "differently", "fades": "nearly the same"}
 """The answers to choose from; the last one only where ε > 0."""
 
 ANSWERS = {
-    "yes": "= They learn the same",
-    "no": "≠ They learn differently",
-    "fades": "≈ They learn nearly the same",
-    "none": "– Nothing can be told",
+    "yes": "they learn the same",
+    "no": "they learn differently",
+    "fades": "they learn nearly the same",
+    "none": "nothing can be told",
 }
-"""The answers as headings."""
+"""The answers in words."""
 
 EASY = (
     "dataset-rescaling", "case-rescaling", "weight-matrix-rescaling", "weight-vector-rescaling", "dataset-recentering",
@@ -52,7 +52,7 @@ EASY = (
 )  # fmt: skip
 """The changes, the easy ones first: the order of the cases."""
 
-LEGEND = "**=** learns the same · **≠** learns differently · **?** click and guess · **τ** a random pattern"
+LEGEND = "**=** learns the same · **≠** learns differently · **?** click and guess"
 
 SCRIPT = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
@@ -116,9 +116,9 @@ def answer_panel(
             colours = [THEMES[theme].original, THEMES[theme].transformed]
             twins({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
         with st.container(key="told", gap="small"):
-            judged = _judged(votes()[key_of(cell)], cell) if key_of(cell) in votes() else ""
+            heading = _heading(votes().get(key_of(cell)), cell)
             why = f"{answer_words(cell, scheme, change)} {reason_words(cell, scheme, change, setting)}"
-            st.markdown(f"{judged}\n### {ANSWERS[answer_of(cell)]}\n{why}\n\n{note} {_final(cell, losses, setting)}")
+            st.markdown(f"### {heading}\n{why}\n\n{note} {_final(cell, losses, setting)}")
             with st.container(horizontal=True, gap="small"):
                 following = following_case(view["cell"], cells, covered)
                 if following:
@@ -267,12 +267,12 @@ def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
     return f"{which}{score}"
 
 
-def _judged(vote: str, cell: Cell) -> str:
-    """Return whether a guess was right."""
+def _heading(vote: str | None, cell: Cell) -> str:
+    """Return the answer as a heading, with whether a guess was right: "= Right: they learn the same"."""
     answer = answer_of(cell)
-    if answer == "none":
-        return f"You guessed “{GUESSES[vote]}”. This case does not count."
-    return "**Right.**" if vote == answer else f"**Not quite:** you guessed “{GUESSES[vote]}”."
+    if vote is None or answer == "none":
+        return f"{SIGNS[answer]} {sentence(ANSWERS[answer])}"
+    return f"{SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWERS[answer]}"
 
 
 def _plotted(

@@ -74,7 +74,7 @@ STORIES = (
         title="Tensor lab",
         section="Start",
         question="What does normalization do to a tensor?",
-        why="Each scheme averages over different axes. Choose one, then press **Watch it happen**.",
+        why="Each normalization averages over different axes. Choose one, then press **Watch it happen**.",
         first="",
         takeaway="Tell a scheme by its field: along an averaged axis all indices share one statistic, along a kept "
         "axis each index has its own.",

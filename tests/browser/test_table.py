@@ -79,8 +79,8 @@ def test_the_question_and_all_rows_are_in_sight_and_after_a_guess_the_curves_and
     table.press("≠ differently")
     for shown in (
         page.locator(".nv-twins .frame"),
-        page.get_by_text("Dividing by it cancels the factor."),
-        page.get_by_text("Not quite:"),
+        page.get_by_text("Dividing by that standard deviation cancels the factor."),
+        page.get_by_text("Not quite: they learn differently"),
         page.get_by_role("button", name="Watch them train"),
         page.get_by_role("button", name="Next case"),
         table.cell("none.weight-matrix-rescaling"),
@@ -120,13 +120,13 @@ def test_guesses_fill_the_map_and_lead_on(table):
     covered, page = table.page.locator(".nv-grid .covered"), table.page
     expect(covered).to_have_count(24)
     table.press("= the same")
-    page.get_by_text("Right.", exact=True).wait_for()
+    page.get_by_text("Right: they learn").wait_for()
     expect(covered).to_have_count(23)
     assert table.cell("batch.dataset-rescaling").inner_text().split() == ["=", "same"]
     table.press("Next case")
     expect(table.title()).to_contain_text("Weight norm, every image")
     table.press("= the same")
-    page.get_by_text("Not quite: you guessed “the same”.").wait_for()
+    page.get_by_text("Not quite: they learn differently").wait_for()
     expect(covered).to_have_count(22)
     page.get_by_text("Case 2 of 24 · 1 of 2 guesses right").wait_for()
     table.press("Reveal all")
@@ -174,7 +174,7 @@ def test_a_click_and_the_keyboard_open_a_case(table):
     table.page.keyboard.press("ArrowUp")
     table.page.keyboard.press("ArrowLeft")
     table.page.keyboard.press("Enter")
-    expect(table.title()).to_contain_text("Batch norm, every image + τ")
+    expect(table.title()).to_contain_text("Batch norm, every image + pattern")
     table.settle()
     grid = table.page.locator(".nv-grid")
     assert grid.evaluate("grid => grid.getRootNode().activeElement.dataset.cell") == "batch.dataset-recentering"
@@ -265,7 +265,7 @@ def test_on_a_phone_a_tapped_cell_opens_its_case_in_sight(server, phone):
     soon(phone, lambda: in_sight(table.title(), 844))
     phone.get_by_role("button", name="= the same").tap()
     table.settle()
-    phone.get_by_text("Right.", exact=True).wait_for()
+    phone.get_by_text("Right: they learn").wait_for()
     assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
     first, last = (table.cell(f"{row}.weight-matrix-rescaling").bounding_box() for row in ("none", "layer"))
     assert first["x"] >= 0

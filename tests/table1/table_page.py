@@ -21,7 +21,8 @@ def open_table(**link):
 
 def trains(at):
     """Whether the page says that it trains, and looks again by itself."""
-    return any(button.key == "cancel" for button in at.button)
+    quietly = any(each.value == "The networks train while you guess." for each in at.caption)
+    return quietly or any(button.key == "cancel" for button in at.button)
 
 
 def measures(at):

@@ -111,7 +111,7 @@ def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
 
 
 def test_a_page_that_looks_again_renews_its_ticket(held, clock):
-    at = open_now(schemes="rms", seed="30", **SMALL)
+    at = open_now(reveal="1", schemes="rms", seed="30", **SMALL)
     assert held.waits.wait(SOON)
     ticket = asked(at).ticket
     for _ in range(4):
@@ -125,9 +125,9 @@ def test_who_waits_for_others_is_told_how_long(held, clock, monkeypatch):
     with threads(1) as pool:
         desk = Desk(pool, workers=1, clock=clock)
         monkeypatch.setattr(training_panels, "desk", lambda: desk)
-        open_now(schemes="rms", seed="70", **SMALL)
+        open_now(reveal="1", schemes="rms", seed="70", **SMALL)
         assert held.waits.wait(SOON)
-        other = open_now(schemes="rms", seed="71", **SMALL)
+        other = open_now(reveal="1", schemes="rms", seed="71", **SMALL)
         (bar,) = other.get("progress")
         assert re.fullmatch(r"Waiting: done in about \d+ seconds? \(1 job is ahead of yours\)", bar.proto.text)
         held.go_on.set()
@@ -160,7 +160,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
 def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, clock, monkeypatch):
     """As in a tab in the background, or on a busy server; and a page that was left does not."""
     monkeypatch.setattr(Presence, "on", lambda presence, page: presence.page == page)
-    at = open_now(schemes="rms", seed="36", **SMALL)
+    at = open_now(reveal="1", schemes="rms", seed="36", **SMALL)
     assert held.waits.wait(SOON)
     ticket = asked(at).ticket
     for _ in range(6):
@@ -172,7 +172,7 @@ def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, cloc
 
 
 def test_equal_pages_of_two_sessions_train_once(held):
-    pages = [open_now(schemes="rms", seed="32", **SMALL) for _ in range(2)]
+    pages = [open_now(reveal="1", schemes="rms", seed="32", **SMALL) for _ in range(2)]
     assert held.waits.wait(SOON)
     assert asked(pages[0]).ticket.run is asked(pages[1]).ticket.run
     pages[0] = sound(pages[0].button(key="cancel").click().run())
@@ -185,7 +185,7 @@ def test_equal_pages_of_two_sessions_train_once(held):
 
 
 def test_another_view_takes_the_place_of_the_old_one(held):
-    at = open_now(schemes="rms", seed="33", **SMALL)
+    at = open_now(reveal="1", schemes="rms", seed="33", **SMALL)
     assert held.waits.wait(SOON)
     old = asked(at).ticket
     assert asked(sound(at.run())).ticket is old
@@ -200,7 +200,7 @@ def test_another_view_takes_the_place_of_the_old_one(held):
 
 
 def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
-    at = open_now(schemes="rms", seed="35", **SMALL)
+    at = open_now(reveal="1", schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
     (job,), run = asked(at).missing(), asked(at).ticket.run
     training_panels.results().keep(job, Outcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
@@ -210,7 +210,7 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
 
 
 def test_cancel_stops_the_run_and_it_can_be_taken_up_again(held):
-    at = open_now(schemes="batch", seed="98", **SMALL)
+    at = open_now(reveal="1", schemes="batch", seed="98", **SMALL)
     assert held.waits.wait(SOON)
     ticket = asked(at).ticket
     at = sound(at.button(key="cancel").click().run())
@@ -260,7 +260,7 @@ def buttons(at, start):
 
 
 def test_what_takes_long_is_said_before_it_starts(idle):
-    at = open_now(**LONG, schemes="batch,weight,layer", seed="60")
+    at = open_now(**LONG, reveal="1", schemes="batch,weight,layer", seed="60")
     said = " ".join(texts(at.markdown))
     assert "takes about **" in said
     assert " hours** on this machine" in said
