@@ -24,10 +24,9 @@ def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Norm
     )
     levels, legend = _levels(view["colour"], schemes, x, results)
     copies(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
-    st.caption(
-        "One tensor, one camera. Hover to light an element's field in every cube, click or Enter to lock it; arrows, "
-        "Page and Home/End keys walk from cell to cell. Dashed: the field of the mean, where it is another."
-    )
+    for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
+        column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
+    st.caption("All of this is in training. Dashed: the field of the mean, where it is another.")
 
 
 def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> tuple[np.ndarray, dict]:

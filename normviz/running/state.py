@@ -17,31 +17,19 @@ from normviz.ui.settings import Controls
 PAGE = "running"
 PREFIX = f"{PAGE} "
 
-PANELS = {
-    "switch": "Training or inference",
-    "wrong": "What goes wrong",
-    "bias": "Bias of the variance",
-    "noise": "Noise",
-    "folding": "Folding",
-    "companions": "Other examples",
-    "shards": "Shards",
-}
+PANELS = {"switch": "Training or inference", "wrong": "What goes wrong", "companions": "Other examples"}
 """The panels; only the open one is computed."""
 
-ADVANCED = ("bias", "noise", "folding", "companions", "shards")
-"""The panels behind "Advanced"."""
-
-BELONGS = {**dict.fromkeys(("mode", "digit", "step", "pace"), "switch"), "wrong": "wrong", "devices": "shards"}
-"""The panel of each value that means something in one panel only."""
-
-WRONG = {
-    "cost": "What it costs",
-    "one": "Batch of one",
-    "early": "Stopped early",
-    "train": "eval() forgotten",
-    "shift": "Shifted test data",
+BELONGS = {
+    **dict.fromkeys(("mode", "digit", "step", "pace", "drift"), ("switch",)),
+    **dict.fromkeys(("framework", "share"), ("switch", "wrong")),
+    **dict.fromkeys(("layer", "unit"), ("switch", "companions")),
 }
-MOST_DEVICES = 8
+"""The panels of each value that does not mean something in all of them."""
+
+FORMER = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
+"""By a panel of an earlier version the panel that is nearest."""
+
 NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
@@ -66,8 +54,6 @@ class Page(Setting):
     step: int = whole(60, 0, BATCHES)
     pace: int = among(1, SPEEDS)
     panel: str = choice("switch", PANELS)
-    devices: int = whole(4, 1, lambda given: min(MOST_DEVICES, given["batch"]))
-    wrong: str = choice("cost", WRONG)
 
 
 PARAMS = params(Page, PREFIX)
@@ -87,17 +73,27 @@ DRIFT = (
 
 def has(view: View, name: str) -> bool:
     """Return True if a value means something in the open panel; links and controls leave out all others."""
-    return BELONGS.get(name, view["panel"]) == view["panel"]
+    return view["panel"] in BELONGS.get(name, PANELS)
 
 
-def fill_former_defaults(link: Mapping[str, str]) -> dict[str, str]:
-    """Return the panel that a link of an earlier version left out: "What goes wrong" was the first one.
+def follow_former_links() -> None:
+    """Rewrite the page's link if it names a panel of an earlier version."""
+    link = st.query_params.to_dict()
+    if (renamed := rename_link(link)) != link:
+        st.query_params.from_dict(renamed)
+
+
+def rename_link(link: Mapping[str, str]) -> dict[str, str]:
+    """Return a link of an earlier version as one of today: "What goes wrong" was the first panel, and had parts.
 
     Example:
-        >>> fill_former_defaults({"wrong": "shift"}), fill_former_defaults({"step": "20"})
-        ({'panel': 'wrong'}, {})
+        >>> rename_link({"wrong": "shift"}), rename_link({"panel": "shards", "devices": "2", "batch": "8"})
+        ({'panel': 'wrong'}, {'panel': 'switch', 'batch': '8'})
     """
-    return {"panel": "wrong"} if "wrong" in link and "panel" not in link else {}
+    panel = link.get("panel", "wrong" if "wrong" in link else "switch")
+    return ({"panel": FORMER.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
+        name: value for name, value in link.items() if name not in ("panel", "wrong", "devices")
+    }
 
 
 def setting_of(view: View) -> Setting:
@@ -124,8 +120,10 @@ def controls(view: View) -> None:
     with st.sidebar:
         page.draw("layer", "batch")
         page.draw("framework", "share")
-        st.caption(CAPTION)
+        if has(view, "share"):
+            st.caption(CAPTION)
         with st.expander("More settings"):
             page.draw("unit", "digit", "eps", "drift")
-            st.caption(DRIFT)
+            if has(view, "drift"):
+                st.caption(DRIFT)
             page.rest()

@@ -93,12 +93,13 @@ def list_frequent(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence
 
 
 def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
-    """Underline the pills of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
+    """Fill the pills of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
     element = re.sub(r"[^a-zA-Z0-9_-]", "-", state_of(key, ROW))
     st.html(
         "<style>"
         + "".join(
-            f".st-key-{element} button:nth-of-type({place}) {{ box-shadow: inset 0 -0.25rem {colours[each]}; }}"
+            f".st-key-{element} button:nth-of-type({place}) {{ border: 2px solid {colours[each]}; "
+            f"background: color-mix(in srgb, {colours[each]} 22%, transparent); color: inherit; }}"
             for place, each in enumerate(row, 1)
             if each in colours
         )

@@ -7,6 +7,7 @@ import pytest
 from looks import barriers, change_theme, cut_off
 from patience import settle, soon, visit
 from playwright.sync_api import expect
+from test_first_screen_shown import CONTROLS, MOST, SIZE
 
 from normviz.ui.palette import THEMES
 
@@ -65,3 +66,19 @@ def test_both_themes_and_no_barriers(page, server, panel):
     for theme in THEMES:
         change_theme(page, theme)
         assert barriers(page) == []
+
+
+def test_the_first_screen_has_a_question_then_its_answer_and_few_controls(page, server):
+    page.set_viewport_size(SIZE)
+    open_page(page, server, "same")
+    graph = page.locator(".st-key-cubes .nv-graph")
+    page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
+    for part in (page.get_by_role("button", name="= Same"), page.get_by_role("button", name="≠ Different"), graph):
+        expect(part).to_be_in_viewport(ratio=1)
+    found = page.evaluate(CONTROLS)
+    assert len(found) <= MOST, found
+    page.get_by_role("button", name="≠ Different").click()
+    answer = page.get_by_role("heading", name="= Same x̂")
+    for part in (answer, page.get_by_text("γ and β differ:"), page.get_by_role("button", name="Next pair"), graph):
+        expect(part).to_be_in_viewport(ratio=1)
+    settle(page)

@@ -201,7 +201,7 @@ def test_schemes_have_the_colours_of_their_curves():
     at = open_page()
     (style,) = [each.proto.body for each in at.get("html") if "of-row" in each.proto.body]
     for place, look in enumerate(range(3), 1):
-        assert f"button:nth-of-type({place}) {{ box-shadow: inset 0 -0.25rem {THEMES['light'].lines[look]}; }}" in style
+        assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[look]}; " in style
     lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "name" in trace}
     assert [lines[name] for name in ("None", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
 
