@@ -115,7 +115,9 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
         symbol = ROLE_SYMBOLS[name] + ("" if on else "-open")
         marker = {"color": colour, "size": 13 if on else 9, "symbol": symbol, "opacity": 1 if on else 0.8}
         written = {"text": [f"{value:.2f}".replace("-", "−") for value in values], "textfont": {"color": colour}}
-        written["textposition"] = ["top center" if value >= 0 else "bottom center" for value in values]
+        gaps = sum(values - other for other in batch.outputs.values())
+        above = np.where(np.abs(gaps) > 0.05 * batch.span, gaps > 0, values >= 0)  # away from the other marker
+        written["textposition"] = np.where(above, "top center", "bottom center").tolist()
         figure.add_scatter(
             x=places, y=values, mode="markers+text" if on else "markers", marker=marker, name=f"x̂ in {name}",
             row=2, col=1, **(written if on else {}),

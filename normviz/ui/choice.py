@@ -8,6 +8,7 @@ import streamlit as st
 
 from normviz.core.schemes import SCHEMES
 from normviz.describe.wording import hint
+from normviz.ui.curves import faint
 
 COMMON = ("batch", "layer", "instance", "group", "rms")
 """The schemes that are one click away; where several are chosen, so is the row without normalization."""
@@ -98,8 +99,8 @@ def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) ->
     st.html(
         "<style>"
         + "".join(
-            f".st-key-{element} button:nth-of-type({place}) {{ border: 2px solid {colours[each]}; "
-            f"background: color-mix(in srgb, {colours[each]} 22%, transparent); color: inherit; }}"
+            f".st-key-{element} button:nth-of-type({place}) {{ border: 2px solid {colours[each]} !important; "
+            f"background: {faint(colours[each])} !important; color: inherit !important; }}"
             for place, each in enumerate(row, 1)
             if each in colours
         )

@@ -322,12 +322,6 @@ def test_other_examples_are_shown_at_the_epsilon_of_the_page():
         assert np.array_equal(shown[SCHEMES["batch"].label], outputs) == same
 
 
-def test_a_scheme_whose_groups_do_not_divide_the_batch_is_left_out_and_said_to_be():
-    at = open_page(panel="companions", batch="5")
-    assert "Ghost batch normalization is left out: its 2 groups do not divide N = 5." in texts(at.caption)
-    assert not any("left out" in text for text in texts(open_page(panel="companions").caption))
-
-
 def test_a_batch_of_one_is_refused_as_pytorch_does_and_nothing_else_is_lost():
     at = open_page(batch="1")
     assert "a batch of 2 would do" in at.error[0].value

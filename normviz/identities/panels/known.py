@@ -132,11 +132,8 @@ def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: 
     copies(
         (left, right), x, list(both(identity, x, view["eps"])), levels, legend, view | {"focus": focus}, CAMERA, theme
     )
-    st.caption(
-        f"In colour: the field of one element, in a tensor of {shape_words(x.shape)}. Click another element."
-        if not covered
-        else f"In colour: the field of one element for {left.label}, in a tensor of {shape_words(x.shape)}."
-    )
+    shown = f"Blue: the field of the orange element in a tensor of {shape_words(x.shape)}"
+    st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")
 
 
 def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:

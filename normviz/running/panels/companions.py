@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.schemes import SCHEMES
-from normviz.describe.wording import decimals, sentence
+from normviz.describe.wording import decimals
 from normviz.running import effects
 from normviz.running.figures import strips
 from normviz.running.state import setting_of
@@ -25,10 +25,7 @@ def show(view: View, theme: str) -> None:
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
     alt = f"Output of one test digit in {effects.DRAWS} mini-batches, by scheme; varying: {', '.join(varying)}."
     axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAWS} batches of {setting.batch}"
-    plot(strips(rows, axis, theme), "effect", alt, "27rem")
-    for left in (scheme for scheme in effects.COMPARED if scheme.key not in found):
-        groups = f"{left.parameters['groups']} groups do not divide N = {setting.batch}"
-        st.caption(f"{sentence(left.name)} is left out: its {groups}.")
+    plot(strips(rows, axis, theme), "effect", alt, "20rem")
     if setting.batch == 1:
         st.markdown("Beside each name: largest minus smallest x̂. In batches of one there are no other examples.")
         return
