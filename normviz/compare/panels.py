@@ -12,16 +12,12 @@ from normviz.core.text import measured, spoken
 from normviz.cube import figure as cube
 from normviz.cube.panels import copies
 from normviz.describe import wording
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View
 from normviz.ui.saving import save_table
-from normviz.ui.tensor import COLOURS, colours
 
 
 def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized], theme: str) -> None:
     """All cubes in a row, in one scene; the element's field lights in each."""
-    st.segmented_control(
-        "Colour by", colours(False), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
-    )
     levels, legend = _levels(view["colour"], schemes, x, results)
     copies(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):

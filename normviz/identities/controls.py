@@ -12,13 +12,14 @@ from normviz.ui.tensor_controls import data_controls
 
 
 def controls(view: View) -> None:
-    """Shape, data and ε, in the sidebar."""
+    """Draw the shape in the sidebar, and data and ε under "Advanced"."""
     own = view["data"] == OWN_DATA and "own" in st.session_state
     with st.sidebar:
         columns = st.columns(2)
         for number, size in enumerate(SIZES):
             label = length_label(size, view)
             columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=own)
-        data_controls(view)
-        value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+        with st.expander("Advanced", view["data"] == OWN_DATA):
+            data_controls(view)
+            value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     picked(f"{DATA_NAMES[view['data']]} of {shape_words(shape_of(view))}")

@@ -27,6 +27,9 @@ BELONGS = {
 }
 """The panels of each value that does not mean something in all of them."""
 
+FRONT = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
+"""The controls of each panel that are in sight; the others are under "More settings"."""
+
 FORMER = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
 """By a panel of an earlier version the panel that is nearest."""
 
@@ -117,13 +120,14 @@ def traced(setting: Setting, eps: float) -> Trace:
 def controls(view: View) -> None:
     """Draw the controls in the sidebar."""
     page = Controls(Page, PREFIX, view, has)
+    front = FRONT[view["panel"]]
     with st.sidebar:
-        page.draw("layer", "batch")
-        page.draw("framework", "share")
-        if has(view, "share"):
-            st.caption(CAPTION)
+        page.draw(*front)
         with st.expander("More settings"):
-            page.draw("unit", "digit", "eps", "drift")
+            page.draw(*(name for name in ("layer", "framework", "share", "unit", "digit", "eps") if name not in front))
+            if has(view, "share"):
+                st.caption(CAPTION)
+            page.draw("drift")
             if has(view, "drift"):
                 st.caption(DRIFT)
             page.rest()

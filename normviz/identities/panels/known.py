@@ -58,7 +58,7 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
     if not covered:
         with st.expander("Formulas and numbers"):
             _formulas(identity, drawn, view["eps"])
-    save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
+            save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
 
 
 def guesses() -> dict[str, str]:

@@ -95,7 +95,7 @@ def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. Digit {followed}, in the frame: {values}."
     )
-    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "21rem")
+    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "19rem")
 
 
 def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: str) -> None:
