@@ -68,7 +68,7 @@ FIGURES = {
 """What a page is for: one of these figures is there."""
 
 WORDS = {
-    "identities": ("Do both give the same x̂", "up to rounding", "same on this shape"),
+    "identities": ("Do both always give the same x̂", "up to rounding", "same on this shape"),
     "claims": (" claims:",),
     "design": ("### ",),
 }

@@ -108,3 +108,4 @@ def test_the_player_is_whole_in_a_presentation(server, page):
     play = page.get_by_role("button", name="Play", exact=True)
     expect(play).to_be_in_viewport(ratio=1)
     assert play.evaluate("each => each.scrollWidth <= each.clientWidth")
+    expect(page.locator(".st-key-batch .nv-graph")).to_be_in_viewport(ratio=1)

@@ -41,7 +41,7 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
         st.caption(_count(identity.key))
         st.markdown(f"## {identity.question}")
         if covered:
-            st.markdown("Do both give the same x̂ for every tensor?")
+            st.markdown("Do both always give the same x̂?")
             with st.container(horizontal=True, key="guess"):
                 for guess, label in GUESSES.items():
                     st.button(label, f"vote {guess}", on_click=partial(_guess, identity.key, guess))
