@@ -11,7 +11,6 @@ from normviz.running.averages import CONVENTIONS, Averages, running_averages
 from normviz.running.modes import MODES
 from normviz.running.stream import BATCHES, SHOWN, UNITS, Setting, Trace, trace
 from normviz.ui.link import View, params
-from normviz.ui.player import SPEEDS
 from normviz.ui.settings import Controls
 
 PAGE = "running"
@@ -32,6 +31,9 @@ FRONT = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "compan
 
 FORMER = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
 """By a panel of an earlier version the panel that is nearest."""
+
+PACES = (1, 5)
+"""How many batches the player moves on at a time."""
 
 NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
@@ -55,7 +57,7 @@ class Page(Setting):
     digit: int = whole(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed")
     unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
     step: int = whole(60, 0, BATCHES)
-    pace: int = among(1, SPEEDS)
+    pace: int = among(1, PACES)
     panel: str = choice("switch", PANELS)
 
 

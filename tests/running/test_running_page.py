@@ -21,11 +21,10 @@ from normviz.running.averages import CONVENTIONS, running_averages
 from normviz.running.figures import strips
 from normviz.running.modes import MODES
 from normviz.running.panels.stream import average_words
-from normviz.running.state import PANELS, PARAMS, PREFIX, has
+from normviz.running.state import PACES, PANELS, PARAMS, PREFIX, has
 from normviz.running.stream import BATCHES, Setting
 from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
 from normviz.ui.palette import THEMES
-from normviz.ui.player import SPEEDS
 
 SCRIPT = "pages/running.py"
 VIEWS = [{"panel": panel} for panel in PANELS if panel != "switch"]
@@ -368,7 +367,7 @@ def test_a_bad_link_is_mended_with_a_note():
         "Batch size: 1000 is too large; 128 is used.",
         "Layer: cnov is not one of the choices; Conv is used.",
     } <= set(replaced(at))
-    assert at.session_state[PREFIX + "pace"] in SPEEDS
+    assert at.session_state[PREFIX + "pace"] in PACES
 
 
 @settings(max_examples=12)

@@ -11,7 +11,7 @@ from normviz.describe.notation import number
 from normviz.describe.wording import decimals
 from normviz.running.averages import CONVENTIONS, Averages, Convention, lag, write_update
 from normviz.running.modes import MODES, Batch, batch_at, span
-from normviz.running.state import PREFIX, averages_of, setting_of, traced
+from normviz.running.state import PACES, PREFIX, averages_of, setting_of, traced
 from normviz.running.stream import BATCHES, SHOWN, Trace
 from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
 from normviz.ui.components.plot import plot
@@ -32,7 +32,7 @@ def show(view: View, theme: str) -> None:
     averages = averages_of(view, seen)
     _switch(view, theme)
     picture = partial(show_stream, view, seen, averages, theme)
-    Player(PREFIX, "step", "Batches seen", BATCHES).show(picture)
+    Player(PREFIX, "step", "Batches seen", BATCHES, speeds=PACES).show(picture)
 
 
 def _switch(view: View, theme: str) -> None:
@@ -95,7 +95,7 @@ def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. Digit {followed}, in the frame: {values}."
     )
-    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "19rem")
+    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
 
 
 def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: str) -> None:
