@@ -116,7 +116,7 @@ STORIES = (
             "variants": Introduction(
                 question="Which layer norm do you mean?",
                 why="Papers and frameworks call three normalizations “layer norm”. They average over different axes.",
-                first="Click an element and compare its field in the three cubes.",
+                first="Click an element. Blue: the elements that share its mean and variance.",
                 takeaway="Name the axes: layer norm over H, W, C, over C, or over H, W.",
             ),
             "own": Introduction(
@@ -128,9 +128,9 @@ STORIES = (
             ),
             "detect": Introduction(
                 question="Which normalization computed this output?",
-                why="The input and the output of a layer are enough: we fit every known normalization to the numbers.",
+                why="The input and the output of a layer often tell: we fit every known normalization to the numbers.",
                 first="Choose an example, or upload your own arrays.",
-                takeaway="The numbers tell a normalization by its averaged axes, its ε, γ and β.",
+                takeaway="With enough numbers, input and output show the averaged axes, and often ε, γ and β.",
             ),
         },
     ),
