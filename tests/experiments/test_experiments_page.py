@@ -206,6 +206,18 @@ def test_schemes_have_the_colours_of_their_curves():
     assert [lines[name] for name in ("None", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
 
 
+def test_the_first_figure_says_what_its_bands_are_and_the_chosen_rates_are_folded():
+    at = open_page()
+    (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
+    assert words.startswith("Lines: means of 8 networks. Bands: 95% intervals. All sizes")
+    (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
+    assert folded
+    assert "sizes 1" in plots(at)
+    for key in EXPERIMENTS:
+        captions = [text for text in texts(open_page(show=key).caption) if "95% interval" in text]
+        assert captions, key
+
+
 @pytest.mark.parametrize("key", EXPERIMENTS)
 def test_every_control_that_means_something_is_offered(key):
     at = open_page(show=key)

@@ -113,6 +113,9 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
             assert trace["marker"]["color"] == getattr(THEMES[theme], name)
             assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
+            written = [f"{value:.2f}".replace("-", "−") for value in values]
+            assert trace.get("text") == (written if name == mode else None)
+        assert (f"In training it was {decimals(expected['training'][3])}." in said(at)) == (mode == "inference")
         formula, below = at.latex[0].value, {"training": "batch", "inference": "run"}[mode]
         assert rf"\mu_\mathrm{{{below}}}" in formula
         assert getattr(THEMES[theme], mode) in formula
