@@ -80,6 +80,7 @@ def brief_words(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
     """Return whether a scheme mixes examples in training and works with a batch of one, in two short sentences.
 
     Example:
+        >>> from normviz.core.schemes import SCHEMES
         >>> brief_words(SCHEMES["batch"], (4, 4, 4, 6))
         'Mixes examples: **yes**. Works with a batch of one: **only as Instance**.'
     """

@@ -52,7 +52,7 @@ def test_a_file_is_judged_and_a_wrong_one_refused(page, server):
     expect(page.get_by_text("It was layer normalization over channels.")).to_be_visible()
 
 
-@pytest.mark.parametrize(("panel", "link"), [("variants", "&h=1&w=1"), ("detect", "&try=dense")])
+@pytest.mark.parametrize(("panel", "link"), [("same", "&reveal=1"), ("variants", "&h=1&w=1"), ("detect", "&try=dense")])
 def test_on_a_phone_nothing_is_cut(page, server, panel, link):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, panel, link)
@@ -60,7 +60,7 @@ def test_on_a_phone_nothing_is_cut(page, server, panel, link):
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
 
 
-@pytest.mark.parametrize("panel", ["variants", "detect"])
+@pytest.mark.parametrize("panel", ["same", "variants", "detect"])
 def test_both_themes_and_no_barriers(page, server, panel):
     open_page(page, server, panel)
     for theme in THEMES:
