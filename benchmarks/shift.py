@@ -145,7 +145,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "lab, groups replaced": ("?scheme=group&groups=3", {"what does not divide": enter("C channels", "4")}),
     "compare": ("compare", {f"colour {name}": pick(name) for name in ("Statistic", "x", "x̂", "Field")}),
     "identities": ("identities", panels(identities)),
-    "variants": ("identities?panel=variants", {"seed": enter("Seed", "1")}),
+    "variants": ("identities?panel=variants", {"length": enter("N batch", "3")}),
     "invariance": (
         "invariance?steps=20&seed=7",
         {"guess": pick("= the same"), "training anew": retrain, "panel": pick("Effect of δ")},

@@ -5,10 +5,12 @@ import streamlit as st
 from normviz.identities import state
 from normviz.identities.controls import controls
 from normviz.identities.panels import show
+from normviz.ui.frame import introduce
 from normviz.ui.link import current_theme, opened
 from normviz.ui.tensor import fit
 
 with opened(state.PAGE, state.PARAMS, state.has, fit) as view:
+    introduce(view["panel"])
     controls(view)
 with st.container():
     show(view, current_theme())

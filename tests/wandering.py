@@ -68,10 +68,9 @@ FIGURES = {
 """What a page is for: one of these figures is there."""
 
 WORDS = {
-    "identities": ("up to rounding", "Their numbers tell", "same on this shape"),
+    "identities": ("Do both always give the same x̂", "up to rounding", "same on this shape"),
     "claims": (" claims:",),
     "design": ("### ",),
-    "running": ("folded against unfolded", "merged against whole"),
 }
 """Words of panels without figures, one for each panel."""
 

@@ -76,6 +76,18 @@ def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> st
     return f"only as {labelled(twins[0])}" if twins and spans(scheme, "N", shape) else "yes"
 
 
+def brief_words(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+    """Return whether a scheme mixes examples in training and works with a batch of one, in two short sentences.
+
+    Example:
+        >>> from normviz.core.schemes import SCHEMES
+        >>> brief_words(SCHEMES["batch"], (4, 4, 4, 6))
+        'Mixes examples: **yes**. Works with a batch of one: **only as Instance**.'
+    """
+    mixes, alone = (words.partition(":")[0] for words in (on_batch(scheme, shape), single_example(scheme, shape, eps)))
+    return f"Mixes examples: **{mixes}**. Works with a batch of one: **{alone}**."
+
+
 def sequences(scheme: Scheme, shape: Shape) -> str:
     """Whether sequences of different lengths, with time along H, leave a step's result alone."""
     if spans(scheme, "H", shape):

@@ -11,7 +11,7 @@ from normviz.ui.components.picked import picked
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.scheme import EPS_STEPS, group_options, grouped
-from normviz.ui.tensor import lengths, shape_of
+from normviz.ui.tensor import COLOURS, colours, lengths, shape_of
 from normviz.ui.tensor_controls import data_controls, shape_controls
 
 
@@ -32,5 +32,8 @@ def controls(view: View) -> None:
         shape_controls(view, SCHEMES["batch"], ONE_TENSOR)
         st.divider()
         data_controls(view)
+        st.segmented_control(
+            "Colour by", colours(False), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
+        )
     names = ", ".join(scheme.label for scheme in schemes_of(view))
     picked(f"{names or 'No scheme'} on {shape_words(shape_of(view))}")

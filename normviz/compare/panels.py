@@ -12,22 +12,17 @@ from normviz.core.text import measured, spoken
 from normviz.cube import figure as cube
 from normviz.cube.panels import copies
 from normviz.describe import wording
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import View
 from normviz.ui.saving import save_table
-from normviz.ui.tensor import COLOURS, colours
 
 
 def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized], theme: str) -> None:
     """All cubes in a row, in one scene; the element's field lights in each."""
-    st.segmented_control(
-        "Colour by", colours(False), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
-    )
     levels, legend = _levels(view["colour"], schemes, x, results)
     copies(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
-    st.caption(
-        "One tensor, one camera. Hover to light an element's field in every cube, click or Enter to lock it; arrows, "
-        "Page and Home/End keys walk from cell to cell. Dashed: the field of the mean, where it is another."
-    )
+    for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
+        column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
+    st.caption("All of this is in training. Dashed: the field of the mean, where it is another.")
 
 
 def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> tuple[np.ndarray, dict]:

@@ -1,6 +1,7 @@
 """The same tensor in several cubes side by side, one a scheme."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,7 +43,8 @@ def copies(
     `levels`, `legend`: of all copies together, as `cube.figure` makes them; `camera`: the page's own.
     """
     layout = layout_of("folded", x.shape)
-    brief, *titles = (axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (SCHEMES["none"], *schemes))
+    plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)
+    brief, *titles = (axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (plain, *schemes))
     labels = [scheme.label for scheme in schemes]
     alt = f"The same tensor {wording.shape_words(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     plot(
@@ -67,8 +69,8 @@ def copies(
             ),
         ),
         focus=view["focus"],
-        names=[AXIS[name].letter for name in SCHEMES["none"].axes],
-        symbol=SYMBOL.get("activation", "x"),
+        names=[AXIS[name].letter for name in plain.axes],
+        symbol=SYMBOL.get(plain.acts_on, "x"),
         labels=labels,
         on_focus=lambda: take_focus("cubes plot"),
         view={"camera": view["camera"]},

@@ -268,13 +268,15 @@ def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> Difference
 
 
 def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
-    """Say the test errors at the smallest batch size."""
+    """Say the test errors at the smallest batch size, and at the largest."""
     if not ended:
         return f"Training on batches of {spoken(begun)} has begun." if begun else "Nothing is trained yet."
-    size = min(ended)
+    small, large = min(ended), max(ended)
     pair = _choose_pair(setting, ended) or foremost(setting.rows, 2)
-    levels = [f"{np.mean(ended[size][k].last):.0%} with {setting.names[k]}" for k in pair]
-    return sentence(f"test error on batches of {size}: {spoken(levels, 'and')}.")
+    levels = {size: [f"{np.mean(ended[size][k].last):.0%}" for k in pair] for size in (small, large)}
+    first = [f"{level} with {setting.names[k]}" for k, level in zip(pair, levels[small], strict=True)]
+    last = f"; of {large}: {spoken(levels[large], 'and')}" if large > small else ""
+    return sentence(f"test error on batches of {small}: {spoken(first, 'and')}{last}.")
 
 
 def _verdict(setting: Setting, ended: Outcomes) -> Verdict:

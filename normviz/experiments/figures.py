@@ -35,6 +35,20 @@ def height(shown: Shown, tall: str = "") -> str:
     return tall or "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
 
 
+def shows_rates(shown: Shown) -> bool:
+    """Return True if a figure shows nothing but learning rates that were chosen: how the comparison was made."""
+    panels = () if isinstance(shown.panels, Heat) else shown.panels
+    return bool(panels) and all(panel.y == "learning rate" for panel in panels)
+
+
+def band_words(shown: Shown, networks: int) -> str:
+    """Return what the bands of a figure's curves are; nothing where there are none, or where its caption says it."""
+    panels = () if isinstance(shown.panels, Heat) else shown.panels
+    banded = any(curve.low is not None and not curve.apart for panel in panels for curve in panel.curves)
+    said = not banded or "95% interval" in shown.caption
+    return "" if said else f"Lines: means of {networks} networks. Bands: 95% intervals."
+
+
 def follows_steps(shown: Shown) -> bool:
     """Return True if a figure has curves over the steps of a training."""
     return not isinstance(shown.panels, Heat) and any(panel.x.startswith("step") for panel in shown.panels)

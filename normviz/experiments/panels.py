@@ -9,8 +9,17 @@ from normviz.describe.wording import duration
 from normviz.experiments import state, work
 from normviz.experiments.controls import colour_schemes
 from normviz.experiments.examples import Example, find_example
-from normviz.experiments.experiment import Results, command
-from normviz.experiments.figures import blank, figure_of, find_looks, follows_steps, height, pieces
+from normviz.experiments.experiment import Results, Setting, command
+from normviz.experiments.figures import (
+    band_words,
+    blank,
+    figure_of,
+    find_looks,
+    follows_steps,
+    height,
+    pieces,
+    shows_rates,
+)
 from normviz.experiments.reports import SHAPES, WORDS, Report, Shown, Verdict
 from normviz.experiments.results import done
 from normviz.jobs.fallback import joined_devices
@@ -52,7 +61,7 @@ def show(view: View, theme: str) -> None:
             st.code(command(experiment, setting), language="bash", wrap_lines=True)
 
 
-def follow(asked: work.Asked, view: View, setting: object, theme: str) -> None:
+def follow(asked: work.Asked, view: View, setting: Setting, theme: str) -> None:
     """Show how far the run is and its results so far, again and again as long as it runs.
 
     Without a complete result of this server, the example result that comes with the package is shown.
@@ -72,7 +81,7 @@ def follow(asked: work.Asked, view: View, setting: object, theme: str) -> None:
         with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
             if results or working:
                 report = experiment.report(setting, results)
-                outcome(report, experiment.why, theme, working)
+                outcome(report, experiment.why, theme, working, len(setting.networks))
                 colour_schemes(view, find_looks(report.figures), theme)
                 if any(report.table.values()):
                     save_table(lambda: report.table, experiment.key)
@@ -165,33 +174,40 @@ def _kept_words() -> str:
     return "On this server until it restarts: its disk takes no results." if work.archive().kept.failed else KEPT
 
 
-def outcome(report: Report, why: str, theme: str, working: bool) -> None:
+def outcome(report: Report, why: str, theme: str, working: bool, networks: int) -> None:
     """Show a report: the first figure under the headline, the verdict with its reason, and the other figures.
 
-    While networks train, the curves over the steps of training come first.
+    While networks train, the curves over the steps of training come first; learning rates that were chosen are folded.
+    `networks`: how many a curve is the mean of.
     """
     figures = sorted(report.figures, key=lambda each: working and not follows_steps(each))
     st.markdown(f"### {report.headline}")
     with st.container(key="lead"):
         if figures:
-            draw(figures[0], theme, LEAD)
+            draw(figures[0], theme, LEAD, band_words(figures[0], networks))
         else:
             plot(blank(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD)
     verdict_box(report.verdict, why)
     for shown in figures[1:]:
         draw(shown, theme)
+    for piece in (piece for shown in figures for piece in pieces(shown) if shows_rates(piece)):
+        with st.expander("Chosen learning rates"):
+            plot(figure_of(piece, theme), piece.key, piece.alt, height(piece))
 
 
-def draw(shown: Shown, theme: str, tall: str = "") -> None:
-    """Draw a figure of a report with its caption; `tall`: the height of curves in CSS, by default that of `height`."""
-    found = pieces(shown)
+def draw(shown: Shown, theme: str, tall: str = "", bands: str = "") -> None:
+    """Draw a figure of a report with its caption, without its panels of chosen learning rates.
+
+    `tall`: the height of curves in CSS, by default that of `height`; `bands`: the words before the caption.
+    """
+    found = [piece for piece in pieces(shown) if not shows_rates(piece)]
     for k in range(0, len(found), shown.columns):
         row = found[k : k + shown.columns]
         for column, piece in zip(st.columns(len(row)), row, strict=True):
             with column:
                 plot(figure_of(piece, theme), piece.key, piece.alt, height(piece, tall))
-    if shown.caption:
-        st.caption(shown.caption)
+    if words := f"{bands} {shown.caption}".strip():
+        st.caption(words)
 
 
 def verdict_box(verdict: Verdict, why: str) -> None:

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from normviz.core.fields import MAX_ELEMENTS, Shape
+from normviz.core.fields import MAX_ELEMENTS
 from normviz.describe.wording import shape_words
-from normviz.identities.state import PARAMS
 from normviz.ui.components.picked import picked
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.scheme import EPS_STEPS
@@ -13,20 +12,14 @@ from normviz.ui.tensor_controls import data_controls
 
 
 def controls(view: View) -> None:
-    """Shape, data and ε, in the sidebar."""
+    """Draw the shape in the sidebar, and data and ε under "Advanced"."""
     own = view["data"] == OWN_DATA and "own" in st.session_state
     with st.sidebar:
         columns = st.columns(2)
         for number, size in enumerate(SIZES):
             label = length_label(size, view)
             columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=own)
-        data_controls(view)
-        value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+        with st.expander("Advanced", view["data"] == OWN_DATA):
+            data_controls(view)
+            value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     picked(f"{DATA_NAMES[view['data']]} of {shape_words(shape_of(view))}")
-
-
-def use_shape(shape: Shape) -> None:
-    """Go to another shape; one's own data cannot be cut to it."""
-    st.session_state.update(zip(SIZES, shape, strict=True))
-    if st.session_state["data"] == OWN_DATA:
-        st.session_state["data"] = next(param.default for param in PARAMS if param.key == "data")

@@ -115,7 +115,7 @@ class Identity:
 
     Attributes:
         key: in links.
-        claim: what is said, in a sentence.
+        question: asks whether both sides give the same x̂.
         left, right: the two sides.
         because: why it is so, or is not.
         condition: the shapes on which an identity holds, and on no others; or those that refute a belief.
@@ -124,7 +124,7 @@ class Identity:
     """
 
     key: str
-    claim: str
+    question: str
     left: Side
     right: Side
     because: str
@@ -156,12 +156,12 @@ def _unequal(shape: Shape) -> int:
     return next((g for g in divisors(channels) if g > 1 and g * g != channels), 1)
 
 
-def _widened(key: str, axes: str, claim: str) -> Identity:
+def _widened(key: str, axes: str, question: str) -> Identity:
     """Divisive normalization with windows that reach across the axes over which another scheme averages."""
     scheme = in_windows(SCHEMES[key], REACH)
     return Identity(
         f"windows-{key}",
-        claim,
+        question,
         Side(lambda shape: scheme),
         _plain(key),
         f"A window of radius {REACH} holds the whole of a shorter axis, around every element.",
@@ -173,7 +173,7 @@ def _widened(key: str, axes: str, claim: str) -> Identity:
 _ROWS = (
     Identity(
         "one-group",
-        "Group norm with one group is layer norm.",
+        "Group norm with one group = layer norm?",
         _groups(lambda shape: 1),
         _plain("layer"),
         "One group holds all channels of an example.",
@@ -181,7 +181,7 @@ _ROWS = (
     ),
     Identity(
         "all-groups",
-        "Group norm with C groups is instance norm.",
+        "Group norm with C groups = instance norm?",
         _groups(lambda shape: shape[-1]),
         _plain("instance"),
         "Each group holds one channel of an example.",
@@ -189,7 +189,7 @@ _ROWS = (
     ),
     Identity(
         "one-channel",
-        "With one channel, layer norm is instance norm.",
+        "With one channel: layer norm = instance norm?",
         _plain("layer"),
         _plain("instance"),
         "The only channel of an example is its whole layer.",
@@ -198,7 +198,7 @@ _ROWS = (
     ),
     Identity(
         "one-case",
-        "With one example, batch norm is instance norm.",
+        "With one example: batch norm = instance norm?",
         _plain("batch"),
         _plain("instance"),
         "The only example is the whole mini-batch.",
@@ -207,24 +207,24 @@ _ROWS = (
     ),
     Identity(
         "over-positions",
-        "What some call layer norm for convolutions, over each channel's positions, is instance norm.",
+        "Layer norm over H and W = instance norm?",
         _plain("layer-spatial"),
         _plain("instance"),
-        "The fields are the same; only the name differs.",
+        "Some texts call this layer norm for convolutions. Only the name differs.",
         sources=("L04",),
     ),
     Identity(
         "over-positions-one-case",
-        "… and so, with one example, it is batch norm.",
+        "With one example: layer norm over H and W = batch norm?",
         _plain("layer-spatial"),
         _plain("batch"),
-        "It holds for that variant of layer norm. For the variant over H, W and C it also needs C = 1.",
+        "One example is the whole batch. Layer norm over H, W and C would also need C = 1.",
         one("N"),
         sources=("L05",),
     ),
     Identity(
         "dense",
-        "Behind a dense layer (N, C), both variants of layer norm are equal.",
+        "After a dense layer (H = W = 1): layer norm over H, W, C = layer norm over C?",
         _plain("layer"),
         _plain("layer-channels"),
         "Without positions, the channels of an example are its whole layer.",
@@ -232,24 +232,24 @@ _ROWS = (
     ),
     Identity(
         "centred-rms",
-        "RMS norm of a centred input is layer norm over channels.",
+        "RMS norm of a centred input = layer norm over C?",
         Side(lambda shape: SCHEMES["rms"], of_centred, "of x without its mean over the channels"),
         _plain("layer-channels"),
-        "All that RMS norm leaves out is taking off the mean; around a mean of 0, mean square and variance are one.",
+        "RMS norm only omits the mean. With mean 0, the mean square is the variance.",
         sources=("R01",),
     ),
     Identity(
         "whitening-alone",
-        "Decorrelated batch norm with C groups is batch norm.",
+        "Decorrelated batch norm with C groups = batch norm?",
         _whitening(lambda shape: shape[-1]),
         _plain("batch"),
         "The covariance matrix of a single channel is its variance: nothing is left to be decorrelated.",
     ),
-    _widened("batch", "NHW", "Divisive norm with windows that reach across N, H and W is batch norm."),
-    _widened("layer", "HWC", "Divisive norm with windows that reach across H, W and C is layer norm."),
+    _widened("batch", "NHW", "Divisive norm with windows across N, H, W = batch norm?"),
+    _widened("layer", "HWC", "Divisive norm with windows across H, W, C = layer norm?"),
     Identity(
         "weight-length",
-        "Weight norm, v/‖v‖ for each unit, is the general form on the weights.",
+        "Weight norm v/‖v‖ = RMS norm of each unit’s weights, over √fan-in?",
         Side(lambda shape: SCHEMES["weight"], by_length, "by length", ("where",)),
         Side(lambda shape: SCHEMES["weight"], words="in general form", lines=("mean square", "normalized")),
         "A vector's length is its root mean square times the root of its number of elements. Your tensor is read as "
@@ -258,7 +258,7 @@ _ROWS = (
     ),
     Identity(
         "layer-is-batch-at-one-case",
-        "“With one example, layer norm is batch norm.”",
+        "With one example: layer norm = batch norm?",
         _plain("layer"),
         _plain("batch"),
         "Layer norm mixes the channels, and batch norm never does.",
@@ -268,7 +268,7 @@ _ROWS = (
     ),
     Identity(
         "layer-is-over-positions",
-        "“Layer norm of a convolution normalizes each channel's picture.”",
+        "Layer norm = each channel’s picture normalized alone?",
         _plain("layer"),
         _plain("layer-spatial"),
         "That is instance norm: in layer norm all channels share one mean and one variance.",
@@ -278,49 +278,49 @@ _ROWS = (
     ),
     Identity(
         "layer-is-over-the-batch",
-        "“Layer norm takes its statistics across the batch, not across channels.”",
+        "Layer norm = batch norm?",
         _plain("layer"),
         _plain("batch"),
-        "It is the other way round: an example's statistics come from that example alone, over all its channels.",
+        "Layer norm averages over all channels of one example, batch norm over all examples for each channel.",
         several("NC"),
         holds=False,
         sources=("L06",),
     ),
     Identity(
         "layer-is-its-default",
-        "“A framework's layer norm over the last axis is the formula's, over the whole layer.”",
+        "Layer norm over H, W, C = layer norm over the last axis only?",
         _plain("layer"),
         _plain("layer-channels"),
-        "Over the last axis each position has statistics of its own; in the formula all positions share them.",
+        "Over the last axis each position has a mean and variance of its own. Over H, W, C all positions share them.",
         several("HW"),
         holds=False,
         sources=("L08",),
     ),
     Identity(
         "groups-are-sizes",
-        "“The number that group norm is given is the size of a group.”",
+        "Group norm with G groups = group norm with G channels in each group?",
         _groups(_unequal),
         _groups(lambda shape: shape[-1] // _unequal(shape)),
-        "Frameworks count groups: G groups have C/G channels each.",
+        "Frameworks count groups: G groups have C/G channels each, which is G only where G² = C.",
         several("C"),
         holds=False,
         sources=("G03",),
     ),
     Identity(
         "whitening-is-batch",
-        "“With variance 1 in every channel, as batch norm leaves it, activations are white.”",
+        "Decorrelated batch norm (whitening) = batch norm?",
         _whitening(lambda shape: 1),
         _plain("batch"),
-        "Batch norm leaves the correlations between channels as they are; whitening takes them off too.",
+        "Batch norm keeps the correlations between channels. Whitening removes them too.",
         several("C") & several("NHW"),
         holds=False,
     ),
     Identity(
         "rms-is-layer",
-        "“RMS norm is layer norm.”",
+        "RMS norm = layer norm over C?",
         _plain("rms"),
         _plain("layer-channels"),
-        "Nothing subtracts the mean; the two agree only where it is 0 already.",
+        "RMS norm does not subtract the mean. The two agree only where the mean is already 0.",
         holds=False,
         sources=("R01",),
     ),

@@ -9,32 +9,36 @@ from normviz.describe.snippets import FRAMEWORKS
 from normviz.identities.detection.examples import EXAMPLES
 from normviz.identities.identities import IDENTITIES
 from normviz.ui import looking, scheme, tensor
-from normviz.ui.link import Param, View, choice
+from normviz.ui.link import Param, View, choice, switch
 from normviz.ui.tensor import OWN_DATA, SIZES
 
 PAGE = "identities"
 PREFIX = PAGE + " "
 """Of the keys that are this page's own; the tensor's are those of the tensor lab, and follow from page to page."""
 
-RESIDUAL = (
-    "Every pair is compared on your tensor. Equal up to rounding: the largest difference of the two x̂ is about 10⁻¹⁶ "
-    "of the largest x̂, or 10⁻⁷ in float32."
-)
-"""What the results of the page mean."""
 PANELS = {
-    "same": "Known pairs",
+    "same": "Pairs",
     "variants": "Three layer norms",
     "own": "Two of your own",
     "detect": "Detect a layer",
 }
 """The panels, by their names in the link."""
 
+PAIRS = (
+    "one-group", "rms-is-layer", "layer-is-over-the-batch", "one-case", "layer-is-batch-at-one-case", "all-groups",
+    "one-channel", "layer-is-its-default", "dense", "over-positions", "groups-are-sizes", "layer-is-over-positions",
+    "centred-rms", "whitening-is-batch", "whitening-alone", "over-positions-one-case", "windows-batch", "windows-layer",
+    "weight-length",
+)  # fmt: skip
+"""All pairs in the order of the questions, the easy ones first."""
+
 BELONGS = {
-    **dict.fromkeys(("focus", "camera", "code"), "variants"),
-    **dict.fromkeys(("try", "layout"), "detect"),
-    "row": "same",
+    **dict.fromkeys(("focus", "camera"), ("same", "variants")),
+    "code": ("variants",),
+    **dict.fromkeys(("try", "layout"), ("detect",)),
+    **dict.fromkeys(("row", "reveal"), ("same",)),
 }
-"""The only panel in which a value means something."""
+"""The panels in which a value means something, where these are not all."""
 
 SHARED = (*SIZES, "data", "seed", "focus", "eps")
 CAMERA = looking.camera(PREFIX)
@@ -84,10 +88,6 @@ def _typed(side: str, key: str) -> list[Param]:
     return [Param(f"{PREFIX}{side}_{name}", text, lambda value, view: str(value)[:120]) for name, text in defaults]
 
 
-def _claim(key: str) -> str:
-    return f"“{IDENTITIES[key].claim}”" if key else "none"
-
-
 def _panel(value: Any, view: View) -> str:
     """Return the panel of a link; refuted pairs once had a panel of their own, "belief"."""
     return choice(list(PANELS))("same" if value == "belief" else value, view)
@@ -101,12 +101,10 @@ PARAMS = (
         why=lambda given, view: "" if given == "belief" else None,
     ),
     Param(
-        f"{PREFIX}row",
-        "",
-        choice(["", *IDENTITIES]),
-        label="Open row",
-        words=_claim,
+        f"{PREFIX}row", PAIRS[0], lambda value, view: choice(PAIRS)(value or PAIRS[0], view), label="Pair",
+        words=lambda key: f"“{IDENTITIES[key].question}”", why=lambda given, view: None if given else "",
     ),
+    switch(f"{PREFIX}reveal", False),
     *_typed("left", "layer"),
     *_typed("right", "instance"),
     Param(f"{PREFIX}code", "PyTorch", choice(list(CODE)), label="Framework"),
@@ -119,7 +117,7 @@ def has(view: View, name: str) -> bool:
     """Return True if a value means something in this view."""
     if name == "seed":
         return view["data"] != OWN_DATA
-    return BELONGS.get(name, view["panel"]) == view["panel"]
+    return view["panel"] in BELONGS.get(name, PANELS)
 
 
 def scheme_of(view: View, side: str) -> Scheme:

@@ -85,12 +85,5 @@ def costs(trained: Trained, asked: Training, convention: Convention, share: floa
     )
 
 
-def over_shares(trained: Trained, asked: Training, convention: Convention, shares: Sequence[float]) -> np.ndarray:
-    """The accuracy with running averages by the share of a new batch in them: (shares, networks)."""
-    return np.stack(
-        [accuracy(trained, asked.eps, averages(trained, asked, convention, share).last) for share in shares]
-    )
-
-
 def _right(logits: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.mean(logits.argmax(-1) == classes, axis=-1)

@@ -1,9 +1,9 @@
-"""What follows from batch norm's statistics being a mini-batch's: bias, noise, shards, and what goes wrong.
+"""What follows from batch norm's statistics being a mini-batch's: bias, other examples, shards, and folding.
 
 `frozen` are the statistics of evaluation: running averages after the last step, whose weights evaluation uses.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +11,12 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme
-from normviz.running.averages import CONVENTIONS, Averages, Moments
+from normviz.running.averages import CONVENTIONS, Moments
 from normviz.running.stream import (
-    BATCH,
     BATCHES,
     PER_DIGIT,
     Folded,
     Setting,
-    Trace,
-    affine,
     affine_parameters,
     batch_statistics,
     digits,
@@ -42,45 +39,27 @@ DRAWN = 2**18
 DRAWS = 64
 """Mini-batches in which one example is looked at."""
 
-COMPARED = tuple(row for key, row in SCHEMES.items() if row.acts_on == "activation" and key != "custom")
+COMPARED = tuple(SCHEMES[key] for key in ("batch", "layer", "instance", "group", "rms"))
 """The schemes of which it is asked whether an example's output depends on the other examples in the batch."""
 
 
 class Sampled(NamedTuple):
     """Batch statistics over many mini-batches of each of K sizes, (K, C), and of all training digits, (C,).
 
-    variance: the mean of σ². expected: what it is exactly. mean_error, variance_error, deviation_error: the standard
-    deviation of μ, of σ² and of σ; those of μ and of σ² exactly: expected_error, expected_variance_error. kurtosis:
-    E[(x-μ)⁴] / σ⁴ of all training digits, (C,). elements: the m of m/(m-1), (K, 1).
+    variance: the mean of σ². expected: what it is exactly. expected_variance_error: the standard deviation of σ²,
+    exactly. elements: the m of m/(m-1), (K, 1).
     """
 
     elements: np.ndarray
     variance: np.ndarray
     expected: np.ndarray
-    mean_error: np.ndarray
-    expected_error: np.ndarray
-    variance_error: np.ndarray
     expected_variance_error: np.ndarray
-    deviation_error: np.ndarray
-    kurtosis: np.ndarray
     population: Moments
 
     @property
     def corrected(self) -> np.ndarray:
         """m/(m-1) · E[σ²], (K, C): Ioffe & Szegedy 2015, Algorithm 2, step 10."""
         return CONVENTIONS["pytorch"].averaged(self.variance, self.elements)
-
-    @property
-    def limit_deviation_error(self) -> np.ndarray:
-        """The standard deviation of σ in large batches, (K, C): that of σ² over dσ²/dσ = 2σ."""
-        return self.expected_variance_error / (2 * np.sqrt(self.population.variance))
-
-
-class Shift(NamedTuple):
-    """Mean and variance of the output on changed test pictures, (K, C): with frozen statistics, with the batch's."""
-
-    frozen: Moments
-    batch: Moments
 
 
 def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
@@ -98,21 +77,13 @@ def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
     rows = []
     for size in sizes:
         chosen = rng.integers(0, len(own.mean), (size, DRAWN // size))
-        batch = merge(np.ones(size), own.mean[chosen], own.variance[chosen])
-        each = (batch.mean, batch.variance, np.sqrt(batch.variance))
-        rows.append((batch.variance.mean(0), *(values.std(0) for values in each)))
-    variance, mean_error, variance_error, deviation_error = map(np.stack, zip(*rows, strict=True))
+        rows.append(merge(np.ones(size), own.mean[chosen], own.variance[chosen]).variance.mean(0))
     n = np.array(sizes)[:, None]
     return Sampled(
         elements=n * setting.side**2,
-        variance=variance,
+        variance=np.stack(rows),
         expected=whole.variance - between / n,
-        mean_error=mean_error,
-        expected_error=np.sqrt(between / n),
-        variance_error=variance_error,
         expected_variance_error=standard_error_of_variance(own, whole, n),
-        deviation_error=deviation_error,
-        kurtosis=np.mean((x - whole.mean) ** 4, axis=(0, 1, 2)) / whole.variance**2,
         population=whole,
     )
 
@@ -167,44 +138,3 @@ def folding(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tupl
     x = patches(digits(test=True)[0], setting)
     unfolded = infer(x @ matrix, *frozen, eps, gain, bias)
     return folded, float(np.abs(x @ folded.weights + folded.bias - unfolded).max() / np.abs(unfolded).max())
-
-
-def too_early(trace: Trace, averages: Averages, eps: float = DEFAULT_EPS) -> Moments:
-    """Mean and variance of the evaluated output over all training digits, were training to stop after each step."""
-    at = np.maximum(np.arange(BATCHES + 1) - 1, 0)
-    factor, offset = affine(*averages, eps)
-    mean = factor * trace.population_mean[at] + offset
-    return Moments(mean, factor**2 * trace.population_variance[at])
-
-
-def in_batches_of(setting: Setting, size: int, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
-    """Test digits through training mode in mini-batches of one size: z and y = γ x̂ + β, each (digits, H, W, C)."""
-    gain, bias = affine_parameters(setting)
-    z = summed(digits(test=True)[0], setting, BATCHES - 1)
-    z = z[: len(z) // size * size]
-    y = normalize(z.reshape(-1, size, *z.shape[1:]), BATCH, eps, gain, bias).y
-    return z, y.reshape(z.shape)
-
-
-def one_class_at_a_time(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> Mapping[str, np.ndarray]:
-    """The mean output of each class's test digits, (10, C), by the mode that a batch of nothing else goes through."""
-    pictures, labels = digits(test=True)
-    found: dict[str, list[np.ndarray]] = {"eval": [], "train": []}
-    for label in np.unique(labels):
-        z = summed(pictures[labels == label], setting, BATCHES - 1)
-        found["eval"].append(batch_statistics(infer(z, *frozen, eps)).mean)
-        found["train"].append(batch_statistics(normalize(z, BATCH, eps).xhat).mean)
-    return {mode: np.stack(rows) for mode, rows in found.items()}
-
-
-def shifted(
-    setting: Setting, frozen: Moments, scales: Sequence[float], offsets: Sequence[float], eps: float = DEFAULT_EPS
-) -> Shift:
-    """Test pictures as scale · x + offset: the output with the statistics of training, and with their own."""
-    pictures, rows = digits(test=True)[0], []
-    for scale, offset in zip(scales, offsets, strict=True):
-        z = summed(scale * pictures + offset, setting, BATCHES - 1)
-        outputs = infer(z, *frozen, eps), normalize(z, BATCH, eps).xhat
-        rows.append([batch_statistics(y) for y in outputs])
-    both = (Moments(*map(np.stack, zip(*side, strict=True))) for side in zip(*rows, strict=True))
-    return Shift(*both)

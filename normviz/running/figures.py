@@ -1,4 +1,4 @@
-"""Charts of the training and inference page: panels of curves, strips, and accuracies by case."""
+"""Charts of the training and inference page: strips, and accuracies by case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,88 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.describe.seeds import mean_percent
-from normviz.ui.chart import Figure, make_subplots
-from normviz.ui.palette import THEMES, Theme
-from normviz.ui.style import finish, here, line, marker, rule
+from normviz.ui.chart import Figure
+from normviz.ui.palette import THEMES
+from normviz.ui.style import finish, here
 
 ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
 """By the role of a colour the marker that says the same."""
 
-MANY = 60
-"""More markers than this are small."""
 LEGEND = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """At the lower edge, whatever the height."""
-
-
-Values = Sequence[float] | np.ndarray
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Values over x: a line, or markers where each point was measured; `role`: the name of its colour in the theme."""
-
-    name: str
-    x: Values
-    y: Values
-    measured: bool = False
-    role: str = ""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Curves on one pair of axes, whose titles are `x` and `y`.
-
-    `level`: where the curves should be, a line; `log`: the axes that are, as in "xy"; `marked`: an x, a line.
-    """
-
-    title: str
-    curves: Sequence[Curve]
-    x: str = ""
-    y: str = ""
-    level: float | None = None
-    log: str = ""
-    marked: float | None = None
 
 
 def near(text: str) -> dict:
     """The title of an axis, close to it."""
     return {"text": text, "standoff": 4}
-
-
-def panels_figure(panels: Sequence[Panel], columns: int = 2, theme: str = "light", one_scale: bool = False) -> Figure:
-    """Panels of curves beside each other; a name has one colour, dash and marker in all of them, and one entry.
-
-    `one_scale`: the panels of a row have the same vertical axis.
-    """
-    colours = THEMES[theme]
-    names = list(dict.fromkeys(curve.name for panel in panels for curve in panel.curves))
-    rows = -(-len(panels) // columns)
-    figure = make_subplots(
-        rows, columns, subplot_titles=[panel.title for panel in panels], shared_yaxes=one_scale,
-        horizontal_spacing=0.05 if one_scale else 0.11, vertical_spacing=0.22,
-    )  # fmt: skip
-    shown = set()
-    for number, panel in enumerate(panels):
-        place = {"row": number // columns + 1, "col": number % columns + 1}
-        for curve in panel.curves:
-            style = _style(names.index(curve.name), curve, colours)
-            figure.add_scatter(
-                x=list(curve.x), y=list(curve.y), name=curve.name, legendgroup=curve.name,
-                showlegend=curve.name not in shown, **style, **place,
-            )  # fmt: skip
-            shown.add(curve.name)
-        if panel.level is not None:
-            figure.add_hline(panel.level, line=rule(colours), **place)
-        if panel.marked is not None:
-            figure.add_vline(panel.marked, line=here(colours), **place)
-        xs, ys = ([getattr(curve, axis) for curve in panel.curves] for axis in "xy")
-        title = near(panel.x)
-        figure.update_xaxes(
-            title=title, tickangle=0, **(_log(xs, *_ticks(xs)) if "x" in panel.log else _whole(xs)), **place
-        )
-        scale = _log(ys, (1, 2, 3, 5), 10) if "y" in panel.log else {"nticks": 6}
-        figure.update_yaxes(title=near(panel.y), **scale, **place)
-    return finish(figure, colours, {"t": 34, "b": 118, "l": 55}, LEGEND)
 
 
 def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
@@ -101,36 +33,6 @@ def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> F
     figure.update_yaxes(autorange="reversed", automargin=True, tickfont={"size": 16}, ticklabelstandoff=8)
     figure.update_xaxes(title=axis)
     return finish(figure, colours, {"l": 10, "r": 20})
-
-
-def _style(number: int, curve: Curve, colours: Theme) -> dict:
-    colour = {"color": getattr(colours, curve.role)} if curve.role else {}
-    if curve.measured:
-        size, opacity = (9, 0.85) if len(curve.x) <= MANY else (6, 0.5)
-        symbol = {"symbol": ROLE_SYMBOLS[curve.role]} if curve.role else {}
-        return {"mode": "markers", "marker": marker(number, colours, size) | colour | symbol | {"opacity": opacity}}
-    return {"mode": "lines", "line": line(number, colours) | colour}
-
-
-def _whole(values: Sequence[Sequence[float]]) -> dict:
-    """A tick for each of a few whole numbers."""
-    found = {float(value) for row in values for value in row}
-    return {"dtick": 1} if len(found) <= 12 and all(value.is_integer() for value in found) else {}
-
-
-def _ticks(values: Sequence[Values]) -> tuple[Sequence[int], int]:
-    """Powers of 2; of 10, and three times these, where values are too far apart for that."""
-    return ((1, 3), 10) if max(map(np.max, values)) > 500 * min(map(np.min, values)) else ((1,), 2)
-
-
-def _log(values: Sequence[Sequence[float]], leads: Sequence[int], base: int) -> dict:
-    """A logarithmic axis with plain numbers at leads · base^k, as 1, 2, 4, 8 or 0.1, 0.2, 0.5, 1."""
-    low, high = (float(how(np.concatenate([np.asarray(row, float) for row in values]))) for how in (np.min, np.max))
-    ticks = [lead * float(base) ** k for k in range(-20, 21) for lead in leads]
-    ticks = [tick for tick in ticks if low * 0.99 <= tick <= high * 1.01]
-    if len(ticks) > 9:
-        ticks = ticks[:: -(-len(ticks) // 9)]
-    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
 
 
 @dataclass(frozen=True)

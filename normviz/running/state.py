@@ -11,37 +11,30 @@ from normviz.running.averages import CONVENTIONS, Averages, running_averages
 from normviz.running.modes import MODES
 from normviz.running.stream import BATCHES, SHOWN, UNITS, Setting, Trace, trace
 from normviz.ui.link import View, params
-from normviz.ui.player import SPEEDS
 from normviz.ui.settings import Controls
 
 PAGE = "running"
 PREFIX = f"{PAGE} "
 
-PANELS = {
-    "switch": "Training or inference",
-    "wrong": "What goes wrong",
-    "bias": "Bias of the variance",
-    "noise": "Noise",
-    "folding": "Folding",
-    "companions": "Other examples",
-    "shards": "Shards",
-}
+PANELS = {"switch": "Training or inference", "wrong": "What goes wrong", "companions": "Other examples"}
 """The panels; only the open one is computed."""
 
-ADVANCED = ("bias", "noise", "folding", "companions", "shards")
-"""The panels behind "Advanced"."""
-
-BELONGS = {**dict.fromkeys(("mode", "digit", "step", "pace"), "switch"), "wrong": "wrong", "devices": "shards"}
-"""The panel of each value that means something in one panel only."""
-
-WRONG = {
-    "cost": "What it costs",
-    "one": "Batch of one",
-    "early": "Stopped early",
-    "train": "eval() forgotten",
-    "shift": "Shifted test data",
+BELONGS = {
+    **dict.fromkeys(("mode", "digit", "step", "pace", "drift"), ("switch",)),
+    **dict.fromkeys(("framework", "share"), ("switch", "wrong")),
+    **dict.fromkeys(("layer", "unit"), ("switch", "companions")),
 }
-MOST_DEVICES = 8
+"""The panels of each value that does not mean something in all of them."""
+
+FRONT = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
+"""The controls of each panel that are in sight; the others are under "More settings"."""
+
+FORMER = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
+"""By a panel of an earlier version the panel that is nearest."""
+
+PACES = (1, 5)
+"""How many batches the player moves on at a time."""
+
 NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
@@ -64,10 +57,8 @@ class Page(Setting):
     digit: int = whole(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed")
     unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
     step: int = whole(60, 0, BATCHES)
-    pace: int = among(1, SPEEDS)
+    pace: int = among(1, PACES)
     panel: str = choice("switch", PANELS)
-    devices: int = whole(4, 1, lambda given: min(MOST_DEVICES, given["batch"]))
-    wrong: str = choice("cost", WRONG)
 
 
 PARAMS = params(Page, PREFIX)
@@ -87,17 +78,27 @@ DRIFT = (
 
 def has(view: View, name: str) -> bool:
     """Return True if a value means something in the open panel; links and controls leave out all others."""
-    return BELONGS.get(name, view["panel"]) == view["panel"]
+    return view["panel"] in BELONGS.get(name, PANELS)
 
 
-def fill_former_defaults(link: Mapping[str, str]) -> dict[str, str]:
-    """Return the panel that a link of an earlier version left out: "What goes wrong" was the first one.
+def follow_former_links() -> None:
+    """Rewrite the page's link if it names a panel of an earlier version."""
+    link = st.query_params.to_dict()
+    if (renamed := rename_link(link)) != link:
+        st.query_params.from_dict(renamed)
+
+
+def rename_link(link: Mapping[str, str]) -> dict[str, str]:
+    """Return a link of an earlier version as one of today: "What goes wrong" was the first panel, and had parts.
 
     Example:
-        >>> fill_former_defaults({"wrong": "shift"}), fill_former_defaults({"step": "20"})
-        ({'panel': 'wrong'}, {})
+        >>> rename_link({"wrong": "shift"}), rename_link({"panel": "shards", "devices": "2", "batch": "8"})
+        ({'panel': 'wrong'}, {'panel': 'switch', 'batch': '8'})
     """
-    return {"panel": "wrong"} if "wrong" in link and "panel" not in link else {}
+    panel = link.get("panel", "wrong" if "wrong" in link else "switch")
+    return ({"panel": FORMER.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
+        name: value for name, value in link.items() if name not in ("panel", "wrong", "devices")
+    }
 
 
 def setting_of(view: View) -> Setting:
@@ -121,11 +122,14 @@ def traced(setting: Setting, eps: float) -> Trace:
 def controls(view: View) -> None:
     """Draw the controls in the sidebar."""
     page = Controls(Page, PREFIX, view, has)
+    front = FRONT[view["panel"]]
     with st.sidebar:
-        page.draw("layer", "batch")
-        page.draw("framework", "share")
-        st.caption(CAPTION)
+        page.draw(*front)
         with st.expander("More settings"):
-            page.draw("unit", "digit", "eps", "drift")
-            st.caption(DRIFT)
+            page.draw(*(name for name in ("layer", "framework", "share", "unit", "digit", "eps") if name not in front))
+            if has(view, "share"):
+                st.caption(CAPTION)
+            page.draw("drift")
+            if has(view, "drift"):
+                st.caption(DRIFT)
             page.rest()

@@ -87,7 +87,7 @@ class Outputs:
 
 
 def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light") -> Figure:
-    """Draw digits in a row, and below each its output: a filled marker in the mode, an open one in another mode.
+    """Draw digits in a row, and below each its output: a filled marker with its value, an open one in another mode.
 
     The digit that is followed stands in a frame. Axes and places are those of every mini-batch.
     """
@@ -114,8 +114,13 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
             )  # fmt: skip
         symbol = ROLE_SYMBOLS[name] + ("" if on else "-open")
         marker = {"color": colour, "size": 13 if on else 9, "symbol": symbol, "opacity": 1 if on else 0.8}
+        written = {"text": [f"{value:.2f}".replace("-", "−") for value in values], "textfont": {"color": colour}}
+        gaps = sum(values - other for other in batch.outputs.values())
+        above = np.where(np.abs(gaps) > 0.05 * batch.span, gaps > 0, values >= 0)  # away from the other marker
+        written["textposition"] = np.where(above, "top center", "bottom center").tolist()
         figure.add_scatter(
-            x=places, y=values, mode="markers", marker=marker, name=f"x̂ in {name}", row=2, col=1,
+            x=places, y=values, mode="markers+text" if on else "markers", marker=marker, name=f"x̂ in {name}",
+            row=2, col=1, **(written if on else {}),
             hovertemplate="digit %{x}: %{y:.3f}", legendrank=list(ROLE_SYMBOLS).index(name),
         )  # fmt: skip
     frame = {"x0": followed - 0.48, "x1": followed + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
@@ -136,7 +141,7 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
     }
     figure.add_annotation(text="class", **beside)
     figure.update_yaxes(range=[-0.55, 0.55], visible=False, fixedrange=True, row=1, col=1)
-    high = 1.1 * batch.span or 1.0
+    high = 1.25 * batch.span or 1.0  # room for the values
     figure.update_yaxes(range=[-high, high], nticks=5, title=near("x̂"), fixedrange=True, row=2, col=1)
     return finish(figure, colours, {"t": 4, "b": 84, "l": 55}, LEGEND, zero="y")
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from normviz.core.schemes import SCHEMES
 from normviz.describe.wording import hint
+from normviz.ui.curves import faint
 
 COMMON = ("batch", "layer", "instance", "group", "rms")
 """The schemes that are one click away; where several are chosen, so is the row without normalization."""
@@ -93,12 +94,13 @@ def list_frequent(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence
 
 
 def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
-    """Underline the pills of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
+    """Fill the pills of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
     element = re.sub(r"[^a-zA-Z0-9_-]", "-", state_of(key, ROW))
     st.html(
         "<style>"
         + "".join(
-            f".st-key-{element} button:nth-of-type({place}) {{ box-shadow: inset 0 -0.25rem {colours[each]}; }}"
+            f".st-key-{element} button:nth-of-type({place}) {{ border: 2px solid {colours[each]} !important; "
+            f"background: {faint(colours[each])} !important; color: inherit !important; }}"
             for place, each in enumerate(row, 1)
             if each in colours
         )

@@ -123,7 +123,7 @@ class Player:
             label, icon, act = ("Pause", "pause", self.move) if self.playing else ("Play", "play_arrow", self.play)
             st.button(
                 label, self._key("play"), icon=f":material/{icon}:", on_click=self._press, args=(act,),
-                type="primary", width=115,
+                type="primary",
             )  # fmt: skip
             moves = {"Back": ("skip_previous", -1), "Step": ("skip_next", 1), "Rewind": ("replay", -self.last)}
             for label, (icon, by) in moves.items():

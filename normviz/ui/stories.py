@@ -103,14 +103,36 @@ STORIES = (
         title="Same or different?",
         section="Start",
         question="Which normalizations are the same?",
-        why="Many names stand for few computations, and one name can stand for several.",
-        first="Change **C** to 1 and see which pairs become equal. Then press **Why?**.",
-        takeaway="Two schemes of the general form give the same x̂ if they average over the same elements. Ask which "
-        "axes are averaged, not what the layer is called.",
+        why="Two layers are the same here if they give the same **x̂**, the normalized tensor before γ and β. Compare "
+        "their **fields**: a field is the elements that share a mean and variance.",
+        first="Guess. Then see why, and what differs beside x̂.",
+        takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
+        "the same elements give the same x̂.",
         see=(
             See("The averaged elements in the cube", "tensor_lab"),
             See("Batch and layer norm as the widest windows", "divisive"),
         ),
+        panels={
+            "variants": Introduction(
+                question="Which layer norm do you mean?",
+                why="Papers and frameworks call three normalizations “layer norm”. They average over different axes.",
+                first="Click an element. Blue: the elements that share its mean and variance.",
+                takeaway="Name the axes: layer norm over H, W, C, over C, or over H, W.",
+            ),
+            "own": Introduction(
+                question="Are your two normalizations the same?",
+                why="Two schemes are compared by their fields (the elements that share a mean and variance) and on "
+                "random tensors.",
+                first="Choose a scheme on each side, or type its axes.",
+                takeaway="One counter-example shows that two schemes differ. With the same fields they are the same.",
+            ),
+            "detect": Introduction(
+                question="Which normalization computed this output?",
+                why="The input and the output of a layer often tell: we fit every known normalization to the numbers.",
+                first="Choose an example, or upload your own arrays.",
+                takeaway="With enough numbers, input and output show the averaged axes, and often ε, γ and β.",
+            ),
+        },
     ),
     Story(
         page="why",
@@ -306,8 +328,8 @@ STORIES = (
         title="Training vs. inference",
         section="Training",
         question="Why does batch norm behave differently at test time?",
-        why="In training, batch norm uses the mean and variance of each mini-batch. At test time it uses **running "
-        "averages** of them. When they differ, the network gives different answers.",
+        why="In training, batch norm normalizes each digit by the mean and variance of its mini-batch. At test time it "
+        "uses **running averages** of these. Below each digit stands its normalized value **x̂** at one unit.",
         first="Switch to **Inference**: the same digits get other values. Then open **What goes wrong**.",
         takeaway="In training, the output for one example depends on the other examples of its batch. At test time it "
         "depends on the running averages, which must fit the new data.",
@@ -323,6 +345,14 @@ STORIES = (
                 first="Change **Batch size** and **Momentum**, and see which mistakes cost more.",
                 takeaway="Call eval() before testing, and check that the running averages have converged and fit the "
                 "test data.",
+            ),
+            "companions": Introduction(
+                question="Does the output depend on the other examples?",
+                why="We put one test digit into many mini-batches in training mode. Only the other digits change. x̂ is "
+                "its normalized value at one unit.",
+                first="Reduce the **Batch size**: with batch norm the ticks move further apart.",
+                takeaway="With batch norm the output for one example depends on its mini-batch. Layer, instance and "
+                "group norm use the example alone.",
             ),
         },
     ),

@@ -3,9 +3,10 @@
 import pytest
 from looks import barriers, change_theme
 from menus import go
-from patience import drag, load, settle, soon
+from patience import drag, load, settle, soon, visit
 from pills import named
 from playwright.sync_api import expect
+from test_first_screen_shown import CONTROLS, MOST, SIZE
 
 from normviz.core.schemes import SCHEMES
 from normviz.cube.layout import layout_of, parts
@@ -159,3 +160,17 @@ def test_on_a_phone_all_cubes_are_in_the_picture_in_rows(page, server):
     assert all(in_a_row(cubes[k : k + 2]) for k in (0, 2, 4))
     assert min(text.bounding_box()["height"] for text in page.locator(".st-key-cubes .nv-labels text").all()) > 11
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_the_first_screen_has_the_cubes_with_a_sentence_each_and_few_controls(page, server):
+    page.set_viewport_size(SIZE)
+    visit(page, f"{server}/compare")
+    page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
+    settle(page)
+    expect(page.locator(".st-key-cubes .nv-graph")).to_be_in_viewport(ratio=1)
+    sentences = page.get_by_text("Works with a batch of one:")
+    expect(sentences).to_have_count(4)
+    for place in range(4):
+        expect(sentences.nth(place)).to_be_in_viewport(ratio=1)
+    found = page.evaluate(CONTROLS)
+    assert len(found) <= MOST, found

@@ -15,7 +15,7 @@ NAMES = {"" if story is STORIES[0] else story.page: story.title for story in STO
 SET = {
     "design": ("show=map", "Map of all schemes", "Find a scheme"),
     "experiments": ("show=speed", "Speed", "Batch size"),
-    "running": ("panel=bias", "Advanced", "Training or inference"),
+    "running": ("panel=wrong", "What goes wrong", "Training or inference"),
     "weights": ("show=spectral", "Spectral norm", "Weight norm"),
 }
 """What is chosen on a page: as the link has it, its name, and that of what was chosen before."""

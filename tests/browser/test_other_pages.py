@@ -56,19 +56,21 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(page, server, name):
     soon(page, lambda: page.evaluate("() => document.documentElement.scrollWidth") <= 390)
 
 
-def test_a_shape_where_an_identity_holds(page, server):
+def test_a_guess_shows_the_answer(page, server):
     open_page(page, server, "identities")
-    page.get_by_role("button", name="Use C = 1").first.click()
-    page.wait_for_url("**c=1**")
-    expect(page.get_by_label("C channels")).to_have_value("1")
+    expect(page.get_by_role("heading", name="= Same x̂")).to_have_count(0)
+    page.get_by_role("button", name="= Same").click()
+    expect(page.get_by_role("heading", name="= Same x̂")).to_be_visible()
+    expect(page.get_by_text("Right.", exact=True)).to_be_visible()
+    settle(page)
 
 
 def test_on_a_phone_panels_beside_each_other_scroll_for_themselves(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
-    visit(page, f"{server}/running?panel=noise")
-    page.wait_for_selector(".st-key-effect .nv-plot[data-drawn]")
+    visit(page, f"{server}/invariance?panel=eps&steps=20")
+    page.wait_for_selector(".st-key-sweep .nv-plot[data-drawn]")
     settle(page)
-    wide, shown, focus = page.locator(".st-key-effect .nv-plot").evaluate(
+    wide, shown, focus = page.locator(".st-key-sweep .nv-plot").evaluate(
         "plot => [plot.scrollWidth, plot.clientWidth, plot.tabIndex]"
     )
     assert wide > shown + 100  # two panels, of a width at which their numbers do not touch

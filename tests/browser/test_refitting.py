@@ -10,7 +10,7 @@ PAGES = {
     "lab": "",
     "compare": "compare",
     "layer norm variants": "identities?panel=variants",
-    "training and inference": "running?panel=noise",
+    "training and inference": "running?panel=companions",
     "curves": "why",
 }
 STILL = 120

@@ -2,6 +2,7 @@
 
 from patience import settle, soon, visit
 from playwright.sync_api import expect
+from test_first_screen_shown import CONTROLS, MOST, SIZE
 
 SHIFTS = """
 window.shifts = 0;
@@ -82,3 +83,29 @@ def test_a_finger_switches(server, phone):
     assert len(digits) == 8
     assert min(digit["width"] for digit in digits) > 24
     assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_the_first_screen_has_the_switch_and_the_values_that_it_changes(server, page):
+    page.set_viewport_size(SIZE)
+    visit(page, f"{server}/running")
+    page.wait_for_selector(".st-key-batch .nv-plot[data-drawn]")
+    settle(page)
+    for part in (
+        page.get_by_role("radio", name="Inference", exact=True),
+        page.get_by_role("heading", level=3),
+        page.locator(".st-key-batch .nv-graph"),
+    ):
+        expect(part).to_be_in_viewport(ratio=1)
+    found = page.evaluate(CONTROLS)
+    assert len(found) <= MOST, found
+
+
+def test_the_player_is_whole_in_a_presentation(server, page):
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    visit(page, f"{server}/running?present=1")
+    page.wait_for_selector(".st-key-batch .nv-plot[data-drawn]")
+    settle(page)
+    play = page.get_by_role("button", name="Play", exact=True)
+    expect(play).to_be_in_viewport(ratio=1)
+    assert play.evaluate("each => each.scrollWidth <= each.clientWidth")
+    expect(page.locator(".st-key-batch .nv-graph")).to_be_in_viewport(ratio=1)

@@ -7,6 +7,7 @@ import pytest
 from looks import barriers, change_theme, cut_off
 from patience import settle, soon, visit
 from playwright.sync_api import expect
+from test_first_screen_shown import CONTROLS, MOST, SIZE
 
 from normviz.ui.palette import THEMES
 
@@ -51,7 +52,7 @@ def test_a_file_is_judged_and_a_wrong_one_refused(page, server):
     expect(page.get_by_text("It was layer normalization over channels.")).to_be_visible()
 
 
-@pytest.mark.parametrize(("panel", "link"), [("variants", "&h=1&w=1"), ("detect", "&try=dense")])
+@pytest.mark.parametrize(("panel", "link"), [("same", "&reveal=1"), ("variants", "&h=1&w=1"), ("detect", "&try=dense")])
 def test_on_a_phone_nothing_is_cut(page, server, panel, link):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, panel, link)
@@ -59,9 +60,25 @@ def test_on_a_phone_nothing_is_cut(page, server, panel, link):
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
 
 
-@pytest.mark.parametrize("panel", ["variants", "detect"])
+@pytest.mark.parametrize("panel", ["same", "variants", "detect"])
 def test_both_themes_and_no_barriers(page, server, panel):
     open_page(page, server, panel)
     for theme in THEMES:
         change_theme(page, theme)
         assert barriers(page) == []
+
+
+def test_the_first_screen_has_a_question_then_its_answer_and_few_controls(page, server):
+    page.set_viewport_size(SIZE)
+    open_page(page, server, "same")
+    graph = page.locator(".st-key-cubes .nv-graph")
+    page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
+    for part in (page.get_by_role("button", name="= Same"), page.get_by_role("button", name="≠ Different"), graph):
+        expect(part).to_be_in_viewport(ratio=1)
+    found = page.evaluate(CONTROLS)
+    assert len(found) <= MOST, found
+    page.get_by_role("button", name="≠ Different").click()
+    answer = page.get_by_role("heading", name="= Same x̂")
+    for part in (answer, page.get_by_text("γ and β differ:"), page.get_by_role("button", name="Next pair"), graph):
+        expect(part).to_be_in_viewport(ratio=1)
+    settle(page)

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from strategies import noise, shapes, shapes_with_fields
 
-from normviz.compare.comparison import PROPERTIES, on_batch, reduction, sequences, single_example, spans, table
+from normviz.compare.comparison import (
+    PROPERTIES,
+    brief_words,
+    on_batch,
+    reduction,
+    sequences,
+    single_example,
+    spans,
+    table,
+)
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
@@ -121,3 +130,21 @@ def test_groups_of_examples_do_not_fit_a_single_one():
 def test_what_a_statistic_runs_over_where_the_fields_differ():
     scheme = SCHEMES["custom"].with_fields(Field.parse("own, full, own, own"), Field.parse("own, own, own, full"))
     assert reduction(scheme, SHAPE) == "H averaged in A, kept in B; C kept in A, averaged in B"
+
+
+@pytest.mark.parametrize("key", OPTIONS)
+@pytest.mark.parametrize("shape", [(4, 2, 2, 4), (2, 1, 1, 6), (4, 3, 1, 2)])
+def test_the_sentence_under_a_cube_is_what_changing_another_example_does(key, shape):
+    scheme = get_scheme(key, 2, 1)
+    x = tensor(shape, 3)
+    changed = x.copy()
+    changed[1:] += tensor(changed[1:].shape, 4)
+    mixes = not np.array_equal(normalize(x, scheme, 1e-5).xhat[0], normalize(changed, scheme, 1e-5).xhat[0])
+    words = brief_words(scheme, shape)
+    assert words.startswith("Mixes examples")
+    assert ("**yes**. Works" in words) == mixes
+    alone = words.split("Works with a batch of one: ")[1]
+    assert alone.startswith(("**yes**", "**no**", "**hardly**", "**only as "))
+    if alone.startswith(("**yes**", "**only as ")):  # more is left than zeros or signs
+        xhat = np.abs(normalize(x[:1], scheme, 1e-5).xhat)
+        assert np.ptp(xhat) > 1e-3

@@ -68,9 +68,11 @@ def test_levels_and_differences_are_said_at_both_small_sizes_and_at_the_large_on
     assert "batches of 128, 2.1 ± 0.2% and 2.1 ± 0.2%." in says
 
 
-def test_the_headline_is_that_of_the_smallest_size():
+def test_the_headline_is_that_of_the_smallest_size_and_of_the_largest():
     found = report(SETTING, made_up(lambda n: 0.02 + 1 / n, lambda n: 0.02))
-    assert found.headline == "Test error on batches of 2: 52% with batch norm and 2% with layer norm."
+    assert (
+        found.headline == "Test error on batches of 2: 52% with batch norm and 2% with layer norm; of 128: 3% and 2%."
+    )
 
 
 def test_nothing_is_said_before_the_end_or_without_two_to_compare():

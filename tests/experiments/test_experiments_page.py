@@ -150,7 +150,7 @@ def shipped(monkeypatch):
 
 def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held):
     at = open_page(**SMALL)
-    assert headlines(at) == ["### Test error on batches of 2: 25% with layer norm."]
+    assert headlines(at) == ["### Test error on batches of 2: 25% with layer norm; of 128: 25%."]
     assert "Example result, computed with version 0.0.1." in texts(at.markdown)
     assert "run it yourself" in at.button(key="start run").label.lower()
     at = press(at, "start run")
@@ -174,7 +174,7 @@ def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
     at = press(at, "cancel run")
     held.go_on.set()
     assert ticket.wait(SOON)
-    assert headlines(sound(at.run())) == ["### Test error on batches of 2: 25% with layer norm."]
+    assert headlines(sound(at.run())) == ["### Test error on batches of 2: 25% with layer norm; of 128: 25%."]
 
 
 def test_a_setting_without_a_result_leads_to_the_default():
@@ -201,9 +201,21 @@ def test_schemes_have_the_colours_of_their_curves():
     at = open_page()
     (style,) = [each.proto.body for each in at.get("html") if "of-row" in each.proto.body]
     for place, look in enumerate(range(3), 1):
-        assert f"button:nth-of-type({place}) {{ box-shadow: inset 0 -0.25rem {THEMES['light'].lines[look]}; }}" in style
+        assert f"button:nth-of-type({place}) {{ border: 2px solid {THEMES['light'].lines[look]} !important;" in style
     lines = {trace["name"]: trace["line"]["color"] for trace in plots(at)["sizes"]["figure"]["data"] if "name" in trace}
     assert [lines[name] for name in ("None", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
+
+
+def test_the_first_figure_says_what_its_bands_are_and_the_chosen_rates_are_folded():
+    at = open_page()
+    (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
+    assert words.startswith("Lines: means of 8 networks. Bands: 95% intervals. All sizes")
+    (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
+    assert folded
+    assert "sizes 1" in plots(at)
+    for key in EXPERIMENTS:
+        captions = [text for text in texts(open_page(show=key).caption) if "95% interval" in text]
+        assert captions, key
 
 
 @pytest.mark.parametrize("key", EXPERIMENTS)

@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab_page import ROOT, open_lab, plots, replaced, sound, texts
+from lab_page import ROOT, open_lab, plots, replaced, said, sound, texts
 from streamlit.testing.v1 import AppTest
 
-from normviz.core.equality import compare, difference, is_rounding
+from normviz.core.equality import compare, is_rounding
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES
 from normviz.core.text import measured
 from normviz.data.samples import SAMPLES
-from normviz.describe.wording import gap_text, sentence
+from normviz.describe.wording import gap_text, sentence, shape_words
 from normviz.identities import state
-from normviz.identities.identities import IDENTITIES, both, residual
-from normviz.identities.panels.known import result_words, stacked, use_words
+from normviz.identities.identities import IDENTITIES, residual
+from normviz.identities.panels.known import GUESSES, measured_words, stacked
+from normviz.identities.state import PAIRS
 from normviz.lab import state as lab
 from normviz.ui.custom import SIZES
 from normviz.ui.stories import STORIES
@@ -40,28 +41,56 @@ def shape_of(at):
     return tuple(at.session_state[size] for size in SIZES)
 
 
-def row_of(at, identity):
-    """What the row of a claim says came out: the text behind that of the claim."""
-    said = texts(at.markdown)
-    return said[said.index(f"**{identity.claim}**") + 1]
-
-
-def expected(identity, x, eps):
-    """The row's text, from the core."""
-    found = residual(identity, x, eps)
-    words = result_words(identity, identity.condition.met(x.shape), is_rounding(found, x.dtype))
-    schemes = [side.scheme(x.shape) for side in identity.sides]
-    differ = {(each.gain, each.bias) for each in schemes}
-    return f"{words}  \nγ and β differ in shape" if len(differ) > 1 else words
-
-
 def type_in(at, **fields):
     for name, text in fields.items():
         at.text_input(key=state.PREFIX + name).set_value(text)
     return sound(at.run())
 
 
-# --- the claims ---------------------------------------------------------------------------------------------------
+# --- the pairs ----------------------------------------------------------------------------------------------------
+
+
+def guess(at, vote):
+    return sound(at.button(key=f"vote {vote}").click().run())
+
+
+def verdict(at):
+    """The heading of the answer; None while it is covered."""
+    return next((text.partition("\n")[0] for text in texts(at.markdown) if text.startswith("### ")), None)
+
+
+def measurement(at):
+    """What is said of both x̂ on the tensor of the link."""
+    return next(text for text in texts(at.markdown) if text.startswith("### ")).rpartition("\n\n")[2]
+
+
+def test_every_pair_is_asked_once_and_the_first_link_is_empty():
+    assert sorted(PAIRS) == sorted(IDENTITIES)
+    at = open_page()
+    assert at.query_params == {}
+    assert f"## {IDENTITIES[PAIRS[0]].question}" in texts(at.markdown)
+
+
+@pytest.mark.parametrize("key", IDENTITIES)
+@pytest.mark.parametrize("vote", GUESSES)
+def test_the_answer_is_hidden_until_the_guess(key, vote):
+    identity = IDENTITIES[key]
+    at = open_page(row=key)
+    assert verdict(at) is None
+    assert not at.latex
+    words = said(at)
+    assert identity.because not in words
+    assert "differ:" not in words
+    cubes = plots(at)["cubes"]["hover"]["copies"]
+    assert cubes[1]["bounds"] is None  # the field on the right would tell
+    at = guess(at, vote)
+    assert verdict(at) == f"### {'= Same' if identity.holds else '≠ Different'} x̂"
+    assert ("**Right.**" in texts(at.markdown)) == ((vote == "yes") == identity.holds)
+    assert (f"**Not quite:** you guessed “{GUESSES[vote]}”." in texts(at.markdown)) != (
+        (vote == "yes") == identity.holds
+    )
+    assert identity.because in said(at)
+    assert at.latex
 
 
 @pytest.mark.parametrize(
@@ -76,108 +105,75 @@ def type_in(at, **fields):
     ],
     ids=str,
 )
-def test_every_claim_is_measured_on_the_tensor_of_the_link(link):
-    at = open_page(**link)
-    eps = float(link.get("eps", 1e-5))
-    x = SAMPLES[link.get("data", "uneven")].make(shape_of(at), int(link.get("seed", 0)))
-    for identity in IDENTITIES.values():
-        assert row_of(at, identity) == expected(identity, x, eps)
-    assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
+def test_what_is_said_holds_on_the_tensor_of_the_link(link):
+    for key, identity in IDENTITIES.items():
+        at = open_page(row=key, reveal="1", **link)
+        x = SAMPLES[link.get("data", "uneven")].make(shape_of(at), int(link.get("seed", 0)))
+        equal = is_rounding(residual(identity, x, float(link.get("eps", 1e-5))))
+        assert measurement(at) == measured_words(identity, x.shape, equal)
+        met = identity.condition.met(x.shape)
+        assert not met or equal == identity.holds
+        assert ("has another shape" in measurement(at)) != met
+        drawn = identity.condition.mend(x.shape)
+        assert any(f"in a tensor of {shape_words(drawn)}" in text for text in texts(at.caption))
+        assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
 
 
-def test_the_first_view_is_the_link_without_a_word():
-    at = open_page()
-    assert state.RESIDUAL in texts(at.caption)
+@pytest.mark.parametrize(
+    "key", [key for key in IDENTITIES if key not in ("rms-is-layer", "centred-rms", "weight-length")]
+)
+def test_the_cubes_show_equal_fields_where_the_answer_is_the_same(key):
+    at = open_page(row=key, reveal="1", n="2", h="3", w="2", c="4")
+    left, right = plots(at)["cubes"]["hover"]["copies"]
+    same = all(np.array_equal(a, b) for a, b in zip(left["bounds"], right["bounds"], strict=True))
+    assert same == (IDENTITIES[key].holds)
+
+
+def test_what_else_differs_is_said_beside_the_answer():
+    assert "**γ and β differ:** γ and β along C on the left, γ and β along H, W, C on the right." in said(
+        open_page(row="one-group", reveal="1")
+    )
+    words = said(open_page(row="one-case", reveal="1", n="1"))
+    assert "Both learn γ and β along C." in words
+    assert "For inference, batch normalization keeps a running mean and a running variance." in words
+
+
+def test_the_next_pair_has_no_guess_yet_and_right_guesses_are_counted():
+    at = guess(open_page(), "yes")
+    at = sound(next(each for each in at.button if each.label == "Next pair").click().run())
+    assert at.query_params["row"] == PAIRS[1]
+    assert verdict(at) is None
+    at = guess(at, "yes")
+    assert "Pair 2 of 19 · 1 of 2 guesses right" in texts(at.caption)
+    at = sound(at.selectbox(key=state.PREFIX + "row").set_value(PAIRS[0]).run())
+    assert verdict(at) is not None
+    at = sound(next(each for each in at.button if each.label == "Next pair").click().run())
+    assert at.query_params["row"] == PAIRS[2]
+
+
+def test_a_lecturer_reveals_all_and_starts_again():
+    at = sound(next(each for each in open_page().button if each.label == "Reveal all").click().run())
+    assert at.query_params["reveal"] == "1"
+    assert verdict(at) is not None
+    assert "**Right.**" not in texts(at.markdown)
+    at = sound(next(each for each in at.button if each.label == "Start again").click().run())
+    assert verdict(at) is None
     assert at.query_params == {}
-    assert "**equal** up to rounding  \nγ and β differ in shape" in row_of(at, IDENTITIES["one-group"])
-    assert "equal for C = 1" in row_of(at, IDENTITIES["one-channel"])
-    assert any(each.help and each.help.endswith("the largest x̂: 0.") for each in at.markdown)
 
 
-def test_the_former_panel_of_refuted_pairs_opens_known_pairs():
+def test_links_of_before_open_their_pair():
     at = open_page(panel="belief", row="layer-is-over-positions")
     assert at.session_state[f"{state.PREFIX}panel"] == "same"
+    assert f"## {IDENTITIES['layer-is-over-positions'].question}" in texts(at.markdown)
     assert not replaced(at)
+    assert not replaced(open_page(row=""))
 
 
-@pytest.mark.parametrize("key", IDENTITIES)
-def test_a_shape_where_it_is_so_is_one_click_away(key):
-    identity = IDENTITIES[key]
-    always = identity.condition.words == "any shape"
-    axes = dict(zip(SIZES, (18, 18, 2, 2), strict=True))
-    axes |= {"c": 18} if "C ≤" in identity.condition.words else {}
-    if not identity.holds:
-        axes = dict.fromkeys(SIZES, 1) | {"n": 1 if "or" in identity.condition.words else 3}
-    at = open_page(**{size: str(n) for size, n in axes.items()})
-    buttons = [button for button in at.button if button.key == f"use {key}"]
-    assert bool(buttons) == (not always)
-    if always:
-        return
-    mended = identity.condition.mend(shape_of(at))
-    assert buttons[0].label == f"Use {use_words(shape_of(at), mended)}"
-    at = sound(buttons[0].click().run())
-    assert shape_of(at) == mended
-    assert ("**equal** up to rounding" in row_of(at, identity)) == identity.holds
-    assert ("**different**" in row_of(at, identity)) != identity.holds
-    assert not [button for button in at.button if button.key == f"use {key}"]
-
-
-@pytest.mark.parametrize("key", IDENTITIES)
-def test_every_row_opens_to_both_sides_and_closes(key):
-    identity = IDENTITIES[key]
-    at = open_page()
-    closed = len(at.latex)
-    at = sound(at.button(key=f"open {key}").click().run())
-    assert at.query_params["row"] == key
-    assert len(at.latex) > closed == 0
-    said = " ".join(texts(at.markdown))
-    assert identity.because in said
-    x = SAMPLES["uneven"].make(shape_of(at), 0)
-    worst = difference(*both(identity, x))
-    assert f"x̂ = **{measured(worst.left)}**" in said
-    assert f"x̂ = **{measured(worst.right)}**" in said
-    shown = plots(at)
-    assert ("row map" in shown) == (not is_rounding(worst.residual))
-    at = sound(at.button(key=f"open {key}").click().run())
-    assert (len(at.latex), plots(at)) == (0, {})
-
-
-def test_what_else_differs_is_said():
-    said = texts(open_page(row="one-group").caption)
-    assert any("γ and β along C on the left, γ and β along H, W, C on the right" in text for text in said)
-    said = texts(open_page(row="one-case", n="1").caption)
-    assert any(
-        "for inference, batch normalization keeps a running mean and a running variance" in text for text in said
-    )
-    assert not any("learned" in text for text in said)
-
-
-@pytest.mark.parametrize(
-    ("met", "equal", "holds", "word"),
-    [
-        (True, True, True, ":material/check: **equal** up to rounding"),
-        (True, False, True, ":material/close: **different**, against the claim"),
-        (False, False, True, ":material/close: **different** here; equal for C = 1"),
-        (True, False, False, ":material/close: **different**"),
-        (True, True, False, ":material/check: **equal** up to rounding, on these data only"),
-        (False, True, False, ":material/check: **equal** up to rounding here; different for C > 1"),
-    ],
-)
-def test_the_words_of_a_result(met, equal, holds, word):
-    identity = IDENTITIES["one-channel" if holds else "layer-is-over-positions"]
-    assert result_words(identity, met, equal) == word
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "words"),
-    [
-        ((4, 4, 4, 6), (1, 4, 4, 6), "N = 1"),
-        ((4, 4, 4, 6), (4, 1, 1, 6), "H = W = 1"),
-        ((4, 4, 4, 1), (1, 4, 4, 2), "N = 1, C = 2"),
-    ],
-)
-def test_the_words_of_another_shape(before, after, words):
-    assert use_words(before, after) == words
+def test_special_data_do_not_make_a_pair_the_same():
+    own = np.ones((2, 2, 2, 4))
+    at = with_own(own, data="own", row="layer-is-over-the-batch", reveal="1")
+    assert verdict(at) == "### ≠ Different x̂"
+    assert "equal up to rounding, because of its special values" in measurement(at)
 
 
 # --- the tensor ---------------------------------------------------------------------------------------------------
@@ -199,25 +195,21 @@ def with_own(array, **link):
 
 def test_ones_own_data_are_measured_and_bring_their_shape():
     own = np.random.default_rng(3).standard_normal((2, 3, 1, 4)).astype(np.float32)
-    at = with_own(own)
-    at = sound(at.selectbox(key="data").set_value("own").run())
+    at = sound(with_own(own, reveal="1").selectbox(key="data").set_value("own").run())
     assert shape_of(at) == own.shape
     assert all(at.number_input(key=size).disabled for size in SIZES)
-    for identity in IDENTITIES.values():
-        assert row_of(at, identity) == expected(identity, own, 1e-5)
-    at = sound(at.button(key="use one-channel").click().run())
-    assert at.session_state["data"] == "uneven"
-    assert shape_of(at) == (2, 3, 1, 1)
+    for key, identity in IDENTITIES.items():
+        at = with_own(own, data="own", row=key, reveal="1")
+        equal = is_rounding(residual(identity, own, 1e-5), own.dtype)
+        assert measurement(at) == measured_words(identity, own.shape, equal)
 
 
 def test_data_that_are_not_finite_spoil_no_identity():
     own = np.random.default_rng(3).standard_normal((2, 3, 2, 4))
     own[0, 1, 0, 2], own[1, 0, 0, 0] = np.nan, np.inf
-    at = with_own(own, data="own")
     for key in ("one-group", "all-groups", "over-positions", "centred-rms", "windows-batch", "windows-layer"):
-        assert "**equal** up to rounding" in row_of(at, IDENTITIES[key])
-    at = sound(at.button(key="open one-channel").click().run())
-    assert not at.error
+        at = with_own(own, data="own", row=key, reveal="1")
+        assert measurement(at) == "On your tensor the two x̂ are equal up to rounding."
 
 
 def test_a_tensor_that_is_too_large_is_told_with_one_that_fits():
@@ -225,10 +217,10 @@ def test_a_tensor_that_is_too_large_is_told_with_one_that_fits():
     for size in ("n", "h"):
         at.number_input(key=size).set_value(1000)
     at = sound(at.run())
-    assert "more than the 65,536 that are drawn" in at.error[0].value
+    assert "more than the 32,768 that are drawn" in at.error[0].value
     (fits,) = [button for button in at.button if button.label.startswith("Use")]
     at = sound(fits.click().run())
-    assert shape_of(at) == (256, 256, 1, 1)
+    assert shape_of(at) == (181, 181, 1, 1)
     assert not at.error
 
 
@@ -345,23 +337,22 @@ def test_whatever_the_link_the_page_shows_its_claims_or_two_schemes(link):
         assert plots(at) or at.success or at.warning or at.info or at.error
         return
     assert not at.error
-    claims = {row.claim for row in IDENTITIES.values()}
-    said = [text.strip("*") for text in texts(at.markdown)]
-    assert sorted(text for text in said if text in claims) == sorted(claims)
+    asked = f"## {IDENTITIES[at.session_state['identities row']].question}"
+    assert asked in texts(at.markdown)
 
 
 def test_a_bad_link_is_mended_with_a_note():
     at = open_page(n="-3", row="one-grup")
-    claim = IDENTITIES["one-group"].claim
+    question = IDENTITIES["one-group"].question
     assert replaced(at) == [
         "N batch: −3 is too small; 1 is used.",
-        f"Open row: one-grup is not one of the choices; “{claim}” is used.",
+        f"Pair: one-grup is not one of the choices; “{question}” is used.",
     ]
     assert replaced(open_page(panel="detct")) == ["Show: detct is not one of the choices; Detect a layer is used."]
 
 
 def test_in_a_column_the_parts_of_a_formula_stand_below_each_other():
-    at = open_page(row="groups-are-sizes", c="12")
+    at = open_page(row="groups-are-sizes", c="12", reveal="1")
     members = next(
         formula.value for formula in at.latex if "mathcal{G}" in formula.value and "gathered" in formula.value
     )

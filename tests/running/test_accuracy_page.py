@@ -7,7 +7,7 @@ from threading import Event
 import numpy as np
 import pytest
 from checked import checked
-from lab_page import open_lab, plots, sound, texts, traces
+from lab_page import open_lab, plots, sound, texts
 
 from normviz.describe.seeds import mean_percent
 from normviz.jobs.desk import Desk
@@ -82,12 +82,6 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
     mistakes = sorted(values.mean() for key, values in cost.items() if key not in cases.EXPECTED)
     (following,) = (text for text in texts(at.markdown) if text.startswith("Other mistakes: "))
     assert re.findall(r", (\d+%)", following) == [f"{share:.0%}" for share in mistakes[1:3]]
-    mean = traces(at, "momentum")[0]
-    at_page = np.flatnonzero(np.asarray(mean["x"]) == 0.03)
-    np.testing.assert_allclose(np.asarray(mean["y"])[at_page], 100 * cost["running"].mean())
-    by_size = dict(zip(*(np.asarray(traces(at, "sizes")[0][axis]) for axis in "xy"), strict=True))
-    np.testing.assert_allclose(by_size[8], 100 * cost["running"].mean())
-    assert np.isfinite(list(by_size.values())).all()
     said = " ".join(texts(at.markdown))
     fresh = f"**Averages never updated** ({cost['population'].mean():.0%} → {cost['fresh'].mean():.0%})"
     assert fresh in said
@@ -105,7 +99,9 @@ def test_who_waits_for_others_is_told_how_long(held, monkeypatch):
         assert held.waits.wait(SOON)
         other = open_now(seed="32")
         (bar,) = other.get("progress")
-        assert re.fullmatch(r"Waiting: done in about \d+ seconds \(\d+ jobs are ahead of yours\)", bar.proto.text)
+        assert re.fullmatch(
+            r"Waiting: done in about \d+ seconds? \(\d+ jobs? (is|are) ahead of yours\)", bar.proto.text
+        )
         held.go_on.set()
 
 
@@ -119,9 +115,9 @@ def test_two_sessions_share_one_training(held):
     pages = [settled(at) for at in pages]
     assert heading(pages[0]) == heading(pages[1])
     assert "…%" not in heading(pages[0])
-    assert len(held.jobs) == len(set(held.jobs)) == len(accuracy.SIZES)
-    settled(open_now(seed="21", share="0.3", unit="3"))  # what is not trained on needs no training
-    assert len(held.jobs) == len(accuracy.SIZES)
+    assert len(held.jobs) == 1
+    settled(open_now(seed="21", share="0.3"))  # what is not trained on needs no training
+    assert len(held.jobs) == 1
 
 
 def test_it_can_be_stopped_and_taken_up_again(held):
@@ -151,7 +147,7 @@ def test_what_goes_wrong_in_training_is_said(monkeypatch):
 
 
 def test_other_panels_train_nothing():
-    at = open_now(panel="bias")
+    at = open_now(panel="companions")
     assert accuracy.KEY not in at.session_state
 
 
@@ -163,8 +159,7 @@ def test_it_is_as_high_before_there_are_numbers(held):
     at = settled(at)
     after = plots(at)
     assert before.keys() == after.keys()
-    for key in ("effect", "momentum", "sizes"):
-        assert before[key]["height"] == after[key]["height"]
+    assert before["effect"]["height"] == after["effect"]["height"]
     assert len(at.markdown) == lines
     assert "Training" in before["effect"]["alt"]
 

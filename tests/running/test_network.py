@@ -131,7 +131,6 @@ def test_the_cases_are_what_they_say():
     np.testing.assert_allclose(cost["one"], counts[alone[0, :, 0]])
     same = cases.costs(found, job, KERAS, 0.5)
     np.testing.assert_array_equal(same["mixed"], same["running"])
-    np.testing.assert_array_equal(cases.over_shares(found, job, KERAS, [0.1, 0.9]), [cost["running"], cost["mixed"]])
     whole = network.forward(found.network, network.inputs()[0], job.eps)
     np.testing.assert_allclose(whole.moments.mean, cases.population(found, job.eps).mean)
 

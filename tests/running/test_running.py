@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from strategies import seeds, uneven_array
 
 from normviz.core.errors import InvalidInput
-from normviz.core.normalize import normalize
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.running import effects as running_effects
 from normviz.running import stream as running
@@ -197,9 +196,6 @@ def test_the_bias_of_the_variance(layer):
     np.testing.assert_allclose(found.population.mean, everything.mean, **CLOSE)
     np.testing.assert_allclose(found.population.variance, everything.variance, **CLOSE)
     np.testing.assert_allclose(found.variance, found.expected, rtol=0.03)
-    np.testing.assert_allclose(found.mean_error, found.expected_error, rtol=0.05)
-    np.testing.assert_allclose(found.variance_error, found.expected_variance_error, rtol=0.05)
-    np.testing.assert_allclose(found.deviation_error[-1], found.limit_deviation_error[-1], rtol=0.05)
     corrected = found.corrected / found.population.variance
     if layer == "dense":
         size = np.array([[2], [8], [64]])
@@ -226,7 +222,9 @@ def test_the_standard_error_of_the_variance_is_that_of_all_batches(size, seed):
 
 def test_a_dense_layers_standard_error_is_the_known_formula_with_the_kurtosis():
     found, n = running_effects.sampled(Setting(seed=7), (2, 16)), np.array([[2], [16]])
-    known = (n - 1) ** 2 / n**3 * found.population.variance**2 * (found.kurtosis - (n - 3) / (n - 1))
+    x, whole = running.summed(running.digits()[0], Setting(seed=7)), found.population
+    kurtosis = np.mean((x - whole.mean) ** 4, axis=(0, 1, 2)) / whole.variance**2
+    known = (n - 1) ** 2 / n**3 * whole.variance**2 * (kurtosis - (n - 3) / (n - 1))
     np.testing.assert_allclose(found.expected_variance_error, np.sqrt(known), rtol=1e-9)
 
 
@@ -254,58 +252,6 @@ def test_other_examples_matter_less_in_large_batches():
     spread = [running_effects.among_others(Setting(batch=n), [SCHEMES["batch"]])["batch"].std(0) for n in (4, 16, 64)]
     assert (spread[0] > spread[1]).all()
     assert (spread[1] > spread[2]).all()
-
-
-def test_a_batch_of_one_gives_beta_and_a_pair_one_bit():
-    setting = SETTINGS[0]
-    gain, bias = running.affine_parameters(setting)
-    z, y = running_effects.in_batches_of(setting, 1)
-    assert np.ptp(z) > 1
-    np.testing.assert_array_equal(y, np.broadcast_to(bias, y.shape))
-    _, y = running_effects.in_batches_of(setting, 2, eps=0.0)
-    np.testing.assert_allclose(np.abs(y - bias), np.broadcast_to(gain, y.shape), rtol=1e-9)
-    with pytest.raises(ValueError, match="more than 1 value"):
-        torch_layer(setting)(torch.zeros(1, UNITS, dtype=torch.float64))
-
-
-def test_a_batch_of_one_is_instance_norm_where_there_are_positions():
-    setting = Setting("conv")
-    gain, bias = running.affine_parameters(setting)
-    z, y = running_effects.in_batches_of(setting, 1)
-    np.testing.assert_allclose(y, normalize(z, SCHEMES["instance"], DEFAULT_EPS, gain, bias).y, **CLOSE)
-
-
-@each_setting
-def test_stopped_early(setting):
-    seen, row = running.trace(setting), CONVENTIONS["keras"]
-    averages = running_averages(seen.mean, seen.variance, setting.count, row, 0.9)
-    found = running_effects.too_early(seen, averages)
-    for position in (0, 1, 50, BATCHES):
-        z = running.summed(running.digits()[0], setting, max(position - 1, 0))
-        y = running.infer(z, averages.mean[position], averages.variance[position], DEFAULT_EPS).reshape(-1, UNITS)
-        np.testing.assert_allclose(found.mean[position], y.mean(0), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(found.variance[position], y.var(0), rtol=1e-9)
-
-
-@pytest.mark.parametrize("layer", running.LAYERS)
-def test_eval_forgotten_hides_the_class(layer):
-    setting = Setting(layer)
-    found = running_effects.one_class_at_a_time(setting, frozen_of(setting))
-    assert np.abs(found["train"]).max() < 1e-12
-    assert (np.ptp(found["eval"], axis=0) > 0.1).all()
-
-
-@pytest.mark.parametrize("layer", running.LAYERS)
-def test_a_shifted_test_set(layer):
-    setting = Setting(layer)
-    frozen = frozen_of(setting)
-    found = running_effects.shifted(setting, frozen, [1.0, 2.0, 1.0], [0.0, 0.0, 0.5])
-    np.testing.assert_allclose(found.frozen.variance[1], 4 * found.frozen.variance[0], rtol=1e-9)
-    factor, _ = running.affine(*frozen, DEFAULT_EPS)
-    moved = found.frozen.mean[2] - found.frozen.mean[0]
-    np.testing.assert_allclose(moved, 0.5 * factor * running.weights(setting, BATCHES - 1).sum(0), rtol=1e-9)
-    np.testing.assert_allclose(found.batch.mean, 0, atol=1e-12)
-    np.testing.assert_allclose(found.batch.variance, 1, atol=1e-3)
 
 
 def test_what_cannot_be():

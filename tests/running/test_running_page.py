@@ -17,21 +17,17 @@ from normviz.core.text import measured
 from normviz.describe.wording import decimals
 from normviz.running import effects as running_effects
 from normviz.running import stream as running
-from normviz.running.averages import CONVENTIONS, Moments, running_averages
-from normviz.running.figures import Curve, Panel, panels_figure, strips
+from normviz.running.averages import CONVENTIONS, running_averages
+from normviz.running.figures import strips
 from normviz.running.modes import MODES
 from normviz.running.panels.stream import average_words
-from normviz.running.state import ADVANCED, PANELS, PARAMS, PREFIX, WRONG, averages_of, has, setting_of
-from normviz.running.stream import BATCHES, UNITS, Setting
+from normviz.running.state import PACES, PANELS, PARAMS, PREFIX, has
+from normviz.running.stream import BATCHES, Setting
 from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
 from normviz.ui.palette import THEMES
-from normviz.ui.player import SPEEDS
 
 SCRIPT = "pages/running.py"
-VIEWS = [{"panel": panel} for panel in PANELS if panel not in ("switch", "wrong")] + [
-    {"panel": "wrong", "wrong": w} for w in WRONG
-]
-WITHOUT_FIGURE = ("folding", "shards")
+VIEWS = [{"panel": panel} for panel in PANELS if panel != "switch"]
 
 
 def open_page(**link):
@@ -117,6 +113,9 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
             assert trace["marker"]["color"] == getattr(THEMES[theme], name)
             assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
+            written = [f"{value:.2f}".replace("-", "−") for value in values]
+            assert trace.get("text") == (written if name == mode else None)
+        assert (f"In training it was {decimals(expected['training'][3])}." in said(at)) == (mode == "inference")
         formula, below = at.latex[0].value, {"training": "batch", "inference": "run"}[mode]
         assert rf"\mu_\mathrm{{{below}}}" in formula
         assert getattr(THEMES[theme], mode) in formula
@@ -230,20 +229,14 @@ def test_links_of_before_open_what_they_opened():
         ({}, "switch"),
         ({"step": "20"}, "switch"),
         ({"wrong": "shift"}, "wrong"),
-        ({"panel": "noise"}, "noise"),
+        ({"panel": "wrong", "wrong": "one"}, "wrong"),
+        ({"panel": "noise"}, "companions"),
+        *(({"panel": former}, "switch") for former in ("bias", "folding", "shards")),
     ):
         at = open_page(**link)
+        assert not replaced(at)
         assert at.session_state[PREFIX + "panel"] == panel
         assert ("stream" in plots(at), "effect" in plots(at)) == (panel == "switch", panel != "switch")
-
-
-def test_few_panels_are_in_sight_and_the_others_behind_advanced():
-    at = open_page()
-    row = at.segmented_control(key=f"{PREFIX}panel row")
-    assert row.options == ["Training or inference", "What goes wrong", "Advanced"]
-    at = sound(row.set_value("advanced").run())
-    assert at.query_params["panel"] == ADVANCED[0]
-    assert len(at.segmented_control(key=f"{PREFIX}panel advanced").options) == len(ADVANCED)
 
 
 def test_both_conventions_keep_one_average_of_the_mean():
@@ -280,7 +273,7 @@ def test_a_view_control_keeps_the_place_also_while_it_plays():
 
 def test_the_stream_stands_still_behind_another_panel():
     at = press(open_page(), "Play")
-    for panel in ("noise", "switch"):
+    for panel in ("companions", "switch"):
         at.session_state[PREFIX + "panel"] = panel
         at = sound(at.run())
     assert (step_of(at), plays(at)) == (60, False)
@@ -311,30 +304,13 @@ def test_the_stream_ends_where_the_core_does():
 def test_every_panel(link, layer):
     at = open_page(layer=layer, **link)
     assert not at.error
-    assert ("effect" in plots(at)) == (link["panel"] not in WITHOUT_FIGURE)
+    assert "effect" in plots(at)
     for figure in plots(at).values():
         assert figure["alt"]
 
 
-def test_only_the_open_panel_is_computed(monkeypatch):
-    def refuse(*_):
-        raise AssertionError("computed")
-
-    for name in ("sampled", "among_others", "shards", "in_batches_of", "too_early", "one_class_at_a_time", "shifted"):
-        monkeypatch.setattr(running_effects, name, refuse)
-    open_page(panel="folding", seed="91")
-    with pytest.raises(AssertionError, match="encountered an error"):  # the page does not say which
-        open_page(panel="shards", seed="91")
-
-
 def test_the_panels_numbers_are_the_cores():
     setting, unit = Setting(drift=0.0), 0
-    found = running_effects.sampled(setting)
-    measured, exact, corrected = (np.asarray(trace["y"]) for trace in traces(open_page(panel="bias"), "effect")[:3])
-    whole = found.population.variance[unit]
-    np.testing.assert_allclose(measured, found.variance[:, unit] / whole)
-    np.testing.assert_allclose(exact, found.expected[:, unit] / whole)
-    np.testing.assert_allclose(corrected, found.corrected[:, unit] / whole)
     shown = {trace["name"].split("  ")[0]: trace["x"] for trace in traces(open_page(panel="companions"), "effect")}
     for key, outputs in running_effects.among_others(setting).items():
         np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
@@ -348,26 +324,6 @@ def test_other_examples_are_shown_at_the_epsilon_of_the_page():
         assert np.array_equal(shown[SCHEMES["batch"].label], outputs) == same
 
 
-def test_a_scheme_whose_groups_do_not_divide_the_batch_is_left_out_and_said_to_be():
-    at = open_page(panel="companions", batch="5")
-    assert "Ghost batch normalization is left out: its 2 groups do not divide N = 5." in texts(at.caption)
-    assert not any("left out" in text for text in texts(open_page(panel="companions").caption))
-
-
-def test_folding_and_shards_say_how_equal_they_are():
-    at = open_page(panel="folding")
-    view = view_of(at)
-    averages = averages_of(view, running.trace(setting_of(view)))
-    statistics = Moments(averages.mean[-1], averages.variance[-1])
-    _, residual = running_effects.folding(setting_of(view), statistics, DEFAULT_EPS)
-    assert any(f"unfolded: **{decimals(residual)}**" in text for text in texts(at.markdown))
-    assert len(at.table[-1].value) == UNITS
-    table = open_page(panel="shards", devices="3", batch="8").table[-1].value.set_index("First batch")
-    assert list(table["m"]) == ["3", "3", "2", "8", "8", ""]
-    assert table.loc["merged", "variance"] == table.loc["whole batch", "variance"]
-    assert table.loc["mean of the variances", "variance"] != table.loc["whole batch", "variance"]
-
-
 def test_a_batch_of_one_is_refused_as_pytorch_does_and_nothing_else_is_lost():
     at = open_page(batch="1")
     assert "a batch of 2 would do" in at.error[0].value
@@ -375,14 +331,13 @@ def test_a_batch_of_one_is_refused_as_pytorch_does_and_nothing_else_is_lost():
     at = sound(at.run())
     assert not at.error
     assert set(plots(at)) == {"batch", "stream"}
-    assert set(plots(open_page(batch="1", panel="wrong", wrong="one"))) == {"effect"}
+    assert set(plots(open_page(batch="1", panel="companions"))) == {"effect"}
 
 
 def test_a_running_variance_of_zero_is_told():
-    at = open_page(batch="1", framework="keras", share="1", eps="0", panel="folding")
-    assert any("an ε of 10⁻⁵" in text for text in texts(at.error))
-    at.session_state[PREFIX + "panel"] = "switch"
-    assert "stream" in plots(sound(at.run()))
+    at = open_page(batch="1", framework="keras", share="1", eps="0", mode="inference")
+    assert "An ε of 10⁻⁵ would do." in said(at)
+    assert "stream" in plots(at)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.1, 0.3, 1.0])
@@ -404,57 +359,25 @@ def test_what_is_said_of_the_start_and_the_lag_is_so(share):
 
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])
-@pytest.mark.parametrize("eps", [0.0, 1e-5, 0.1, 1.0])
-def test_what_is_said_of_pairs_and_of_contrast_holds_at_every_epsilon(layer, eps):
-    at = open_page(panel="wrong", wrong="one", eps=str(eps), layer=layer, unit="2")
-    (said,) = (text for text in texts(at.markdown) if text.startswith(("Alone", "With a convolution")))
-    setting = setting_of(view_of(at))
-    gain, shift = (values[1] for values in running.affine_parameters(setting))
-    if layer == "dense":
-        y = running_effects.in_batches_of(setting, 2, eps)[1][:, 0, 0, 1]
-        root = np.abs((y - shift) / gain)
-        assert f"Here the root is **{decimals(root.min())}** to **{decimals(root.max())}**." in said
-        assert (decimals(root.min()) == "1.000") == (eps == 0)
-    assert "Where ε is small" in said or "as far as ε is small" in said
-    shown = open_page(panel="wrong", wrong="shift", eps=str(eps), layer=layer, unit="2")
-    curves = traces(shown, "effect")
-    text = next(text for text in texts(shown.markdown) if text.startswith("With running statistics, test"))
-    own = [np.asarray(trace["y"]) for trace in curves if trace["name"].startswith("train")]
-    assert all(np.abs(mean).max() < 1e-9 for mean in own[:2])
-    assert f"the variance is **{decimals(own[2].min())}** to **{decimals(own[2].max())}**" in text
-    assert "absorb" not in text
-
-
-@pytest.mark.parametrize("eps", [0.0, 1.0])
-@pytest.mark.parametrize("share", [0.001, 0.1])
-def test_what_evaluation_would_be_without_a_start_has_epsilon_in_it(eps, share):
-    at = open_page(panel="wrong", wrong="early", eps=str(eps), share=str(share))
-    seen = running.trace(setting_of(view_of(at)), eps)
-    last = seen.population_variance[-1, 0]
-    said = next(text for text in texts(at.markdown) if text.startswith("The running statistics start"))
-    assert f"σ²/(σ²+ε) = **{decimals(last / (last + eps))}**" in said
-
-
-@pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_in_a_batch_of_one_there_are_no_others(layer):
     at = open_page(panel="companions", batch="1", layer=layer, framework="keras")
     assert any("In batches of one there are no other examples." in text for text in texts(at.markdown))
 
 
 def test_a_bad_link_is_mended_with_a_note():
-    at = open_page(batch="1000", layer="cnov", pace="4", devices="99", panel="shards")
+    at = open_page(batch="1000", layer="cnov", pace="4")
     assert {
         "Batch size: 1000 is too large; 128 is used.",
         "Layer: cnov is not one of the choices; Conv is used.",
     } <= set(replaced(at))
-    assert at.session_state[PREFIX + "pace"] in SPEEDS
+    assert at.session_state[PREFIX + "pace"] in PACES
 
 
 @settings(max_examples=12)
 @given(
     st.dictionaries(
         st.sampled_from([param.name for param in PARAMS]),
-        st.sampled_from(["", "nan", "inf", "-1", "0", "1", "x", "conv", "keras", "shards", "wrong", "0.5"]),
+        st.sampled_from(["", "nan", "inf", "-1", "0", "1", "x", "conv", "keras", "companions", "wrong", "0.5"]),
         max_size=5,
     )
 )
@@ -478,26 +401,8 @@ def test_the_stream_figure_moves_only_what_is_drawn(theme):
     assert shown[1].data[3].x == (5,)
 
 
-def test_a_name_is_one_style_and_one_entry_in_all_panels():
-    panels = [Panel(str(k), [Curve("a", [1, 2], [1, 2]), Curve("b", [1, 4], [1, 2], True)], log="xy") for k in range(3)]
-    data = checked(panels_figure(panels, 2)).data
-    assert [trace.showlegend for trace in data] == [True, True, False, False, False, False]
-    assert len({trace.line.color for trace in data[::2]}) == 1
-    assert data[0].mode != data[1].mode
-    assert data[0].line.color != data[1].marker.color
-
-
 def test_strips_stand_in_order():
     figure = checked(strips({"first": np.arange(3.0), "second": np.ones(2)}, "x"))
     assert [trace.name for trace in figure.data] == ["first", "second"]
     assert figure.layout.yaxis.autorange == "reversed"
     assert set(figure.data[1].y) == {"second"}
-
-
-def test_fewer_digits_than_devices_after_the_number_was_set():
-    at = open_page()
-    at.session_state[PREFIX + "panel"] = "shards"
-    at = sound(at.run())
-    at = sound(at.slider(key="running devices").set_value(1).run())
-    at = sound(at.select_slider(key="running batch").set_value(2).run())  # another end: 4 of before would come back
-    assert at.slider(key="running devices").value == 1

@@ -32,7 +32,7 @@ def test_numbers_keep_their_digits_and_words_their_commas():
     [
         ("tensor_lab", {}),
         ("compare", {}),
-        ("identities", {}),
+        ("identities", {"reveal": "1"}),
         ("identities", {"panel": "detect"}),
         ("invariance", {"panel": "numbers"}),
         ("weights", {}),

@@ -377,7 +377,7 @@ CLAIMS: tuple[Claim, ...] = (
         f"factor matters most: the mean of σ² exactly, and over {effects.DRAWN // PAIR:,} of them.",
         expected="holds",
         check=variance_is_unbiased,
-        see=f"/running?panel=bias&batch={PAIR}",
+        see=f"/running?batch={PAIR}",
         condition="As they are in a dense layer. Positions of one picture are not independent: behind a convolution, "
         "with m = N·H·W, a bias is left (X01).",
     ),
@@ -389,7 +389,7 @@ CLAIMS: tuple[Claim, ...] = (
         "unseen digits with batch norm folded into the weights, and the average of a mean that drifts.",
         expected="holds",
         check=average_is_folded,
-        see="/running?panel=folding&framework=keras",
+        see="/running?mode=inference&framework=keras",
         condition="The average lags: while the mean drifts steadily it is the mean of momentum/(1 − momentum) batches "
         "earlier, but for what is left of its start. Frozen parameters do not stop it; evaluation mode does.",
     ),
@@ -476,7 +476,7 @@ CLAIMS: tuple[Claim, ...] = (
         "device's own, and their variances averaged, beside those of the whole.",
         expected="holds",
         check=statistics_are_merged,
-        see=f"/running?panel=shards&devices={DEVICES}",
+        see="/running",
         condition="Merged by the parallel formula they are the whole batch's; a mean of the variances misses what lies "
         "between the devices' means. If they are not combined, every device normalizes by its own part, as PyTorch "
         "does without SyncBatchNorm.",

@@ -278,7 +278,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="The exact mean of σ² over mini-batches of two digits, times m/(m−1), beside the variance of all digits.",
         expected="wrong",
         check=bias_on_convolutions,
-        see="/running?layer=conv&batch=2&panel=bias",
+        see="/running?layer=conv&batch=2",
         condition="On a dense layer it does. Positions of one picture are not independent of each other, so that on a "
         "convolution it repairs too much or too little: E[σ²] = σ² − V/N, with V the variance of the pictures' means.",
     ),

@@ -33,6 +33,12 @@ def show(view: View, theme: str) -> None:
             _show_on_tensor(view, theme, *ON_TENSOR[view["panel"]])
 
 
+def _show_pairs(view: View, x: np.ndarray, theme: str) -> None:
+    """Show a pair in two cubes; large tensors of several sessions one after the other."""
+    with in_turn(2 * x.size):
+        known_pairs(view, x, theme)
+
+
 def _show_variants(view: View, x: np.ndarray, theme: str) -> None:
     """Show the three variants; large tensors of several sessions one after the other."""
     with in_turn(x.size * len(VARIANTS)):
@@ -52,7 +58,7 @@ def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
 
 
 ON_TENSOR: dict[str, tuple[Panel, int]] = {
-    "same": (known_pairs, MAX_ELEMENTS),
+    "same": (_show_pairs, MAX_ELEMENTS // 2),
     "variants": (_show_variants, LIMIT),
     "own": (own_two, MAX_ELEMENTS),
 }

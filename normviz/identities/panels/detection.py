@@ -30,7 +30,6 @@ detected = st.cache_data(max_entries=64, show_spinner="Every candidate is fitted
 
 def detector(view: View) -> None:
     """Show the input and output that were chosen, and the layer that they come from."""
-    st.markdown("Give the input and the output of a layer. Their numbers tell which normalization it was.")
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.selectbox("Input and output", list(TRY), key=PREFIX + "try", **KEPT, format_func=TRY.__getitem__)

@@ -1,145 +1,200 @@
-"""Known pairs of schemes: whether they are equal on this tensor, and a closer look."""
+"""Pairs of schemes as questions: a guess, then the answer, both cubes, and the parameters that differ."""
+
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from normviz.core.equality import difference, is_rounding
-from normviz.core.fields import AXES, Shape
-from normviz.core.schemes import Scheme
+from normviz.core.equality import Difference, difference, is_rounding
+from normviz.core.fields import Shape
+from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.text import measured
+from normviz.cube import figure as cube
+from normviz.cube.panels import copies
 from normviz.describe import notation
-from normviz.describe.wording import gap_text, parameter_words, sentence
-from normviz.identities.controls import use_shape
-from normviz.identities.furthest import difference_map, place, shares
-from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, Side, both, residual
-from normviz.identities.state import PREFIX, RESIDUAL
-from normviz.ui.link import View
+from normviz.describe.wording import gap_text, parameter_words, sentence, shape_words
+from normviz.identities.furthest import place, shares
+from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, both, residual
+from normviz.identities.state import CAMERA, PAIRS, PREFIX
+from normviz.ui.link import KEPT, View
 from normviz.ui.saving import save_table
+from normviz.ui.tensor import OWN_DATA, SIZES, tensor
+
+GUESSES = {"yes": "= Same", "no": "≠ Different"}
+"""The answers to choose from."""
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _residual(key: str, x: np.ndarray, eps: float) -> float:
-    return residual(IDENTITIES[key], x, eps)
-
-
-def result_words(identity: Identity, met: bool, equal: bool) -> str:
-    """Return the result of a pair on this tensor, and the condition that its shape does not meet."""
-    mark = ":material/check: **equal** up to rounding" if equal else ":material/close: **different**"
-    if not met:
-        return f"{mark} here; {'equal' if identity.holds else 'different'} for {identity.condition.words}"
-    if equal:
-        return mark if identity.holds else f"{mark}, on these data only"
-    return f"{mark}, against the claim" if identity.holds else mark
-
-
-def use_words(shape: Shape, other: Shape) -> str:
-    """What another shape changes: "N = 1, C = 2", "H = W = 1"."""
-    changed: dict[int, list[str]] = {}
-    for axis, m, n in zip(AXES["activation"], shape, other, strict=True):
-        if m != n:
-            changed.setdefault(n, []).append(axis)
-    return ", ".join(f"{' = '.join(axes)} = {n}" for n, axes in changed.items())
+def _difference(key: str, x: np.ndarray, eps: float) -> Difference:
+    return difference(*both(IDENTITIES[key], x, eps))
 
 
 def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
-    """Show the pairs that are equal, then those that are believed to be."""
-    for heading, holds in (("Equal on the right shape", True), ("Often called equal, but different", False)):
-        identities = [row for row in IDENTITIES.values() if row.holds == holds]
-        st.markdown(f"## {heading}")
-        with st.container(border=True):
-            for identity in identities:
-                _row(identity, view, x, theme)
-    save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
-    st.caption(RESIDUAL)
+    """Show a pair with its question, or with its answer once that was guessed or revealed."""
+    identity = IDENTITIES[view["row"]]
+    shape = identity.condition.mend(x.shape)
+    drawn = x if shape == x.shape else _tensor_of(shape, view)
+    covered = not view["reveal"] and identity.key not in guesses()
+    told, cubes = st.columns([4, 5], gap="large")
+    with told, st.container(key="pair", gap="small"):
+        st.caption(_count(identity.key))
+        st.markdown(f"## {identity.question}")
+        if covered:
+            st.markdown("Do both always give the same x̂?")
+            with st.container(horizontal=True, key="guess"):
+                for guess, label in GUESSES.items():
+                    st.button(label, f"vote {guess}", on_click=partial(_guess, identity.key, guess))
+        else:
+            _answer(identity, x, drawn.shape, view["eps"])
+    with cubes:
+        _cubes(identity, drawn, covered, view, theme)
+    with told, st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox("All pairs", PAIRS, key=PREFIX + "row", **KEPT, format_func=lambda key: IDENTITIES[key].question)
+        if view["reveal"] or len(guesses()) == len(PAIRS):
+            st.button("Start again", on_click=_start_again)
+        else:
+            st.button("Reveal all", on_click=_set, args=("reveal", True))
+    if not covered:
+        with st.expander("Formulas and numbers"):
+            _formulas(identity, drawn, view["eps"])
+            save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
+
+
+def guesses() -> dict[str, str]:
+    """Return the guesses of this session, keys of `GUESSES` by pair, in their order."""
+    return st.session_state.setdefault(PREFIX + "guesses", {})
 
 
 def numbers(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
-    """Every claim with its residual on this tensor, in columns."""
-    found = [_residual(identity.key, x, eps) for identity in identities]
+    """Return every pair with the largest difference of both x̂ on this tensor, in columns."""
+    found = [residual(identity, x, eps) for identity in identities]
     return {
-        "claim": [identity.claim for identity in identities],
+        "pair": [identity.question for identity in identities],
         "residual": found,
         "equal to rounding": [is_rounding(gap, x.dtype) for gap in found],
     }
 
 
-def _row(identity: Identity, view: View, x: np.ndarray, theme: str) -> None:
-    found, met = _residual(identity.key, x, view["eps"]), identity.condition.met(x.shape)
-    claim, result, buttons = st.columns([9, 8, 5], vertical_alignment="center", gap="small")
-    claim.markdown(f"**{identity.claim}**")
-    schemes = [side.scheme(x.shape) for side in identity.sides]
-    learned = "  \nγ and β differ in shape" if len({(each.gain, each.bias) for each in schemes}) > 1 else ""
-    result.markdown(
-        f"{result_words(identity, met, is_rounding(found, x.dtype))}{learned}",
-        help=f"Largest difference of the two x̂, relative to the largest x̂: {gap_text(found)}.",
+def measured_words(identity: Identity, shape: Shape, equal: bool) -> str:
+    """Return in a sentence whether both x̂ are equal on a tensor of this shape."""
+    found = f"the two x̂ {'are equal up to rounding' if equal else 'differ'}"
+    if not identity.condition.met(shape):
+        return f"Your tensor, {shape_words(shape)}, has another shape. There {found}."
+    return f"On your tensor {found}{'.' if equal == identity.holds else ', because of its special values.'}"
+
+
+def learned_words(left: Scheme, right: Scheme) -> str:
+    """Return how the parameters and the states of two schemes differ."""
+    ours, theirs = _learned(left), _learned(right)
+    told = [
+        f"Both learn {ours}." if ours == theirs else f"**γ and β differ:** {ours} on the left, {theirs} on the right."
+    ]
+    for scheme in (left, right):
+        if scheme.keeps and left.keeps != right.keeps:
+            told.append(f"For inference, {scheme.name} keeps a {' and a '.join(scheme.keeps)}.")
+    return " ".join(told)
+
+
+def stacked(latex: str) -> str:
+    """Return a formula with its parts below each other, as a column is narrow."""
+    first, *more = latex.split(r"\quad")
+    lines = r" \\ ".join([first, *more])
+    return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
+
+
+def _answer(identity: Identity, x: np.ndarray, drawn: Shape, eps: float) -> None:
+    """Show whether the guess was right, the answer with its reason and shapes, and the parameters that differ."""
+    guess, right = guesses().get(identity.key), "yes" if identity.holds else "no"
+    if guess is not None:
+        wrong = f"**Not quite:** you guessed “{GUESSES[guess]}”."
+        st.markdown("**Right.**" if guess == right else wrong)
+    shapes = "every shape" if identity.condition is ALWAYS else f"shapes with {identity.condition.words}"
+    found = _difference(identity.key, x, eps).residual
+    st.markdown(
+        f"### {GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.\n\n"
+        f"{measured_words(identity, x.shape, is_rounding(found, x.dtype))}",
+        help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {gap_text(found)}.",
     )
-    is_open = view["row"] == identity.key
-    with buttons, st.container(horizontal=True, horizontal_alignment="right"):
-        if not met:
-            shape = identity.condition.mend(x.shape)
-            st.button(f"Use {use_words(x.shape, shape)}", key=f"use {identity.key}", on_click=use_shape, args=(shape,))
-        label = "Close" if is_open else "Why?"
-        st.button(label, key=f"open {identity.key}", on_click=_open, args=("" if is_open else identity.key,))
-    with st.container():
-        if is_open:
-            _detail(identity, x, view["eps"], theme)
+    st.markdown(learned_words(*(side.scheme(drawn) for side in identity.sides)))
+    st.button(
+        "Next pair", icon=":material/arrow_forward:", type="primary", on_click=_set, args=("row", _next(identity))
+    )
 
 
-def _open(key: str) -> None:
-    st.session_state[f"{PREFIX}row"] = key
+def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
+    """Draw both schemes with the field of the chosen element; while the answer is covered, only the left field."""
+    left, right = (_labelled(side.scheme(x.shape)) for side in identity.sides)
+    if covered:
+        right = replace(SCHEMES["none"], acts_on=left.acts_on, label=f"{right.label}: ?")
+    levels, legend = cube.plain_levels((2, *x.shape))
+    focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
+    copies(
+        (left, right), x, list(both(identity, x, view["eps"])), levels, legend, view | {"focus": focus}, CAMERA, theme
+    )
+    shown = f"Blue: the field of the orange element in a tensor of {shape_words(x.shape)}"
+    st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")
 
 
-def _detail(identity: Identity, x: np.ndarray, eps: float, theme: str) -> None:
-    """Both sides' formulas, the element where they are furthest apart, and where else they differ."""
-    left, right = both(identity, x, eps)
-    worst = difference(left, right)
-    schemes = [side.scheme(x.shape) for side in identity.sides]
-    shapes = f"shapes with {identity.condition.words}" if identity.condition is not ALWAYS else "any shape"
-    st.markdown(f"{identity.because} {'Equal' if identity.holds else 'Different'} on {shapes}.")
-    for column, side, scheme, value in zip(
-        st.columns(2, gap="large"), identity.sides, schemes, (worst.left, worst.right), strict=True
-    ):
+def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
+    """Show the formulas of both sides, and both x̂ where they are furthest apart."""
+    worst = _difference(identity.key, x, eps)
+    for column, side, value in zip(st.columns(2, gap="large"), identity.sides, (worst.left, worst.right), strict=True):
+        scheme = side.scheme(x.shape)
         with column:
-            st.markdown(f"## {_name(side, scheme)}")
+            st.markdown(f"## {sentence(', '.join([scheme.name, *parameter_words(scheme)]))} {side.words}")
             for line in notation.formulas(scheme):
                 if line.name in side.lines:
                     st.latex(stacked(line.latex))
             st.markdown(
                 f"x̂ = **{measured(value)}** at {place(scheme, worst.index)}. {shares(scheme, worst.index, x.shape)}"
             )
-    parameters = _parameters(*schemes)
-    if parameters:
-        st.caption(parameters)
-    if not is_rounding(worst.residual, x.dtype):
-        difference_map(left, right, worst.index, schemes[0], "row map", theme)
 
 
-def stacked(latex: str) -> str:
-    """A formula with its parts, which stand side by side, below each other: a column is narrow."""
-    first, *more = latex.split(r"\quad")
-    lines = r" \\ ".join([first, *more])
-    return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
-
-
-def _name(side: Side, scheme: Scheme) -> str:
-    return sentence(", ".join([scheme.name, *parameter_words(scheme)])) + (f" {side.words}" if side.words else "")
-
-
-def _parameters(left: Scheme, right: Scheme) -> str:
-    """How the two differ beside x̂: the shapes of γ and β, and what is kept for inference."""
-    told = []
-    if (left.gain, left.bias) != (right.gain, right.bias):
-        told.append(f"What is learned differs: {_learned(left)} on the left, {_learned(right)} on the right.")
-    for scheme in (left, right):
-        if scheme.keeps and left.keeps != right.keeps:
-            told.append(f"So it is in training; for inference, {scheme.name} keeps a {' and a '.join(scheme.keeps)}.")
-    return " ".join(told)
+def _labelled(scheme: Scheme) -> Scheme:
+    """Return a scheme with its parameters in its label: "Group, G = 2"."""
+    return replace(scheme, label=", ".join([scheme.label, *parameter_words(scheme)]))
 
 
 def _learned(scheme: Scheme) -> str:
-    """The parameters and the axes along which they vary: "γ and β along H, W, C"."""
+    """Return the parameters and the axes along which they vary: "γ and β along H, W, C"."""
     symbols: dict[tuple[str, ...], list[str]] = {}
     for symbol, axes in ((scheme.gain_symbol, scheme.gain), ("β", scheme.bias)):
         if axes is not None:
             symbols.setdefault(axes, []).append(symbol)
     return "; ".join(f"{' and '.join(names)} along {', '.join(axes)}" for axes, names in symbols.items()) or "nothing"
+
+
+def _tensor_of(shape: Shape, view: View) -> np.ndarray:
+    """Return the data of a view in another shape; uneven noise in place of one's own data."""
+    data = "uneven" if view["data"] == OWN_DATA else view["data"]
+    return tensor({**view, **dict(zip(SIZES, shape, strict=True)), "data": data})
+
+
+def _count(key: str) -> str:
+    """Return which pair this is, and how many guesses were right: "Pair 3 of 19 · 2 of 2 guesses right"."""
+    made = guesses()
+    right = sum((guess == "yes") == IDENTITIES[pair].holds for pair, guess in made.items())
+    score = f" · {right} of {len(made)} guesses right" if made else ""
+    return f"Pair {PAIRS.index(key) + 1} of {len(PAIRS)}{score}"
+
+
+def _next(identity: Identity) -> str:
+    """Return the next pair without a guess; the next one where all have one."""
+    at = PAIRS.index(identity.key) + 1
+    following = [*PAIRS[at:], *PAIRS[: at - 1]]
+    return next((key for key in following if key not in guesses()), following[0])
+
+
+def _guess(key: str, guess: str) -> None:
+    guesses()[key] = guess
+
+
+def _set(name: str, value: object) -> None:
+    st.session_state[PREFIX + name] = value
+
+
+def _start_again() -> None:
+    st.session_state[PREFIX + "guesses"] = {}
+    _set("reveal", False)
+    _set("row", PAIRS[0])

@@ -9,7 +9,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.text import measured
-from normviz.describe.wording import gap_text, named, plural, sentence, shape_words
+from normviz.describe.wording import gap_text, named, plural, sentence
 from normviz.identities.furthest import difference_map, place, shares
 from normviz.identities.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
 from normviz.ui.choice import words
@@ -20,9 +20,6 @@ from normviz.ui.link import KEPT, View
 def own_two(view: View, x: np.ndarray, theme: str) -> None:
     """Show two schemes side by side, and whether they are equal on the shape of x."""
     shape = x.shape
-    st.markdown(
-        f"Two schemes, and whether they are one on {shape_words(shape)}: by their fields, and on random tensors."
-    )
     columns = st.columns(len(SIDES), gap="large")
     left, right = (_chosen(view, side, shape, column) for side, column in zip(SIDES, columns, strict=True))
     with st.container():

@@ -1,32 +1,13 @@
-"""The panels of the page "Training vs. inference", of which one is open."""
+"""The panels of the page "Training vs. inference", of which one is open and computed."""
 
-from functools import partial
-
-from normviz.running.panels import layer, spread, stream, wrong
-from normviz.running.state import ADVANCED, PANELS, PREFIX, averages_of
-from normviz.running.stream import Trace
+from normviz.running.panels import accuracy, companions, stream
 from normviz.ui.link import View
-from normviz.ui.tabs import choose_panel
 
 
-def choose() -> None:
-    """Draw the choice of the panel."""
-    choose_panel(PREFIX + "panel", PANELS, ADVANCED)
-
-
-def show(view: View, theme: str, seen: Trace) -> None:
-    """Show the open panel; only that one is computed.
+def show(view: View, theme: str) -> None:
+    """Show the open panel.
 
     Raises:
-        InvalidInput: the panel needs running averages, and the framework refuses the batch.
+        InvalidInput: the framework refuses to train on a batch of this size.
     """
-    averages = partial(averages_of, view, seen)
-    {
-        "switch": lambda: stream.show(view, seen, averages(), theme),
-        "wrong": lambda: wrong.show(view, seen, averages, theme),
-        "bias": lambda: spread.bias(view, theme),
-        "noise": lambda: spread.noise(view, theme),
-        "companions": lambda: layer.beside_others(view, theme),
-        "folding": lambda: layer.folding(view, averages().last),
-        "shards": lambda: layer.shards(view),
-    }[view["panel"]]()
+    {"switch": stream.show, "wrong": accuracy.show, "companions": companions.show}[view["panel"]](view, theme)

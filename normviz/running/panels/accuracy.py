@@ -1,4 +1,4 @@
-"""The panel on what wrong statistics cost: networks are trained outside of the page, and their accuracies compared."""
+"""The panel on what goes wrong: networks are trained outside of the page, and their accuracies compared."""
 
 import time
 from dataclasses import dataclass
@@ -17,19 +17,13 @@ from normviz.jobs.store import Store
 from normviz.jobs.tickets import Ticket
 from normviz.running import cases
 from normviz.running.averages import CONVENTIONS, Convention
-from normviz.running.figures import Curve, Panel, Row, accuracy_figure, panels_figure
+from normviz.running.figures import Row, accuracy_figure
 from normviz.running.network import NETWORKS, STEPS, WIDTHS, Trained, Training, inputs
 from normviz.running.state import PAGE, PREFIX
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.work import POLL, handed_in, progress_words, speed, under_way
-
-SIZES = (2, 4, 8, 16, 32, 64, 128)
-"""Batch sizes over which accuracy is shown."""
-
-SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9, 1.0)
-"""Shares of the new batch over which accuracy is shown."""
 
 NEEDS_OTHERS = ("stale", "batches")
 """Cases that batches of one do not have: x̂ is 0 there, so the weights in front never move, and no digit has others."""
@@ -100,19 +94,13 @@ def costs(asked: Training, framework: str, share: float, _trained: Trained) -> d
     return cases.costs(_trained, asked, CONVENTIONS[framework], share)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def over_shares(asked: Training, framework: str, shares: tuple[float, ...], _trained: Trained) -> np.ndarray:
-    """The accuracy by the share of a new batch, once for all sessions."""
-    return cases.over_shares(_trained, asked, CONVENTIONS[framework], shares)
-
-
 def show(view: View, theme: str) -> None:
     """What each mistake costs, at the page's batch size, ε, momentum and seed."""
     convention = CONVENTIONS[view["framework"]]
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
-    job, *others = (Training(size, view["eps"], view["seed"]) for size in dict.fromkeys((view["batch"], *SIZES)))
-    asked = start((job, *others))
+    job = Training(view["batch"], view["eps"], view["seed"])
+    asked = start((job,))
     working = under_way(asked.ticket)
     with st.container(key="work"):
         status(asked, working)
@@ -128,7 +116,6 @@ def show(view: View, theme: str) -> None:
     if measured:
         save_table(lambda: numbers(rows), "accuracy")
     _reasons(view, convention, measured)
-    _curves(view, job, [job, *others], theme)
 
 
 def numbers(rows: list[Row]) -> dict[str, list]:
@@ -272,39 +259,3 @@ def _cost(key: str, measured: dict[str, np.ndarray]) -> str:
     if not measured:
         return "…% → …%"
     return f"{measured['population'].mean():.0%} → {measured[key].mean():.0%}"
-
-
-def _curves(view: View, job: Training, jobs: list[Training], theme: str) -> None:
-    """Accuracy over the share of a new batch, and over the size of the mini-batches that were trained on."""
-    shares = tuple(sorted({*SHARES, *([view["share"]] if view["share"] else [])}))
-    sized = sorted((each for each in jobs if each.batch in SIZES), key=lambda each: each.batch)
-    by_share = _accuracy(job, view["framework"], shares)
-    by_size = np.concatenate([_accuracy(each, view["framework"], (view["share"],)) for each in sized])
-    marked, accuracy = view["share"] or None, "accuracy in inference, %"
-    panels = {
-        "momentum": Panel(
-            "Accuracy over momentum", _mean_and_each(shares, by_share), "share of a new batch in the average", accuracy,
-            log="x", marked=marked,
-        ),
-        "sizes": Panel(
-            "Accuracy over batch size", _mean_and_each(SIZES, by_size), "batch size N in training", accuracy,
-            log="x", marked=job.batch,
-        ),
-    }  # fmt: skip
-    for column, (key, panel) in zip(st.columns(2), panels.items(), strict=True):
-        with column:
-            plot(panels_figure([panel], 1, theme), key, f"{panel.title}: {panel.y} over the {panel.x}.", "25rem")
-
-
-def _accuracy(job: Training, framework: str, shares: tuple[float, ...]) -> np.ndarray:
-    """That with running averages, (shares, networks); not numbers where the networks are not there yet."""
-    found = trained(job)
-    return np.full((len(shares), NETWORKS), np.nan) if found is None else over_shares(job, framework, shares, found)
-
-
-def _mean_and_each(x: tuple[float, ...], accuracy: np.ndarray) -> list[Curve]:
-    """The mean over the networks, and every network."""
-    return [
-        Curve("mean", x, 100 * accuracy.mean(1), role="inference"),
-        Curve("each network", np.repeat(x, NETWORKS), 100 * accuracy.ravel(), measured=True, role="inference"),
-    ]

@@ -11,7 +11,7 @@ from normviz.describe.notation import number
 from normviz.describe.wording import decimals
 from normviz.running.averages import CONVENTIONS, Averages, Convention, lag, write_update
 from normviz.running.modes import MODES, Batch, batch_at, span
-from normviz.running.state import PREFIX, setting_of
+from normviz.running.state import PACES, PREFIX, averages_of, setting_of, traced
 from normviz.running.stream import BATCHES, SHOWN, Trace
 from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
 from normviz.ui.components.plot import plot
@@ -26,11 +26,13 @@ DRAWN = {"training": ("training",), "inference": ("training", "inference")}
 """The outputs that are drawn, by mode: after the switch to inference those of before are still there, unfilled."""
 
 
-def show(view: View, seen: Trace, averages: Averages, theme: str) -> None:
-    """Show the switch between the modes, and a stream of batches to be played."""
+def show(view: View, theme: str) -> None:
+    """Show the switch between the modes, and a stream of batches to be played; raises InvalidInput."""
+    seen = traced(setting_of(view), view["eps"])
+    averages = averages_of(view, seen)
     _switch(view, theme)
     picture = partial(show_stream, view, seen, averages, theme)
-    Player(PREFIX, "step", "Batches seen", BATCHES).show(picture)
+    Player(PREFIX, "step", "Batches seen", BATCHES, speeds=PACES).show(picture)
 
 
 def _switch(view: View, theme: str) -> None:
@@ -76,7 +78,9 @@ def _sentence(view: View, batch: Batch) -> str:
         return f"Digit {digit} in inference: no output, as the running variance and ε are 0."
     value = decimals(float(batch.output[mode][digit, view["unit"] - 1]))
     source = {"training": "the mean and variance of its batch", "inference": "the running averages"}[mode]
-    return f"Digit {digit} in {mode}: x̂ = {value}, from {source}."
+    before = decimals(float(batch.output["training"][digit, view["unit"] - 1]))
+    change = "" if mode == "training" else f" In training it was {before}."
+    return f"Digit {digit} in {mode}: x̂ = {value}, from {source}.{change}"
 
 
 def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
@@ -91,7 +95,7 @@ def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. Digit {followed}, in the frame: {values}."
     )
-    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "19rem")
+    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
 
 
 def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: str) -> None:
