@@ -59,7 +59,7 @@ FIGURES = {
     "compare": {"cubes"},
     "why": {"learning", "before", "bands", "bias", "lines", "restyled", "timeline"},
     "invariance": {"grid table"},
-    "geometry": {"space", "lengths", "with", "slice_with"},
+    "geometry": {"space", "lengths", "with"},
     "running": {"stream", "effect"},
     "gradients": {"incoming", "chain", "jacobian", "given"},
     "weights": {"losses", "divided", "values"},

@@ -10,7 +10,7 @@ import numpy as np
 
 from normviz.ui.chart import Figure
 from normviz.ui.palette import THEMES
-from normviz.ui.style import COLOUR_BAR, HEADING, finish, here, line, marker, rule
+from normviz.ui.style import HEADING, finish, here, line, marker, rule
 
 MANY = 40
 """Curves of more points have no markers."""
@@ -131,51 +131,3 @@ def plane(title: str, region: Region, half: float, look: int, theme: str = "ligh
         range=[-half, half], scaleanchor="x", constrain="domain", title={"text": "w₁", "standoff": 2}, dtick=2
     )
     return finish(figure, colours, {"t": 36, "b": 34, "l": 44}, {"y": -0.16}, zero="xy")
-
-
-def landscape(
-    title: str, at: np.ndarray, losses: np.ndarray, ends: tuple[float, float], theme: str = "light"
-) -> Figure:
-    """Losses (y, x) over a plane of two directions: contours of equal loss, evenly apart on a logarithmic scale.
-
-    `ends`: the loss that is pale and the one that is dark, the same for pictures beside each other.
-    """
-    colours = THEMES[theme]
-    low, high = (float(np.log10(end)) for end in ends)
-    step = max((high - low) / 14, 1e-6)
-    shades = [[0, colours.middle], [1, colours.high]]
-    ticks = [m * 10.0**k for k in range(int(np.floor(low)) - 1, int(np.ceil(high)) + 1) for m in (1, 2, 5)]
-    ticks = [tick for tick in ticks if ends[0] <= tick <= ends[1]]
-    ticks = ticks[:: -(-len(ticks) // 6) or 1] or list(ends)
-    bar = COLOUR_BAR | {"tickvals": [float(np.log10(tick)) for tick in ticks], "ticktext": [f"{t:.3g}" for t in ticks]}
-    figure = Figure()
-    figure.add_contour(
-        x=at, y=at, z=np.log10(np.maximum(losses, ends[0])), zmin=low, zmax=high, customdata=losses, colorscale=shades,
-        colorbar=bar, contours={"start": low, "end": high, "size": step}, line={"width": 1, "color": colours.muted},
-        hovertemplate="loss %{customdata:.3g}<extra></extra>",
-    )  # fmt: skip
-    figure.add_scatter(
-        x=[0], y=[0], mode="markers", hoverinfo="skip", showlegend=False,
-        marker={"symbol": "cross-thin", "size": 14, "line": {"width": 2, "color": colours.ink}},
-    )  # fmt: skip
-    heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
-    figure.update_layout(title=heading)
-    figure.update_xaxes(constrain="domain", title={"text": "α, first direction", "standoff": 4}, nticks=5)
-    figure.update_yaxes(scaleanchor="x", constrain="domain", title={"text": "β, second", "standoff": 4}, nticks=5)
-    return finish(figure, colours, {"t": 36, "b": 44, "l": 54})
-
-
-def matrix(title: str, values: np.ndarray, names: Sequence[str], largest: float, theme: str = "light") -> Figure:
-    """A square matrix as a heat map from -largest to largest, with the names of its rows and columns."""
-    colours = THEMES[theme]
-    figure = Figure()
-    figure.add_heatmap(
-        z=values, zmin=-largest, zmax=largest, colorscale=colours.diverging, colorbar=COLOUR_BAR,
-        hovertemplate="%{z:.4g}<extra></extra>",
-    )  # fmt: skip
-    heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
-    figure.update_layout(title=heading)
-    ticks = {"tickvals": list(range(len(names))), "ticktext": list(names), "tickfont": {"size": 11}, "showgrid": False}
-    figure.update_xaxes(**ticks, tickangle=0, constrain="domain")
-    figure.update_yaxes(**ticks, autorange="reversed", scaleanchor="x", constrain="domain")
-    return finish(figure, colours, {"t": 36, "b": 24, "l": 30})

@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from normviz.geometry.figures import Curve, Region, curves, landscape, matrix, plane
+from normviz.geometry.figures import Curve, Region, curves, plane
 from normviz.ui.palette import THEMES
 
 every_theme = pytest.mark.parametrize("theme", THEMES)
@@ -43,19 +43,3 @@ def test_the_plane_shows_w_and_both_borders(theme):
     exact, quadratic, *_ = figure.data
     assert (exact["fill"], quadratic["line"]["dash"]) == ("toself", "dash")
     assert figure.layout["yaxis"]["scaleanchor"] == "x"
-
-
-@every_theme
-@pytest.mark.parametrize("losses", [np.geomspace(1e-6, 144, 9).reshape(3, 3), np.full((3, 3), 2.3), np.zeros((3, 3))])
-def test_a_landscape_has_a_scale(losses, theme):
-    ends = (max(float(losses.min()), 1e-6), max(float(losses.max()), 1e-6))
-    figure = valid(landscape("t", np.linspace(-1, 1, 3), losses, ends, theme))
-    assert figure.data[0]["contours"]["size"] > 0
-    assert len(figure.data[0]["colorbar"]["tickvals"]) >= 1
-
-
-@every_theme
-def test_a_matrix_has_a_name_for_every_row(theme):
-    figure = valid(matrix("t", np.eye(3), ("a", "b", "c"), 1.0, theme))
-    assert figure.layout["yaxis"]["ticktext"] == ["a", "b", "c"]
-    assert (figure.data[0]["zmin"], figure.data[0]["zmax"]) == (-1.0, 1.0)
