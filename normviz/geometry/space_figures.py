@@ -32,10 +32,10 @@ def stage_figure(one: Forward, stage: str, theme: str = "light") -> Figure:
     figure = _scene(reach, stage, colours)
     origin = np.zeros(3)
     side = "middle right" if one.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
-    _vector(figure, origin, one.x, f"x = {vector_words(one.x)}", colours.lines[0], side)
+    _vector(figure, origin, one.x, f"x = {vector_words(one.x)}", colours.lines[0], "top center")
     if drawn >= 1:
         _line(figure, one.x, one.v, colours.mean, dash="dash")
-        _text(figure, (one.x + one.v) / 2, "subtract μ", colours.mean, side)
+        _text(figure, (one.x + one.v) / 2, "− μ", colours.mean, side)
         _vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center")
     if drawn >= 2:
         _vector(figure, origin, one.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5)
@@ -71,8 +71,8 @@ def _scene(reach: float, stage: str, colours: Theme) -> Figure:
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
         _text(figure, 1.35 * RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: length √3", colours.divides)
     for channel, unit in enumerate(np.eye(3), 1):
-        _line(figure, np.zeros(3), 0.7 * reach * unit, colours.muted)
-        _text(figure, 0.77 * reach * unit, f"channel {channel}", colours.muted)
+        _line(figure, np.zeros(3), 0.75 * reach * unit, colours.muted)
+        _text(figure, 0.83 * reach * unit, f"channel {channel}", colours.muted)
     finish(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
     figure.update_layout(

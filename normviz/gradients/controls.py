@@ -1,7 +1,5 @@
 """The controls of the page on gradients. Every widget's key is that of a value in `gradients.state.PARAMS`."""
 
-from contextlib import nullcontext
-
 import streamlit as st
 
 from normviz.core.schemes import Scheme
@@ -33,13 +31,12 @@ def controls(view: View) -> None:
         if has(view, "x"):
             st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
         page.draw("norm", "layout", "examples", "height", "width", "channels", "parts", "dtype")
-        with st.expander("More settings") if has(view, "x") else nullcontext():
+        with st.expander("More settings"):
             if has(view, "eps"):
                 value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
             if has(view, "x"):
                 st.text_input("∂l/∂x̂: a number for each x", key=PREFIX + "dy", **KEPT, help="From the network.")
             if has(view, "n"):
-                st.divider()
                 _shape(view, scheme_of(view))
             page.rest()
 

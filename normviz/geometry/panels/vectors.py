@@ -36,9 +36,9 @@ def show(view: View, theme: str) -> None:
     long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
     one, controls = long.before, Controls(Page, PREFIX, view)
     st.markdown(f"### {headline(long, short, example.stage)}")
+    segments(PREFIX + "stage", "Stage", STAGES)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        segments(PREFIX + "stage", "Stage", STAGES)
         step = example.stage == "step"
         figure = step_figure(long, short, theme) if step else stage_figure(one, example.stage, theme)
         plot(figure, "space", _alt(long, short, example.stage), "min(27rem, 72vw)")
