@@ -61,7 +61,7 @@ FIGURES = {
     "invariance": {"grid table"},
     "geometry": {"space", "lengths", "with"},
     "running": {"stream", "effect"},
-    "gradients": {"incoming", "chain", "jacobian", "given"},
+    "gradients": {"incoming", "chain", "jacobian"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
 }
@@ -71,6 +71,7 @@ WORDS = {
     "identities": ("up to rounding", "Their numbers tell", "same on this shape"),
     "claims": (" claims:",),
     "design": ("### ",),
+    "gradients": ("#### 1. Compute",),
     "running": ("folded against unfolded", "merged against whole"),
 }
 """Words of panels without figures, one for each panel."""

@@ -30,7 +30,7 @@ def controls(view: View) -> None:
             _parameters(view, scheme)
         if has(view, "x"):
             st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
-        page.draw("norm", "layout", "examples", "height", "width", "channels", "parts", "dtype")
+        page.draw("norm", "layout", "parts")
         with st.expander("More settings"):
             if has(view, "eps"):
                 value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])

@@ -15,7 +15,7 @@ from normviz.gradients.state import SHOWN
 
 def open_page(page, url, link=""):
     visit(page, f"{url}/gradients{link}")
-    page.wait_for_selector(".nv-plot[data-drawn]")
+    page.get_by_role("heading", level=1).wait_for()
     settle(page)
 
 
