@@ -213,8 +213,8 @@ STORIES = (
         title="Step size",
         section="Why it works",
         question="How does normalization change the size of a step?",
-        why="Layer norm keeps the direction of a vector and removes its length. So a gradient step turns a long vector "
-        "less than a short one.",
+        why="Layer norm removes the mean and the length of a vector and keeps its direction. So a gradient step turns "
+        "a long vector less than a short one.",
         first="Press **4 Take a step**. Then drag **x₁**, and turn the picture.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
