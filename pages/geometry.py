@@ -11,7 +11,8 @@ from normviz.ui.link import opened
 link = st.query_params.to_dict()
 if link.get("show") == state.FORMER_PANEL:
     open_instead("experiments", {"show": "recurrent"})
-st.query_params.update(state.fill_former_defaults(link))
+if link != (translated := state.translate_former_link(link)):
+    st.query_params.from_dict(translated)
 with opened(state.PAGE, state.PARAMS, state.has) as view:
     introduce(view["show"])
     controls(view)

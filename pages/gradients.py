@@ -12,7 +12,8 @@ from normviz.ui.redirects import replace_scale_link
 link = st.query_params.to_dict()
 if link.get("show") == state.FORMER_PANEL:
     open_instead(*replace_scale_link(link))
-st.query_params.update(state.fill_former_defaults(link))
+if link != (translated := state.translate_former_link(link)):
+    st.query_params.from_dict(translated)
 with opened(state.PAGE, state.PARAMS, state.has) as view:
     introduce(view["show"])
     controls(view)

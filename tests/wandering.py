@@ -59,9 +59,9 @@ FIGURES = {
     "compare": {"cubes"},
     "why": {"learning", "before", "bands", "bias", "lines", "restyled", "timeline"},
     "invariance": {"grid table"},
-    "geometry": {"space", "lengths", "with", "slice_with"},
+    "geometry": {"space", "lengths", "with"},
     "running": {"stream", "effect"},
-    "gradients": {"incoming", "chain", "jacobian", "given"},
+    "gradients": {"incoming", "chain", "jacobian"},
     "weights": {"losses", "divided", "values"},
     "divisive": {"limits"},
 }
@@ -71,6 +71,7 @@ WORDS = {
     "identities": ("Do both always give the same x̂", "up to rounding", "same on this shape"),
     "claims": (" claims:",),
     "design": ("### ",),
+    "gradients": ("#### 1. Compute",),
 }
 """Words of panels without figures, one for each panel."""
 

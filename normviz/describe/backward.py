@@ -16,25 +16,6 @@ from normviz.core.schemes import Scheme
 from normviz.describe.averages import subscript
 from normviz.describe.notation import Formula, Parts, formulas, gain_letter, inside, parts
 
-ALGORITHM_1 = {
-    "normalized": r"\frac{\partial\ell}{\partial\hat x_i} = \frac{\partial\ell}{\partial y_i}\cdot\gamma",
-    "variance": (
-        r"\frac{\partial\ell}{\partial\sigma_{\mathcal B}^2} = \sum_{i=1}^m\frac{\partial\ell}{\partial\hat x_i}\cdot"
-        r"(x_i-\mu_{\mathcal B})\cdot\frac{-1}{2}(\sigma_{\mathcal B}^2+\epsilon)^{-3/2}"
-    ),
-    "mean": (
-        r"\frac{\partial\ell}{\partial\mu_{\mathcal B}} = \left(\sum_{i=1}^m\frac{\partial\ell}{\partial\hat x_i}\cdot"
-        r"\frac{-1}{\sqrt{\sigma_{\mathcal B}^2+\epsilon}}\right)+\frac{\partial\ell}{\partial\sigma_{\mathcal B}^2}"
-        r"\cdot\frac{\sum_{i=1}^m-2(x_i-\mu_{\mathcal B})}{m}"
-    ),
-    "input": (
-        r"\frac{\partial\ell}{\partial x_i} = \frac{\partial\ell}{\partial\hat x_i}\cdot"
-        r"\frac{1}{\sqrt{\sigma_{\mathcal B}^2+\epsilon}}+\frac{\partial\ell}{\partial\sigma_{\mathcal B}^2}\cdot"
-        r"\frac{2(x_i-\mu_{\mathcal B})}{m}+\frac{\partial\ell}{\partial\mu_{\mathcal B}}\cdot\frac{1}{m}"
-    ),
-}
-"""Batch norm's backward pass in its paper's own names (Ioffe & Szegedy 2015, section 3); m: the elements of a field."""
-
 SPECTRAL = (
     Formula("incoming", r"d = \frac{\partial l}{\partial\hat W}"),
     Formula(

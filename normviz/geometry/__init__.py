@@ -1,1 +1,1 @@
-"""Step size: layer norm in space, the effective learning rate, distance between predictions, loss slices."""
+"""Step size: layer norm in space, the effective learning rate, and the Fisher information."""

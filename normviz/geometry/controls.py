@@ -3,16 +3,15 @@
 import streamlit as st
 
 from normviz.core.settings import declarations
-from normviz.geometry.state import ADVANCED, PREFIX, SHOWN, Page, has
+from normviz.geometry.state import PREFIX, SHOWN, Page, has
 from normviz.geometry.three_channels import Example
-from normviz.ui.link import View
+from normviz.ui.link import View, segments
 from normviz.ui.settings import Controls
-from normviz.ui.tabs import choose_panel
 
 
 def choose() -> None:
     """Draw the choice of the panel."""
-    choose_panel(PREFIX + "show", SHOWN, ADVANCED)
+    segments(PREFIX + "show", "Show", SHOWN)
 
 
 def controls(view: View) -> None:

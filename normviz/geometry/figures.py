@@ -10,7 +10,7 @@ import numpy as np
 
 from normviz.ui.chart import Figure
 from normviz.ui.palette import THEMES
-from normviz.ui.style import COLOUR_BAR, HEADING, finish, here, line, marker, rule
+from normviz.ui.style import HEADING, finish, line, marker
 
 MANY = 40
 """Curves of more points have no markers."""
@@ -24,66 +24,21 @@ class Curve(NamedTuple):
     look: int
 
 
-def curves(
-    title: str,
-    named: Mapping[str, Curve],
-    x: str,
-    log: str = "",
-    level: float | None = None,
-    marked: float | None = None,
-    ticks: Sequence[float] = (),
-    theme: str = "light",
-) -> Figure:
-    """Curves by name on one pair of axes.
-
-    Args:
-        title: what they are, over the chart.
-        named: the curves; values that are not finite, or not above 0 on a logarithmic axis, are left out.
-        x: the title of the axis below.
-        log: the axes that are logarithmic, as in "xy".
-        level: a y that matters, a line; `marked`: the x that the page is set to, a line.
-        ticks: of the axis below, where they are not Plotly's.
-        theme: "light" or "dark".
-    """
+def curves(title: str, named: Mapping[str, Curve], x: str, theme: str = "light") -> Figure:
+    """Draw curves by name under a title; `x` is the title of the axis below, `theme` "light" or "dark"."""
     colours = THEMES[theme]
     figure = Figure()
     for name, (at, values, look) in named.items():
-        shown = np.asarray(values, float)
-        shown = np.where(np.isfinite(shown) & ((shown > 0) | ("y" not in log)), shown, np.nan)
-        few = len(shown) <= MANY
+        few = len(values) <= MANY
         figure.add_scatter(
-            x=list(at), y=shown, name=name, mode="lines+markers" if few else "lines", line=line(look, colours, 2.5),
-            marker=marker(look, colours, 8) if few else None,
+            x=list(at), y=np.asarray(values, float), name=name, mode="lines+markers" if few else "lines",
+            line=line(look, colours, 2.5), marker=marker(look, colours, 8) if few else None,
         )  # fmt: skip
-    if level is not None:
-        figure.add_hline(level, line=rule(colours))
-    if marked is not None:
-        figure.add_vline(marked, line=here(colours))
     heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
     figure.update_layout(title=heading, showlegend=True)
     figure.update_xaxes(title={"text": x, "standoff": 4}, tickangle=0, automargin=True)
     figure.update_yaxes(automargin=True)
-    if "x" in log:
-        figure.update_xaxes(type="log")
-    if ticks:
-        figure.update_xaxes(tickvals=list(ticks), ticktext=[f"{tick:g}" for tick in ticks])
-    if "y" in log:
-        figure.update_yaxes(**_decades(named))
     return finish(figure, colours, {"t": 36, "b": 30}, {"y": -0.2})
-
-
-def _decades(named: Mapping[str, Curve]) -> dict:
-    """A logarithmic axis that holds all that is finite, with few ticks, at powers of ten where it is long."""
-    values = np.concatenate([np.asarray(curve.y, float) for curve in named.values()])
-    values = values[np.isfinite(values) & (values > 0)]
-    low, high = (float(end) for end in (np.log10(values.min()), np.log10(values.max()))) if values.size else (0.0, 1.0)
-    margin = 0.06 * (high - low) + 0.02
-    axis = {"type": "log", "range": [low - margin, high + margin], "exponentformat": "power"}
-    if high - low > 1.5:
-        return axis | {"dtick": int(np.ceil((high - low) / 6))}
-    lead = (1, 2, 5) if high - low > 0.8 else (1, 1.5, 2, 3, 4, 5, 7)
-    ticks = [m * 10.0**k for k in range(int(np.floor(low)) - 1, int(np.ceil(high)) + 1) for m in lead]
-    return axis | {"tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
 
 
 class Region(NamedTuple):
@@ -131,51 +86,3 @@ def plane(title: str, region: Region, half: float, look: int, theme: str = "ligh
         range=[-half, half], scaleanchor="x", constrain="domain", title={"text": "w₁", "standoff": 2}, dtick=2
     )
     return finish(figure, colours, {"t": 36, "b": 34, "l": 44}, {"y": -0.16}, zero="xy")
-
-
-def landscape(
-    title: str, at: np.ndarray, losses: np.ndarray, ends: tuple[float, float], theme: str = "light"
-) -> Figure:
-    """Losses (y, x) over a plane of two directions: contours of equal loss, evenly apart on a logarithmic scale.
-
-    `ends`: the loss that is pale and the one that is dark, the same for pictures beside each other.
-    """
-    colours = THEMES[theme]
-    low, high = (float(np.log10(end)) for end in ends)
-    step = max((high - low) / 14, 1e-6)
-    shades = [[0, colours.middle], [1, colours.high]]
-    ticks = [m * 10.0**k for k in range(int(np.floor(low)) - 1, int(np.ceil(high)) + 1) for m in (1, 2, 5)]
-    ticks = [tick for tick in ticks if ends[0] <= tick <= ends[1]]
-    ticks = ticks[:: -(-len(ticks) // 6) or 1] or list(ends)
-    bar = COLOUR_BAR | {"tickvals": [float(np.log10(tick)) for tick in ticks], "ticktext": [f"{t:.3g}" for t in ticks]}
-    figure = Figure()
-    figure.add_contour(
-        x=at, y=at, z=np.log10(np.maximum(losses, ends[0])), zmin=low, zmax=high, customdata=losses, colorscale=shades,
-        colorbar=bar, contours={"start": low, "end": high, "size": step}, line={"width": 1, "color": colours.muted},
-        hovertemplate="loss %{customdata:.3g}<extra></extra>",
-    )  # fmt: skip
-    figure.add_scatter(
-        x=[0], y=[0], mode="markers", hoverinfo="skip", showlegend=False,
-        marker={"symbol": "cross-thin", "size": 14, "line": {"width": 2, "color": colours.ink}},
-    )  # fmt: skip
-    heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
-    figure.update_layout(title=heading)
-    figure.update_xaxes(constrain="domain", title={"text": "α, first direction", "standoff": 4}, nticks=5)
-    figure.update_yaxes(scaleanchor="x", constrain="domain", title={"text": "β, second", "standoff": 4}, nticks=5)
-    return finish(figure, colours, {"t": 36, "b": 44, "l": 54})
-
-
-def matrix(title: str, values: np.ndarray, names: Sequence[str], largest: float, theme: str = "light") -> Figure:
-    """A square matrix as a heat map from -largest to largest, with the names of its rows and columns."""
-    colours = THEMES[theme]
-    figure = Figure()
-    figure.add_heatmap(
-        z=values, zmin=-largest, zmax=largest, colorscale=colours.diverging, colorbar=COLOUR_BAR,
-        hovertemplate="%{z:.4g}<extra></extra>",
-    )  # fmt: skip
-    heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
-    figure.update_layout(title=heading)
-    ticks = {"tickvals": list(range(len(names))), "ticktext": list(names), "tickfont": {"size": 11}, "showgrid": False}
-    figure.update_xaxes(**ticks, tickangle=0, constrain="domain")
-    figure.update_yaxes(**ticks, autorange="reversed", scaleanchor="x", constrain="domain")
-    return finish(figure, colours, {"t": 36, "b": 24, "l": 30})

@@ -139,44 +139,6 @@ def block(f: np.ndarray, name: str, other: str = "") -> np.ndarray:
     return f[np.ix_(rows, columns)]
 
 
-class Sampled(NamedTuple):
-    """An estimate of F from drawn outputs and its standard errors; the same of its trace."""
-
-    mean: np.ndarray
-    error: np.ndarray
-    trace: float
-    trace_error: float
-
-    def within(self, exact: np.ndarray, errors: float = 2.0) -> float:
-        """The share of the entries, each once, that are no more than so many standard errors from the exact ones."""
-        off = np.abs(self.mean - exact) <= errors * self.error + EQUAL * np.abs(exact).max()
-        return float(off[np.triu_indices(len(exact))].mean())
-
-
-def monte_carlo(scheme: str, model: Model, draws: int) -> Sampled:
-    """F as the mean of ∇log p ∇log pᵀ over outputs that are drawn, so many for each example.
-
-    ∇log p = Jᵀ(y - E[y|x]). The data are given, so the standard error is that of the outputs alone.
-    """
-    x, w = model.x, model.w
-    z = predictions(scheme, x, w, model.gain)
-    j = _flat(scheme, x, w, model.gain)
-    rng = np.random.default_rng([model.seed, 1])
-    if model.outputs == "normal":
-        off = rng.standard_normal((len(x), draws, UNITS))
-    else:
-        share = np.exp(-np.logaddexp(0, -z))[:, None]
-        off = (rng.random((len(x), draws, UNITS)) < share) - share
-    scores = off @ j
-    mean = np.swapaxes(scores, 1, 2) @ scores / draws
-    squares = np.swapaxes(scores**2, 1, 2) @ scores**2 / draws
-    within = np.maximum(squares - mean**2, 0) * draws / (draws - 1)
-    traces = np.sum(scores**2, axis=-1)
-    trace_error = float(np.sqrt(traces.var(axis=1, ddof=1).sum() / draws) / len(x))
-    error = np.sqrt(within.sum(axis=0) / draws) / len(x)
-    return Sampled(mean.mean(axis=0), error, float(traces.mean()), trace_error)
-
-
 def divergence(outputs: str, z: np.ndarray, other: np.ndarray) -> np.ndarray:
     """KL(p(y|z) ‖ p(y|other)), summed over units, a mean over the examples; other: (…, examples, units)."""
     if outputs == "normal":
@@ -212,24 +174,6 @@ def powers(scheme: str, model: Model) -> dict[tuple[str, str], Power]:
             off = np.abs(after - FACTOR ** round(exponent) * before).max() / np.abs(after).max()
             found[name, change] = Power(exponent, bool(off < EQUAL))
     return found
-
-
-FACTORS = tuple(2.0 ** (k / 2) for k in range(-6, 7))
-"""What the weights are multiplied by in the curves, from 1/8 to 8."""
-
-
-class Scaling(NamedTuple):
-    """By block and by what is multiplied, the power; by block its trace over `FACTORS` of W, over that at 1."""
-
-    powers: dict[tuple[str, str], Power]
-    traces: dict[str, np.ndarray]
-
-
-def scaling(scheme: str, model: Model) -> Scaling:
-    """How the blocks of F scale with the weights, the data and γ."""
-    found = [information(scheme, model, w=factor) for factor in FACTORS]
-    rows = {name: np.array([np.trace(block(f, name)) for f in found]) for name in BLOCKS}
-    return Scaling(powers(scheme, model), {name: row / row[len(FACTORS) // 2] for name, row in rows.items()})
 
 
 # --- equal distance in the plane of one unit's weights --------------------------------------------------------------

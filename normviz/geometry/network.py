@@ -39,12 +39,6 @@ def layers(net: Net) -> range:
     return range(sum(name.startswith("w") for name in net))
 
 
-def losses(net: Net, x: np.ndarray, labels: np.ndarray, scheme: str) -> np.ndarray:
-    """The mean cross-entropy of every network, (networks,)."""
-    scores, _ = _scores(net, x, scheme)
-    return _cross_entropy(scores, labels)[0]
-
-
 def gradients(
     net: Net, x: np.ndarray, labels: np.ndarray, scheme: str
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:

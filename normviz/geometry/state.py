@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from normviz.core.settings import choice, real, whole
-from normviz.geometry import fisher, rate, slices
+from normviz.core.settings import choice, real
+from normviz.geometry import fisher, rate
 from normviz.geometry.three_channels import Example
 from normviz.ui.link import View, params
 
@@ -18,13 +18,9 @@ PREFIX = PAGE + " "
 SHOWN = {
     "vectors": "Layer norm in 3-D",
     "rate": "Effective learning rate",
-    "fisher": "Distance",
-    "slices": "Loss slices",
+    "fisher": "Fisher information",
 }
 """The panels; only the open one is computed."""
-
-ADVANCED = ("fisher", "slices")
-"""The panels behind "Advanced"."""
 
 FORMER_PANEL = "recurrent"
 """The key of a panel that the page no longer has: it is the experiment on recurrent networks."""
@@ -33,23 +29,21 @@ LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
 """Which colour, dash and marker a scheme has in every chart."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("x1", "x2", "x3", "eps", "gradient"), ("vectors",)),
-    "seed": ("rate", "fisher", "slices"),
-    **dict.fromkeys(("outputs", "length", "scale", "gain", "scheme", "distance", "draws"), ("fisher",)),
+    **dict.fromkeys(("x1", "x2", "x3", "eps", "stage"), ("vectors",)),
+    "seed": ("rate", "fisher"),
+    **dict.fromkeys(("outputs", "length", "scale", "gain", "scheme", "distance"), ("fisher",)),
     **dict.fromkeys(("rate", "steps", "delta"), ("rate",)),
-    **dict.fromkeys(("beside", "trained", "directions", "times", "reach"), ("slices",)),
 }
 """Where a value means something; one that is not here does everywhere."""
 
 
 @dataclass(frozen=True)
-class Page(slices.Slice, rate.Training, fisher.Model, Example):
+class Page(rate.Training, fisher.Model, Example):
     """The values in the page's link."""
 
     show: str = choice("vectors", SHOWN)
     scheme: str = choice("batch", {"batch": "Batch", "weight": "Weight", "layer": "Layer"}, label="Normalization")
     distance: float = real(0.1, 0.01, 1.0, label="KL of the border", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
-    draws: int = whole(300, 10, 3000, label="Monte Carlo draws an example", stops=(10, 30, 100, 300, 1000, 3000))
 
 
 PARAMS = params(Page, PREFIX)
@@ -60,15 +54,27 @@ def has(view: View, name: str) -> bool:
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 
-def fill_former_defaults(link: Mapping[str, str]) -> dict[str, str]:
-    """Return the panel that a link of an earlier version left out: the page opened on Distance, which no link named.
+FORMER = ("gradient", "beside", "trained", "directions", "times", "reach", "draws")
+"""Values in links of an earlier version that mean nothing any more."""
+
+
+def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
+    """Return the link of today for a link of an earlier version; a link of today stays as it is.
+
+    The page opened on the Fisher information, which no link named. It had a switch for the gradient of the picture,
+    and a panel with slices through the loss. The nearest panel is the one on the length of the weights.
 
     Example:
-        >>> fill_former_defaults({"scheme": "layer"}), fill_former_defaults({})
-        ({'show': 'fisher'}, {})
+        >>> translate_former_link({"scheme": "layer"}), translate_former_link({"gradient": "1"})
+        ({'show': 'fisher', 'scheme': 'layer'}, {'stage': 'step'})
     """
-    of_distance = {name for name, panels in BELONGS.items() if panels == ("fisher",)}
-    return {"show": "fisher"} if "show" not in link and of_distance & link.keys() else {}
+    found = {name: value for name, value in link.items() if name not in FORMER}
+    of_fisher = {name for name, panels in BELONGS.items() if panels == ("fisher",)}
+    if "show" not in link and (of_fisher | {"draws"}) & link.keys():
+        return {"show": "fisher", **found}
+    if link.get("show") == "slices":
+        return found | {"show": "rate"}
+    return found | ({"stage": "step"} if link.get("gradient") == "1" else {})
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -78,15 +84,9 @@ def borders(model: fisher.Model, scheme: str, distance: float) -> fisher.Border:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def scaling(model: fisher.Model) -> dict[str, fisher.Scaling]:
-    """How the blocks of F scale, by scheme."""
-    return {scheme: fisher.scaling(scheme, model) for scheme in fisher.MODELS}
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def sampled(model: fisher.Model, scheme: str, draws: int) -> fisher.Sampled:
-    """The Fisher information from drawn outputs."""
-    return fisher.monte_carlo(scheme, model, draws)
+def scaling(model: fisher.Model) -> dict[str, dict[tuple[str, str], fisher.Power]]:
+    """Return by scheme how the blocks of F scale."""
+    return {scheme: fisher.powers(scheme, model) for scheme in fisher.MODELS}
 
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
@@ -99,9 +99,3 @@ def rate_run(training: rate.Training) -> rate.Course:
 def twins(training: rate.Training) -> dict[str, dict[int, float]]:
     """How far the twins come from their originals, by optimizer."""
     return {optimizer: rate.twins(training, optimizer) for optimizer in rate.OPTIMIZERS}
-
-
-@st.cache_data(max_entries=64, show_spinner="Training …")
-def sliced(setting: slices.Slice) -> slices.Slices:
-    """The slices without normalization and with it."""
-    return slices.slices(setting)

@@ -16,10 +16,10 @@ from normviz.core.schemes import Scheme
 from normviz.core.tolerances import ROUNDING
 from normviz.gradients.candidates import Candidates, alone, difference, together
 from normviz.gradients.case import MAX_ELEMENTS, Case, check_arrays, split_arrays
+from normviz.gradients.homework import Keys
 from normviz.gradients.implied import exchange_gammas, name_statistics
 from normviz.gradients.layouts import check_size, parameter_shape
 from normviz.gradients.mistakes import MISTAKES
-from normviz.gradients.ways import Keys
 
 ANSWERS = ("out", "dx", "dgamma", "dbeta")
 """What may be asked, by the names that courses use."""

@@ -9,22 +9,20 @@ import numpy as np
 from normviz.core.backward import gradients as exact
 from normviz.core.layouts import from_tensor
 from normviz.gradients.case import Case
-from normviz.gradients.min_max import MinMax, variants
-from normviz.gradients.ways import (
+from normviz.gradients.homework import (
     Keys,
     Steps,
     Task,
     Way,
     average,
     denominators,
-    fits,
     formulas,
     forward,
     gradients,
-    placements,
     right_way,
-    views,
 )
+from normviz.gradients.min_max import MinMax, variants
+from normviz.gradients.misreadings import fits, placements, views
 
 SHARES = (0.0, 0.1, 0.01, 0.001, 0.9, 0.99)
 """Which share of the batch running statistics may have taken in: none yet, or one step of a usual momentum."""

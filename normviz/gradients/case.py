@@ -13,8 +13,8 @@ from normviz.core.normalize import normalize, reduce, spread
 from normviz.core.schemes import Scheme
 from normviz.core.tolerances import ANSWER, ROUNDING
 from normviz.core.whitening import steepest
+from normviz.gradients.homework import Task
 from normviz.gradients.layouts import check_size, parameter_shape, parameter_to_tensor
-from normviz.gradients.ways import Task
 
 MAX_ELEMENTS = 2**14
 """The largest x whose answers are judged: a few hundred wrong ways are computed."""

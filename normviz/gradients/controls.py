@@ -1,7 +1,5 @@
 """The controls of the page on gradients. Every widget's key is that of a value in `gradients.state.PARAMS`."""
 
-from contextlib import nullcontext
-
 import streamlit as st
 
 from normviz.core.schemes import Scheme
@@ -31,15 +29,14 @@ def controls(view: View) -> None:
             choose_one(PREFIX + "scheme")
             _parameters(view, scheme)
         if has(view, "x"):
-            _numbers(view)
-        page.draw("norm", "layout", "examples", "height", "width", "channels", "parts", "dtype")
-        with st.expander("More settings") if has(view, "x") else nullcontext():
+            st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
+        page.draw("norm", "layout", "parts")
+        with st.expander("More settings"):
             if has(view, "eps"):
                 value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
             if has(view, "x"):
-                st.text_input("∂l/∂y: one number each", key=PREFIX + "dy", **KEPT, help="From the rest of the network.")
+                st.text_input("∂l/∂x̂: a number for each x", key=PREFIX + "dy", **KEPT, help="From the network.")
             if has(view, "n"):
-                st.divider()
                 _shape(view, scheme_of(view))
             page.rest()
 
@@ -64,10 +61,3 @@ def _shape(view: View, scheme: Scheme) -> None:
     for number, (size, name, axis) in enumerate(zip(SIZES, scheme.axes, called, strict=True)):
         label = f"{name} ({axis.many})"
         columns[number % 2].number_input(label, 1, LONGEST[size], key=PREFIX + size, **KEPT)
-
-
-def _numbers(view: View) -> None:
-    """Draw the numbers of the field, and the element that the picture follows."""
-    st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
-    options = range(len(view["x"].split(",")))
-    st.segmented_control("Element followed", options, key=PREFIX + "element", **KEPT, required=True)

@@ -10,7 +10,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import spread
 from normviz.gradients.candidates import Candidates, difference
 from normviz.gradients.case import Case
-from normviz.gradients.ways import average, unbiased
+from normviz.gradients.homework import average, unbiased
 
 EXCHANGED = 4
 """Two channels are looked for among so many: those that are off most."""

@@ -8,7 +8,7 @@ import numpy as np
 from normviz.core.backward import transposed
 from normviz.core.fields import Field
 from normviz.core.normalize import reduce, spread
-from normviz.gradients.ways import average
+from normviz.gradients.homework import average
 
 
 @dataclass(frozen=True)

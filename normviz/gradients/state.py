@@ -7,7 +7,7 @@ from typing import Any
 
 from normviz.core.fields import Shape, divisors
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.core.settings import among, choice, real, switch, whole
+from normviz.core.settings import among, choice, switch, whole
 from normviz.gradients import exercise
 from normviz.gradients.chain import LAST
 from normviz.gradients.exercise import Exercise
@@ -37,17 +37,17 @@ TENSOR = ("formula", "jacobian")
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(SIZES, TENSOR),
     "seed": (*TENSOR, "answer"),
-    "torch": TENSOR,
+    "torch": ("formula",),
     **dict.fromkeys(("layout", "norm", "parts", *exercise.LONGEST, "dtype"), ("answer",)),
-    **dict.fromkeys(("x", "dy", "element", "gain", "bias", "step", "pace"), ("graph",)),
+    **dict.fromkeys(("x", "dy", "back"), ("graph",)),
 }
 """Where a value means something; one that is not here does everywhere."""
 
 LONGEST = {"n": 4, "h": 3, "w": 3, "c": 4}
 """The largest tensor: its Jacobian is a picture of 144 × 144 numbers."""
 
-MOST_NUMBERS = 6
-"""In the field that is taken apart step by step."""
+MOST_NUMBERS = 4
+"""In the panel "Step by step": more do not fit a box on a phone."""
 
 LARGEST = 1000.0
 """Of these, which have three decimals."""
@@ -112,20 +112,13 @@ class Page:
     channels: int = whole(6, 1, exercise.LONGEST["channels"], label="Channels")
     parts: int = among(2, lambda given: divisors(given["channels"]), label="Groups G")
     dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
-    gain: float = real(2.0, -10.0, 10.0, label="γ (gain)")
-    bias: float = real(1.0, -10.0, 10.0, label="β (bias)")
-    step: int = whole(LAST, 0, LAST)
-    pace: int = among(1, (1, 2))
+    back: int = whole(0, 0, LAST)
 
 
 _NUMBERS = (
     Param(PREFIX + "x", "1, 2, 4, 1", _x, label="x", why=_why("x")),
-    Param(PREFIX + "dy", "1, 0, -1, 0.5", _dy, label="∂l/∂y", why=_why("dy")),
-    Param(
-        PREFIX + "element", 2, lambda value, view: min(max(int(value), 0), len(numbers_of(view["x"])) - 1),
-        label="Element",
-    ),
-)  # fmt: skip
+    Param(PREFIX + "dy", "1, 0, -1, 0.5", _dy, label="∂l/∂x̂", why=_why("dy")),
+)
 
 PARAMS = (
     *params(Page, PREFIX),
@@ -153,20 +146,30 @@ def has(view: View, name: str) -> bool:
 _SCHEME = {param.name for param in chosen.PARAMS} - {"eps"}
 
 
-def fill_former_defaults(link: Mapping[str, str]) -> dict[str, str]:
-    """Return the values that a link of an earlier version left out because they were defaults then.
+FORMER = ("step", "element", "gain", "bias", "pace")
+"""Values of the panel "Step by step" in links of an earlier version, where it also followed γ, β and one element."""
 
-    The page opened on Formula, which no link named, and Step by step began at step 0. A link of today never names Step
-    by step, and names Formula wherever it holds a value of the small tensor or of the scheme.
+FORMER_FORWARD = 8
+"""The former step at which the first gradient came back: all steps before it went forward."""
+
+
+def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
+    """Return the link of today for a link of an earlier version; a link of today stays as it is.
+
+    The page opened on Formula, which no link named. Step by step had 15 steps, 8 of them forward.
 
     Example:
-        >>> fill_former_defaults({"scheme": "rms"}), fill_former_defaults({"show": "graph"})
-        ({'show': 'formula'}, {'step': '0'})
+        >>> translate_former_link({"scheme": "rms"}), translate_former_link({"show": "graph", "step": "12"})
+        ({'show': 'formula', 'scheme': 'rms'}, {'show': 'graph', 'back': '4'})
     """
-    if "show" not in link:
-        of_formula = _SCHEME | {name for name, panels in BELONGS.items() if "formula" in panels}
-        return {"show": "formula"} if of_formula & link.keys() else {}
-    return {"step": "0"} if link["show"] == "graph" and "step" not in link else {}
+    of_formula = _SCHEME | {name for name, panels in BELONGS.items() if "formula" in panels}
+    if "show" not in link and of_formula & link.keys():
+        return {"show": "formula", **link}
+    if link.get("show", "graph") != "graph":
+        return dict(link)
+    kept = {name: value for name, value in link.items() if name not in FORMER}
+    step = link.get("step", "")
+    return kept | ({"back": str(max(int(step) - FORMER_FORWARD, 0))} if step.isdecimal() else {})
 
 
 def scheme_of(view: View) -> Scheme:

@@ -42,7 +42,7 @@ class Player:
         label: of the slider.
         last: where it ends.
         period: seconds between two pictures while it plays.
-        speeds: by how many positions it may move on.
+        speeds: by how many positions it may move on; with a single one there is no choice of the speed.
     """
 
     prefix: str
@@ -87,7 +87,7 @@ class Player:
         with self._alone:
             if self.playing and now - state[self._key("ticked")] >= self.period / 2:
                 state[self._key("ticked")] = now
-                self._go(self.position + state[self.prefix + self.pace])
+                self._go(self.position + state.get(self.prefix + self.pace, 1))
                 if self.position >= self.last:
                     stop(self.prefix)
 
@@ -129,10 +129,11 @@ class Player:
             for label, (icon, by) in moves.items():
                 move = (self.move, by)
                 st.button(label, self._key(label), icon=f":material/{icon}:", on_click=self._press, args=move)
-            st.segmented_control(
-                "Speed", self.speeds, key=self.prefix + self.pace, **KEPT, required=True, format_func="{} ×".format,
-                label_visibility="collapsed",
-            )  # fmt: skip
+            if len(self.speeds) > 1:
+                st.segmented_control(
+                    "Speed", self.speeds, key=self.prefix + self.pace, **KEPT, required=True, format_func="{} ×".format,
+                    label_visibility="collapsed",
+                )  # fmt: skip
 
     def _press(self, act: Callable[..., None], *by: int) -> None:
         """Do what a button is for, once: a busy browser sends a press with a tick that was due, and then by itself."""

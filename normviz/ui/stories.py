@@ -196,10 +196,9 @@ STORIES = (
         page="gradients",
         title="Backward pass",
         section="Why it works",
-        question="What does normalization do to a gradient?",
-        why="Centring removes the mean of the gradient, and dividing removes its component along x̂. People who write "
-        "the backward pass by hand often forget one of the two.",
-        first="Press **Play** and follow one number to the loss and back.",
+        question="How does a gradient get back through normalization?",
+        why="Normalized numbers share a mean and a variance. Each number changes the loss through both, and directly.",
+        first="Press **Play**: the gradient of the loss comes back, arrow by arrow.",
         takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
         "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
         see=(
@@ -236,12 +235,11 @@ STORIES = (
         title="Step size",
         section="Why it works",
         question="How does normalization change the size of a step?",
-        why="Layer norm moves vectors of any length onto one sphere. The longer the vector was, the smaller its "
-        "gradient, and the less a step changes.",
-        first="Drag **x₁**. Increase **ε**: x̂ moves inside the sphere. Switch on **Show the gradient**. You can turn "
-        "the picture.",
-        takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The gradient loses both "
-        "directions and is inversely proportional to that length.",
+        why="Layer norm removes the mean and the length of a vector and keeps its direction. So a gradient step turns "
+        "a long vector less than a short one.",
+        first="Press **4 Take a step**. Then drag **x₁**, and turn the picture.",
+        takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
+        "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
         see=(See("Length and direction of the weights", "weights"),),
         panels={
             "rate": Introduction(
@@ -259,13 +257,6 @@ STORIES = (
                 first="Change **KL of the border** and watch the regions. Then change the **Length**.",
                 takeaway="With normalization, longer weights need a longer step for the same change of the "
                 "predictions.",
-            ),
-            "slices": Introduction(
-                question="Does normalization make the loss flatter?",
-                why="A slice shows the loss over two random directions in the space of the weights.",
-                first="Set **δ** to 3, then change **Directions**: the network is the same, the picture not.",
-                takeaway="How flat a slice looks depends on the scale of its directions. Compare slices only along "
-                "directions as long as the weights.",
             ),
         },
     ),

@@ -16,6 +16,19 @@ CUT = """() => [...document.querySelectorAll('.nv-graph')].flatMap((graph) => {
     .filter(([, box]) => box.left < left - 1 || box.right > right + 1).map(([name]) => name);
 })"""
 
+CONTROLS = """() => {
+  const seen = [...document.querySelectorAll("button, input, select, textarea, a[href], summary, [role=slider]")]
+    .filter((each) => {
+      const { left, right, top, bottom, width, height } = each.getBoundingClientRect();
+      const isInside = bottom > 0 && right > 0 && top < innerHeight && left < innerWidth && width > 2 && height > 2;
+      return isInside && each.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    });
+  return seen.filter((each) => !seen.some((other) => other !== each && other.contains(each)))
+    .filter((each) => !each.closest(".stSelectbox") || each.matches("input"))  // the arrow is of the same control
+    .map((each) => each.getAttribute("aria-label") || each.textContent);
+}"""
+"""The controls in the window, by their labels."""
+
 
 def change_theme(page: Page, theme: str) -> None:
     """Show a page as a system with this theme would, until nothing changes or moves any more."""

@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import Lab
+from looks import CONTROLS
 from playwright.sync_api import expect
 from watching import watched
 
@@ -11,18 +12,6 @@ from normviz.ui.choice import COMMON
 SIZE = {"width": 1280, "height": 800}
 MOST = 25
 LENGTHS = ("N batch", "H height", "W width", "C channels")
-
-CONTROLS = """() => {
-  const seen = [...document.querySelectorAll("button, input, select, textarea, a[href], summary, [role=slider]")]
-    .filter((each) => {
-      const { left, right, top, bottom, width, height } = each.getBoundingClientRect();
-      const isInside = bottom > 0 && right > 0 && top < innerHeight && left < innerWidth && width > 2 && height > 2;
-      return isInside && each.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-    });
-  return seen.filter((each) => !seen.some((other) => other !== each && other.contains(each)))
-    .filter((each) => !each.closest(".stSelectbox") || each.matches("input"))  // the arrow is of the same control
-    .map((each) => each.getAttribute("aria-label") || each.textContent);
-}"""
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import re
 
+from looks import CONTROLS
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
@@ -14,6 +15,30 @@ def open_page(page, url, link=""):
     visit(page, f"{url}/geometry{link}")
     page.wait_for_selector(".nv-plot[data-drawn]")
     settle(page)
+
+
+def test_the_first_screen_shows_the_vectors_and_few_controls(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server)
+    for shown in (
+        page.get_by_role("heading", level=1),
+        page.get_by_text("Try first:"),
+        page.get_by_role("heading", level=3).first,
+        page.get_by_role("radio", name="4 Take a step"),
+        page.locator(".st-key-space .nv-graph"),
+        page.get_by_text("three numbers of one example"),
+        page.locator(".st-key-eps input"),
+    ):
+        expect(shown).to_be_in_viewport(ratio=1)
+    found = page.evaluate(CONTROLS)
+    assert 5 < len(found) <= 25, found
+
+
+def test_a_step_is_taken_by_a_click(page, server):
+    open_page(page, server)
+    page.get_by_role("radio", name="4 Take a step").click()
+    page.get_by_role("heading", name="At half the length, one step turns v 3.6 times as far.").wait_for()
+    soon(page, lambda: "stage=step" in page.url)
 
 
 def test_the_length_is_moved_by_the_keyboard_and_the_sentence_follows(page, server):
@@ -30,13 +55,13 @@ def test_the_length_is_moved_by_the_keyboard_and_the_sentence_follows(page, serv
 def test_the_picture_follows_the_keyboard_and_keeps_its_camera(page, server):
     open_page(page, server)
     sentence = page.get_by_role("heading", level=3).first
-    expect(sentence).to_have_text(re.compile("μ = 1 moves x onto the plane.*onto the sphere"))
+    expect(sentence).to_have_text("Dividing by s keeps the direction of v, not its length.")
     camera = "() => document.querySelector('.st-key-space .js-plotly-plot')._fullLayout.scene._scene.getCamera().eye"
     before = page.evaluate(camera)
     page.locator(".st-key-x1 input").press("Home")
-    expect(sentence).to_have_text(re.compile("μ = −1 moves x onto the plane"))
+    expect(page.get_by_text("subtract the mean μ = −1")).to_be_visible()
     page.locator(".st-key-eps input").press("End")
-    expect(sentence).to_have_text(re.compile("inside the sphere, because of ε"))
+    expect(sentence).to_have_text("ε keeps x̂ inside the circle.")
     soon(page, lambda: "x1=-3" in page.url and "eps=10" in page.url)
     assert page.evaluate(camera) == before
 

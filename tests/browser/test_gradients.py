@@ -4,26 +4,49 @@ import io
 
 import numpy as np
 import pytest
-from looks import cut_off
+from looks import CONTROLS, cut_off
 from patience import settle, soon, visit
+from playwright.sync_api import expect
 
+from normviz.gradients.chain import STEPS
+from normviz.gradients.panels.graph import HEADINGS
 from normviz.gradients.state import SHOWN
 
 
 def open_page(page, url, link=""):
     visit(page, f"{url}/gradients{link}")
-    page.wait_for_selector(".nv-plot[data-drawn]")
+    page.get_by_role("heading", level=1).wait_for()
     settle(page)
+
+
+def test_the_first_screen_shows_the_forward_pass_and_few_controls(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server)
+    graph = page.locator(".st-key-chain .nv-graph")
+    for shown in (
+        page.get_by_role("heading", level=1),
+        page.get_by_text("Try first:"),
+        page.get_by_role("button", name="Play"),
+        graph,
+        page.get_by_role("heading", name="Forward: from x to the loss"),
+        page.locator(".st-key-said-of-step"),
+    ):
+        expect(shown).to_be_in_viewport(ratio=1)
+    texts = graph.locator(".annotation-text").all_text_contents()
+    assert len([text for text in texts if "=" in text or ": the" in text]) == 7  # boxes, and no gradient in them
+    assert not any("∂l/∂" in text for text in texts)
+    found = page.evaluate(CONTROLS)
+    assert 5 < len(found) <= 25, found
 
 
 def test_steps_are_made_by_keyboard(page, server):
-    open_page(page, server, "?show=graph&step=11")
+    open_page(page, server, "?back=3")
     page.get_by_role("button", name="Step", exact=True).focus()
-    for step in (12, 13):
+    for step in (4, 5):
         page.keyboard.press("Enter")
-        page.get_by_role("heading", name=f"Backward, step {step} of 14").wait_for()
+        page.get_by_role("heading", name=HEADINGS[STEPS[step]]).wait_for()
     settle(page)
-    soon(page, lambda: "step=13" in page.url)
+    soon(page, lambda: "back=5" in page.url)
 
 
 def test_an_answer_is_sent_and_judged(page, server):
@@ -38,6 +61,6 @@ def test_an_answer_is_sent_and_judged(page, server):
 @pytest.mark.parametrize("show", SHOWN)
 def test_on_a_phone_nothing_is_cut(page, server, show):
     page.set_viewport_size({"width": 390, "height": 844})
-    open_page(page, server, f"?show={show}&step=14")
+    open_page(page, server, f"?show={show}&back=6")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     assert cut_off(page) == []

@@ -15,6 +15,8 @@ NAMES = {"" if story is STORIES[0] else story.page: story.title for story in STO
 SET = {
     "design": ("show=map", "Map of all schemes", "Find a scheme"),
     "experiments": ("show=speed", "Speed", "Batch size"),
+    "geometry": ("stage=step", "4 Take a step", "3 Divide"),
+    "gradients": ("show=formula", "Formula", "Step by step"),
     "running": ("panel=wrong", "What goes wrong", "Training or inference"),
     "weights": ("show=spectral", "Spectral norm", "Weight norm"),
 }

@@ -6,7 +6,7 @@ import pytest
 
 from normviz.core.fields import AXES, AXIS, Field
 from normviz.core.schemes import SCHEMES
-from normviz.describe.backward import ALGORITHM_1, backward_formulas
+from normviz.describe.backward import backward_formulas
 from normviz.describe.notation import formulas
 
 
@@ -83,7 +83,3 @@ def test_an_element_of_dx_has_all_its_indices_and_braces_match(axis, kind):
     summed = rf"\sum_{{{letter}}}" if kind == "full" else r"\mathcal{G}" if kind == "groups(2)" else ""
     everything = " ".join(line.latex for line in backward_formulas(scheme) if line.name in ("mean", "input"))
     assert summed in everything
-
-
-def test_algorithm_1_has_the_four_lines_of_its_paper():
-    assert list(ALGORITHM_1) == ["normalized", "variance", "mean", "input"]

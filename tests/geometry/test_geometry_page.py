@@ -5,43 +5,38 @@ import re
 import numpy as np
 import pytest
 import torch
-from lab_page import open_lab, plots, said, sound, texts
+from lab_page import open_lab, plots, replaced, said, texts
 
 from normviz.geometry.panels import PANELS
-from normviz.geometry.state import ADVANCED, BELONGS, PARAMS, PREFIX, SHOWN, has
-from normviz.geometry.three_channels import RADIUS, backpropagate, forward
+from normviz.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.geometry.three_channels import RADIUS, RATE, STAGES, forward, take_step
 from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/geometry.py"
 DRAGGED = {"x1 drag", "x2 drag", "x3 drag", "eps drag"}
 FIGURES = {
     "vectors": {"space", *DRAGGED},
-    "fisher": {"without", "with", "weights_block", "gain_block", "exact", "drawn"},
+    "fisher": {"without", "with"},
     "rate": {"lengths", "effective"},
-    "slices": {"slice_without", "slice_with", "slice_line"},
 }
 EXTREMES = {
     "vectors": (
         {"x1": "2", "x2": "2", "x3": "2", "eps": "0"},
-        {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "gradient": "1"},
-        {"x1": "-3", "x2": "-3", "x3": "-3", "gradient": "1"},
-        {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "gradient": "1"},
+        {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "step"},
+        {"x1": "-3", "x2": "-3", "x3": "-3", "stage": "step"},
+        {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "stage": "step"},
         {"x1": "0.001", "x2": "0", "x3": "0", "eps": "10"},
+        {"x1": "0", "x2": "0.5", "x3": "-0.75", "eps": "0", "stage": "step"},
     ),
     "fisher": (
         {"outputs": "bernoulli", "length": "4", "scale": "4", "gain": "4", "scheme": "layer", "distance": "1"},
-        {"outputs": "bernoulli", "length": "0.25", "scale": "0.25", "gain": "0.25", "distance": "1", "draws": "10"},
-        {"scheme": "weight", "length": "0.25", "distance": "0.01", "draws": "3000"},
+        {"outputs": "bernoulli", "length": "0.25", "scale": "0.25", "gain": "0.25", "distance": "1"},
+        {"scheme": "weight", "length": "0.25", "distance": "0.01"},
     ),
     "rate": (
         {"rate": "1", "steps": "400", "delta": "0.1"},
         {"rate": "0.01", "steps": "20", "delta": "1"},
         {"rate": "0.01", "delta": "10"},
-    ),
-    "slices": (
-        {"trained": "0", "directions": "fixed", "times": "10", "reach": "2", "beside": "layer"},
-        {"trained": "400", "times": "0.1", "reach": "0.1"},
-        {"trained": "400", "times": "10", "directions": "fixed", "reach": "2"},
     ),
 }
 WRONG = re.compile(r"\d[eE][-−+]?\d|\b(?:inf|nan|None)\b|-\d")
@@ -83,14 +78,19 @@ def test_every_value_belongs_somewhere_and_every_panel_is_there():
     assert set(BELONGS) < {param.name for param in PARAMS}
     assert all(set(shown) <= set(SHOWN) for shown in BELONGS.values())
     assert set(PANELS) == set(SHOWN)
-    assert len(set(SHOWN) - set(ADVANCED)) + 1 <= 4
 
 
-def test_links_of_before_open_what_they_opened():
-    shown = {"fisher": {"scheme": "layer"}, "slices": {"show": "slices"}, "rate": {"show": "rate"}, "vectors": {}}
-    for panel, link in shown.items():
-        assert set(plots(open_page(**link))) == FIGURES[panel]
-    assert open_page(scheme="layer").query_params["show"] == "fisher"
+@pytest.mark.parametrize(
+    ("link", "panel", "stage"),
+    [({"scheme": "layer"}, "fisher", None), ({"draws": "30"}, "fisher", None), ({"show": "rate"}, "rate", None),
+     ({"show": "slices", "times": "3", "beside": "layer"}, "rate", None), ({}, "vectors", "divide"),
+     ({"gradient": "1", "x1": "2"}, "vectors", "step"), ({"stage": "centre"}, "vectors", "centre")],
+)  # fmt: skip
+def test_links_of_before_open_what_is_nearest(link, panel, stage):
+    at = open_page(**link)
+    assert set(plots(at)) == FIGURES[panel]
+    assert stage is None or at.session_state[PREFIX + "stage"] == stage
+    assert replaced(at) == []
 
 
 def test_the_recurrent_panel_leads_to_the_experiment(monkeypatch):
@@ -100,62 +100,60 @@ def test_the_recurrent_panel_leads_to_the_experiment(monkeypatch):
     assert led == [("pages/experiments.py", {"show": "recurrent"})]
 
 
-def test_advanced_opens_its_first_panel_and_the_second_row_the_other():
-    at = open_page()
-    row = at.segmented_control(key=f"{PREFIX}show row")
-    assert row.options[-1] == "Advanced"
-    at = sound(row.set_value("advanced").run())
-    assert set(plots(at)) == FIGURES["fisher"]
-    at = sound(at.segmented_control(key=f"{PREFIX}show advanced").set_value("slices").run())
-    assert set(plots(at)) == FIGURES["slices"]
-    assert at.query_params["show"] == "slices"
-    at = sound(at.segmented_control(key=f"{PREFIX}show row").set_value("vectors").run())
-    assert set(plots(at)) == FIGURES["vectors"]
-
-
 # --- layer norm in space -------------------------------------------------------------------------------------------
 
 
-def vectors_of(at):
-    """The ends of the drawn vectors, by the name in the legend."""
+def ends_of(at):
+    """The ends of the drawn vectors, by the first word of their label."""
     drawn = plots(at)["space"]["figure"]["data"]
-    named = {trace["name"]: [trace[axis] for axis in "xyz"] for trace in drawn if "name" in trace}
-    return {name: np.array([[float(end) for end in axis] for axis in ends]).T for name, ends in named.items()}
+    return {
+        trace["name"].partition(" =")[0]: [float(trace[axis][-1]) for axis in "xyz"]
+        for trace in drawn
+        if "name" in trace
+    }
 
 
 @pytest.mark.parametrize("eps", ["0", "1e-05", "1", "10"])
 def test_the_picture_has_the_vectors_of_layer_norm(eps):
     x = torch.tensor([2.0, -1.0, 0.5], dtype=torch.float64)
-    drawn = vectors_of(open_page(x1="2", x2="-1", x3="0.5", eps=eps))
+    drawn = ends_of(open_page(x1="2", x2="-1", x3="0.5", eps=eps))
     xhat = torch.nn.functional.layer_norm(x, (3,), eps=float(eps)).numpy()
-    for name, end in {"x": x.numpy(), "v = x − μ": (x - x.mean()).numpy(), "x̂ = v / √(σ² + ε)": xhat}.items():
-        np.testing.assert_allclose(drawn[name], [np.zeros(3), end], atol=1e-9)
+    assert set(drawn) == {"x", "v", "x̂"}
+    for name, end in {"x": x.numpy(), "v": (x - x.mean()).numpy(), "x̂": xhat}.items():
+        np.testing.assert_allclose(drawn[name], end, atol=1e-9)
 
 
-def test_the_sentence_says_whether_the_end_is_on_the_sphere():
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_stage_has_a_headline_of_at_most_12_words_and_adds_a_line(stage):
+    words = said(open_page(stage=stage))
+    headline, *_ = words.removeprefix("### ").partition(" 1. ")
+    assert len(headline.split()) <= 12
+    assert [f"{k}. " in words for k in range(1, 5)] == [k <= list(STAGES).index(stage) for k in range(4)]
+
+
+def test_the_sentence_says_whether_the_end_is_on_the_circle():
     for eps, words in (
-        ("0", "onto the sphere"),
-        ("1e-05", "onto the sphere"),
-        ("1", "inside the sphere, because of ε"),
+        ("0", "on the **circle**"),
+        ("1e-05", "on the **circle**"),
+        ("1", "ε keeps x̂ inside the circle"),
     ):
-        at = open_page(eps=eps)
-        assert words in said(at)
+        assert words in said(open_page(eps=eps))
         gap = RADIUS - np.linalg.norm(forward([3, 1, -1], float(eps)).xhat)
-        assert ("onto" in words) == (gap < 1e-3)
-    assert "x̂ = 0" in said(open_page(x1="2", x2="2", x3="2"))
+        assert ("on the" in words) == (gap < 1e-3)
+    assert "v is 0, and so is x̂" in said(open_page(x1="2", x2="2", x3="2"))
 
 
-def test_the_gradient_is_drawn_at_the_end_of_the_output():
-    at = open_page(x1="2", x2="-1", x3="0.5", eps="0.1", gradient="1")
-    drawn, one, back = vectors_of(at), forward([2, -1, 0.5], 0.1), backpropagate([2, -1, 0.5], 0.1)
-    for name, part in {
-        "gradient g = ∂l/∂x̂": back.incoming,
-        "g without its mean": back.centred,
-        "and without its part along x̂": back.projected,
-    }.items():
-        np.testing.assert_allclose(drawn[name], [one.xhat, one.xhat + part], atol=1e-9)
-    assert "keeps some of its part along x̂" in said(at)
-    assert "Only the part that turns x̂ is left" in said(open_page(gradient="1"))
+def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():
+    at = open_page(x1="3", x2="1", x3="-1", eps="0", stage="step")
+    drawn = ends_of(at)
+    for label, times in (("v", 1.0), ("½ v", 0.5)):
+        step = take_step(times * np.array([3.0, 1.0, -1.0]), 0.0)
+        np.testing.assert_allclose(drawn[label], step.before.v, atol=1e-9)
+        np.testing.assert_allclose(drawn[f"{step.angle:.0f}°"], step.before.v + step.change, atol=1e-9)
+    assert "At half the length, one step turns v 3.6 times as far." in said(at)
+    assert f"η = {RATE}" in said(at)
+    along = open_page(x1="0", x2="0.5", x3="-0.75", eps="0", stage="step")
+    assert "a step does not turn it" in said(along)
 
 
 # --- distance -----------------------------------------------------------------------------------------------------
@@ -206,16 +204,6 @@ def test_a_twin_as_long_as_its_original_is_the_original():
 def test_weight_decay_is_a_link_with_the_settings_of_the_page():
     words = said(open_page(show="rate", rate="0.1", steps="100"))
     assert "(experiments?show=weight-decay&weight_decay_rate=0.1&weight_decay_steps=100)" in words
-
-
-# --- loss slices --------------------------------------------------------------------------------------------------
-
-
-def test_the_slices_say_what_does_not_hang_on_the_length():
-    words = said(open_page(show="slices", times="3"))
-    assert "the slice changes by 0 to rounding with batch normalization, 0 to rounding without" in words
-    assert "3 times" not in texts(open_page(show="slices", times="3").caption)[0]
-    assert "3 times that, W₁ 1/3 of it" in texts(open_page(show="slices", times="3", directions="fixed").caption)[0]
 
 
 def test_another_distance_changes_the_wedge():

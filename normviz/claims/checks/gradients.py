@@ -300,7 +300,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="That term, the sum of such terms over all units, and autograd's gradient, on random sums of one example.",
         expected="wrong",
         check=through_its_own_unit,
-        see="/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0&torch=1",
+        see="/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
         condition="Through μ and σ, aᵢ moves all units of its layer: ∂l/∂aᵢ is the sum of ∂l/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
     ),
     Claim(

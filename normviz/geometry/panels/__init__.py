@@ -1,5 +1,5 @@
 """The panels of the page "Step size", of which one is open."""
 
-from normviz.geometry.panels import distance, rate, slices, vectors
+from normviz.geometry.panels import distance, rate, vectors
 
-PANELS = {"vectors": vectors.show, "rate": rate.show, "fisher": distance.show, "slices": slices.show}
+PANELS = {"vectors": vectors.show, "rate": rate.show, "fisher": distance.show}

@@ -1,5 +1,6 @@
 """The panel on distance: what a step of the weights changes of the predictions, by the Fisher information."""
 
+from collections.abc import Mapping
 from itertools import product
 
 import streamlit as st
@@ -10,8 +11,8 @@ from normviz.core.settings import build
 from normviz.core.text import measured, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.geometry import fisher
-from normviz.geometry.figures import EXACT, QUADRATIC, Curve, Region, curves, matrix, plane
-from normviz.geometry.state import LOOKS, borders, sampled, scaling
+from normviz.geometry.figures import EXACT, QUADRATIC, Region, plane
+from normviz.geometry.state import LOOKS, borders, scaling
 from normviz.geometry.wording import listed
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
@@ -23,29 +24,29 @@ HALF = 5.0
 EPS = (1e-5, 1e-2)
 """ε whose part in the invariance is told."""
 
+Powers = Mapping[tuple[str, str], fisher.Power]
+
 CHANGED = {"w": "W′ = 2W", "x": "x′ = 2x", "gain": "γ′ = 2γ"}
 """How what is multiplied is said."""
-
-NAMES = ("w₀", "w₁", "γ", "β")
-"""The parameters of a unit."""
 
 _RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
 
 
 def show(view: View, theme: str) -> None:
-    """The plane of one unit's weights, how F scales, and F from drawn outputs."""
+    """Show the plane of one unit's weights, and how F scales."""
     model, scheme, distance = build(fisher.Model, view), view["scheme"], view["distance"]
     _planes(model, scheme, distance, theme)
     found = scaling(model)
-    _scales(model, scheme, found, theme)
-    _drawn(model, scheme, view["draws"], theme)
+    _scales(model, scheme, found)
     save_table(lambda: numbers(found), "fisher")
 
 
-def numbers(found: dict[str, fisher.Scaling]) -> dict[str, list]:
-    """The blocks' traces over the weights' factor, each over that at 1."""
-    rows = [(f"{block}, {scheme}", row) for scheme, each in found.items() for block, row in each.traces.items()]
-    return {"weights times": list(fisher.FACTORS)} | {name: row.tolist() for name, row in rows}
+def numbers(found: Mapping[str, Powers]) -> dict[str, list]:
+    """Return the exponents by which the blocks of F scale, a column for each scheme."""
+    rows = list(product(fisher.BLOCKS, CHANGED))
+    return {"block": [f"{block}, {CHANGED[change]}" for block, change in rows]} | {
+        f"exponent, {key}": [powers[row].exponent for row in rows] for key, powers in found.items()
+    }
 
 
 def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> None:
@@ -105,37 +106,23 @@ def _counts(scheme: str, is_open: bool) -> str:
     )
 
 
-def _scales(model: fisher.Model, scheme: str, found: dict[str, fisher.Scaling], theme: str) -> None:
+def _scales(model: fisher.Model, scheme: str, found: Mapping[str, Powers]) -> None:
     """By what the blocks of F are multiplied when weights, data or gain are."""
-    power = {key: each.powers["w", "w"] for key, each in found.items()}
+    power = {key: each["w", "w"] for key, each in found.items()}
     st.markdown(
         f"### Doubling the weights multiplies their Fisher information by {_times(power[scheme])} with "
         f"{SCHEMES[scheme].name}, by {_times(power['none'])} without."
     )
-    for column, (block, title) in zip(
-        st.columns(2, gap="medium"),
-        (("w", "F of w: trace over that at × 1"), ("γ", "F of γ: trace over that at × 1")),
-        strict=True,
-    ):
-        with column:
-            named = {
-                SCHEMES[key].label: Curve(fisher.FACTORS, each.traces[block], LOOKS[key]) for key, each in found.items()
-            }
-            ends = "; ".join(f"{label} {curve.y[0]:.3g} to {curve.y[-1]:.3g}" for label, curve in named.items())
-            alt = f"{title}, by the weights' factor from 1/8 to 8: {ends}."
-            axis = "weights times"
-            figure = curves(title, named, axis, "xy", ticks=(0.125, 0.25, 0.5, 1, 2, 4, 8), theme=theme)
-            plot(figure, "weights_block" if block == "w" else "gain_block", alt, "22rem")
     st.table(
         {"Block": [f"{block}, {change}" for block, change in product(fisher.BLOCKS, CHANGED.values())]}
         | {
-            SCHEMES[key].label: [_cell(each.powers[row]) for row in product(fisher.BLOCKS, CHANGED)]
+            SCHEMES[key].label: [_cell(each[row]) for row in product(fisher.BLOCKS, CHANGED)]
             for key, each in found.items()
         },
         border="horizontal",
     )
     error, square, of_gain = fisher.gain_parts(scheme, model)
-    gains = {change: [key for key, each in found.items() if _same(each.powers["γ", change])] for change in ("w", "x")}
+    gains = {change: [key for key, each in found.items() if _same(each["γ", change])] for change in ("w", "x")}
     st.markdown(
         f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with {listed(gains['w'])}. Doubling "
         f"the data leaves it unchanged with {listed(gains['x'])}. The block is E[x̂² (y − E[y|x])²], with x̂ before γ. "
@@ -161,38 +148,6 @@ def _smoothed(model: fisher.Model) -> str:
         f"and by {second}, relative to the largest. [Table 1](invariance?panel=eps) shows the gap over ε for all six "
         "transformations."
     )
-
-
-def _drawn(model: fisher.Model, scheme: str, draws: int, theme: str) -> None:
-    """F exactly, and as the mean of outer products of drawn scores."""
-    exact, found = fisher.information(scheme, model), sampled(model, scheme, draws)
-    share = found.within(exact)
-    st.markdown(
-        f"### Monte Carlo: the trace of F is {measured(found.trace, 4)} ± {measured(found.trace_error, 2)}; exactly "
-        f"{measured(exact.trace(), 4)}."
-    )
-    largest, shown = float(abs(exact).max()), {"exact": ("F, exact", exact), "drawn": ("F, drawn", found.mean)}
-    for column, (key, (title, f)) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
-        with column:
-            alt = (
-                f"{title}: a matrix of {len(f)} rows with {SCHEMES[scheme].name}, of trace {f.trace():.4g}; its "
-                f"largest entry is {f.max():.3g}."
-            )
-            plot(matrix(title, f, NAMES * fisher.UNITS, largest, theme), key, alt, "25rem")
-    st.caption(
-        f"{share:.0%} of the entries lie within two standard errors of the exact ones. With normal errors it would be "
-        f"about 95% over many seeds. Here are {draws:,} draws for each example; ± is one standard error. The rows are "
-        "in the order of the units. F = E[∇log p ∇log pᵀ], with y drawn from the model."
-    )
-    with st.container(horizontal=True, gap="medium"):
-        st.latex(
-            r"\mathrm{KL}(p_\theta \,\Vert\, p_{\theta+\delta}) \approx \tfrac12\,\delta^\top F\,\delta",
-            width="content",
-        )
-        st.latex(
-            r"F = \mathrm{E}_x\!\left[J^\top\,\mathrm{Cov}[y|x]\,J\right],\quad J = \partial z/\partial\theta",
-            width="content",
-        )
 
 
 def _times(power: fisher.Power) -> str:

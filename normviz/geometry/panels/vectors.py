@@ -1,128 +1,114 @@
-"""The panel on layer norm with three channels: vectors in space, and the numbers behind them."""
-
-from typing import SupportsFloat
+"""The panel on layer norm with three channels: vectors in space, stage by stage, and the numbers behind them."""
 
 import numpy as np
 import streamlit as st
 
 from normviz.core.settings import build
 from normviz.core.text import typeset
-from normviz.geometry.space_figures import backward_figure, forward_figure
+from normviz.geometry.space_figures import stage_figure, step_figure
 from normviz.geometry.state import PREFIX, Page
-from normviz.geometry.three_channels import CHANNELS, RADIUS, Backward, Example, Forward, backpropagate, forward
+from normviz.geometry.three_channels import (
+    CHANNELS,
+    RADIUS,
+    RATE,
+    STAGES,
+    Example,
+    Forward,
+    Step,
+    take_step,
+    vector_words,
+)
 from normviz.ui.components.plot import plot
-from normviz.ui.link import View
+from normviz.ui.link import View, segments
 from normviz.ui.saving import save_table
 from normviz.ui.settings import Controls
 
-DIGITS = 3
+ON_CIRCLE = 5e-4
+"""A vector that is shorter than the radius by no more than this part is said to lie on the circle."""
 
-ON_SPHERE = 5e-4
-"""A vector that is shorter than the radius by no more than this part is said to lie on the sphere."""
-
-ALONG = 5e-4
-"""A part of the gradient along x̂ that is no more than this part of its length is said to be gone."""
+TURNED = 1e-3
+"""A step that turns v by fewer degrees is said not to turn it."""
 
 
 def show(view: View, theme: str) -> None:
-    """Show the vectors of one pass beside the controls of x and ε, under one sentence."""
+    """Show the vectors up to a stage, the numbers of each stage, and the controls of x and ε."""
     example = build(Example, view)
-    one, back = forward(example.x, example.eps), backpropagate(example.x, example.eps)
-    sentence = _backward_sentence(one, back) if example.gradient else _forward_sentence(one)
-    st.markdown(f"### {sentence}")
+    long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
+    one, controls = long.before, Controls(Page, PREFIX, view)
+    st.markdown(f"### {headline(long, short, example.stage)}")
+    segments(PREFIX + "stage", "Stage", STAGES)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        figure = backward_figure(one, back, theme) if example.gradient else forward_figure(one, theme)
-        plot(figure, "space", _alt(one, back, example.gradient), "min(27rem, 72vw)")
+        step = example.stage == "step"
+        figure = step_figure(long, short, theme) if step else stage_figure(one, example.stage, theme)
+        plot(figure, "space", _alt(long, short, example.stage), "min(27rem, 72vw)")
     with right:
-        controls = st.container(gap="small")
-        st.markdown(_backward_lines(one, back) if example.gradient else _forward_lines(one, example.eps))
-    save_table(lambda: numbers(one, back), "layer-norm-vectors")
-    with controls:  # last: what is dragged is followed by the page
-        Controls(Page, PREFIX, view).draw("x1", "x2", "x3", "eps", "gradient")
+        st.markdown("\n".join(_lines(long, short, example.eps)[: list(STAGES).index(example.stage) + 1]))
+        dragged = st.columns(2)
+    save_table(lambda: numbers(long), "layer-norm-vectors")
+    for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
+        with dragged[k // 2]:
+            controls.draw(name)
 
 
-def numbers(one: Forward, back: Backward) -> dict[str, list]:
-    """Return the vectors of both passes, channel by channel."""
-    columns = {
-        "x": one.x, "v": one.v, "x̂": one.xhat, "∂l/∂x̂": back.incoming, "∂l/∂x̂ without its mean": back.centred,
-        "and without its part along x̂": back.projected, "∂l/∂x": back.outgoing,
-    }  # fmt: skip
+def numbers(step: Step) -> dict[str, list]:
+    """Return the vectors of all stages, channel by channel."""
+    one = step.before
+    columns = {"x": one.x, "v": one.v, "x̂": one.xhat, "step": step.change, "x̂ after the step": step.after.xhat}
     return {"channel": list(range(1, CHANNELS + 1))} | {name: each.tolist() for name, each in columns.items()}
 
 
-def _forward_sentence(one: Forward) -> str:
-    """Return what the forward pass does to x, with μ and the divisor."""
-    if not one.v.any():
-        return "All three values are equal: after subtracting μ nothing is left, and x̂ = 0."
-    place = "onto the sphere" if _gap(one) <= ON_SPHERE else "inside the sphere, because of ε"
-    return (
-        f"Subtracting μ = {_number(one.mean)} moves x onto the plane. "
-        f"Dividing by √(σ² + ε) = {_number(one.divisor)} moves it {place}."
+def headline(long: Step, short: Step, stage: str) -> str:
+    """Return the point of a stage."""
+    if stage == "example":
+        return "One example of three numbers is one arrow."
+    if not long.before.v.any():
+        return "All three numbers are equal: without their mean nothing is left."
+    if stage == "centre":
+        return "Subtracting the mean moves x straight onto the plane."
+    if stage == "divide" and not _is_inside(long.before):
+        return "Dividing by s keeps the direction of v, not its length."
+    if stage == "divide":
+        return "ε keeps x̂ inside the circle."
+    if long.angle < TURNED:
+        return "The gradient points along v, so a step does not turn it."
+    return f"At half the length, one step turns v {typeset(short.angle / long.angle, 2)} times as far."
+
+
+def _lines(long: Step, short: Step, eps: float) -> list[str]:
+    """Return a line of a numbered list for each stage."""
+    one, length = long.before, typeset(float(np.linalg.norm(long.before.xhat)), 3)
+    place = (
+        f"Its length is **{length}**, less than √3." if _is_inside(one) else "It ends on the **circle** of radius √3."
     )
-
-
-def _forward_lines(one: Forward, eps: float) -> str:
-    """Return the numbers of the forward pass, a line for each step."""
-    length = _number(np.linalg.norm(one.xhat))
-    compared = f"= √3, on the sphere (up to ε = {typeset(eps)})" if 0 < _gap(one) <= ON_SPHERE and eps else "= √3"
-    if _gap(one) > ON_SPHERE:
-        compared = f"< √3 = {_number(RADIUS)}"
-    lines = [
-        f"**v** = x − μ = {_vector(one.v)}. The values of v add up to 0.",
-        f"**x̂** = v / √(σ² + ε) = {_vector(one.xhat)}",
-        f"**‖x̂‖** = {length} {compared}",
-    ]
-    if not one.v.any() and not eps:
-        lines.append("At ε = 0 the division is 0/0: we set x̂ = 0, PyTorch returns NaN.")
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def _backward_sentence(one: Forward, back: Backward) -> str:
-    """Return what the backward pass takes from the gradient."""
     if not one.v.any():
-        return "All three values are equal, so x̂ = 0: the gradient loses only its mean."
-    if _part_along(one, back) <= ALONG:
-        return "The gradient loses its mean and its part along x̂. Only the part that turns x̂ is left."
-    return "The gradient loses its mean. Because of ε > 0 it keeps some of its part along x̂."
-
-
-def _backward_lines(one: Forward, back: Backward) -> str:
-    """Return the numbers of the backward pass, a line for each step."""
-    lengths = [_number(np.linalg.norm(each)) for each in (back.incoming, back.projected, back.outgoing)]
-    lines = [
-        f"**g** = ∂l/∂x̂ = {_vector(back.incoming)}, an example",
-        f"Both subtractions shorten it from {lengths[0]} to {lengths[1]}.",
-        f"**∂l/∂x** = the result / √(σ² + ε) = {_vector(back.outgoing)}, of length {lengths[2]}. "
-        "The longer v, the larger σ, and the smaller ∂l/∂x.",
+        place = "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
+    turned = [
+        f"has length {typeset(float(np.linalg.norm(step.change)), 2)} and turns it by **{typeset(step.angle, 2)}°**"
+        for step in (long, short)
     ]
-    if not one.divisor:
-        lines[2] = "At ε = 0 the division is by 0: we set ∂l/∂x = 0, PyTorch returns NaN."
-    return "\n".join(f"- {line}" for line in lines)
+    step = (
+        f"Now x takes a step against its gradient (η = {RATE}). The step from v {turned[0]}. From ½ v it {turned[1]}."
+    )
+    return [
+        f"1. **x** = {vector_words(one.x)}: three numbers of one example, one for each channel, drawn as one arrow.",
+        f"2. **v** = x − μ = {vector_words(one.v)}: subtract the mean μ = {typeset(one.mean, 3)}. The numbers of v sum "
+        "to 0, so v lies on the **plane**.",
+        f"3. **x̂** = v / s = {vector_words(one.xhat)}: divide by s = √(σ² + ε) = {typeset(one.divisor, 3)}, "
+        f"from the variance σ² and the constant ε. {place}",
+        f"4. {step if one.v.any() else 'v has no direction that a step could turn.'}",
+    ]
 
 
-def _alt(one: Forward, back: Backward, gradient: bool) -> str:
+def _alt(long: Step, short: Step, stage: str) -> str:
     """Return the picture in a sentence."""
-    place = f"x̂ = {_vector(one.xhat)}, of length {_number(np.linalg.norm(one.xhat))}, and a sphere of radius √3"
-    if gradient:
-        return f"{place}. At its end the gradient {_vector(back.incoming)}, of which {_vector(back.projected)} is left."
-    return f"x = {_vector(one.x)}, v = {_vector(one.v)} on the plane of vectors whose sum is 0, {place}."
+    one = long.before
+    drawn = {"x": one.x, "v on the plane of vectors whose sum is 0": one.v, "x̂ inside or on a circle": one.xhat}
+    said = "; ".join(f"{name}: {vector_words(each)}" for name, each in drawn.items())
+    turns = f"; a step turns v by {long.angle:.3g}° and ½ v by {short.angle:.3g}°" if stage == "step" else ""
+    return f"Vectors in space. {said}{turns}."
 
 
-def _gap(one: Forward) -> float:
-    """Return how far x̂ is inside the sphere, relative to the radius."""
-    return float(1 - np.linalg.norm(one.xhat) / RADIUS)
-
-
-def _part_along(one: Forward, back: Backward) -> float:
-    """Return the part of the projected gradient along x̂, relative to the gradient that arrives."""
-    along = abs(back.projected @ one.xhat) / np.linalg.norm(one.xhat)
-    return float(along / np.linalg.norm(back.incoming))
-
-
-def _number(value: SupportsFloat) -> str:
-    return typeset(float(value), DIGITS)
-
-
-def _vector(values: np.ndarray) -> str:
-    return f"({', '.join(_number(round(value, 9)) for value in values)})"
+def _is_inside(one: Forward) -> bool:
+    """Return True if ε keeps x̂ visibly inside the circle."""
+    return float(1 - np.linalg.norm(one.xhat) / RADIUS) > ON_CIRCLE

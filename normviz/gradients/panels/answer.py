@@ -6,17 +6,14 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.layouts import to_tensor
 from normviz.core.text import sentence, typeset
 from normviz.data.output import encode_npy
 from normviz.describe.wording import shape_words
 from normviz.gradients import answers
 from normviz.gradients.answers import ANSWERS, INPUTS, Verdict
 from normviz.gradients.exercise import NAMES, Exercise, packed, taken
-from normviz.gradients.figures import tensor_map
 from normviz.gradients.mistakes import MISTAKES
 from normviz.gradients.state import PREFIX, exercise_of
-from normviz.ui.components.plot import plot
 from normviz.ui.frame import show_error
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
@@ -32,12 +29,12 @@ judged = st.cache_data(max_entries=64, show_spinner="Your numbers are held again
 
 
 def answer(view: View, theme: str) -> None:
-    """What is given, what came back, and what it is."""
+    """Show the task, the upload, and the verdict on each array; nothing depends on the theme."""
     task = exercise_of(view)
     inputs = task.inputs()
     left, right = st.columns([1, 1], gap="large")
     with left:
-        _given(task, inputs, theme)
+        _given(task, inputs)
     with right:
         _sent()
         _verdicts(task, inputs)
@@ -49,7 +46,7 @@ def answer(view: View, theme: str) -> None:
         st.table([{"": row.name, "What happened": row.told, "What to do": row.remedy} for row in MISTAKES.values()])
 
 
-def _given(task: Exercise, inputs: dict[str, np.ndarray], theme: str) -> None:
+def _given(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     """The task in words and as files."""
     st.markdown(
         f"#### 1. Compute\n**out = γ x̂ + β by {task.said()}**, and, where you like, dx, dgamma and dbeta from dout; "
@@ -62,9 +59,6 @@ def _given(task: Exercise, inputs: dict[str, np.ndarray], theme: str) -> None:
         for name in INPUTS:
             file = f"{name}.npy"
             st.download_button(file, partial(encode_npy, inputs[name]), file, on_click="ignore", type="tertiary")
-    x = to_tensor(inputs["x"].astype(float), task.layout)
-    alt = f"x as a heat map of {x.size} numbers, examples and rows down, columns and channels across."
-    plot(tensor_map(x, "x: N and H down, W and C across", theme), "given", alt, "14rem")
     st.caption("Another setting gives other inputs: download them anew, for answers are judged by those shown here.")
 
 

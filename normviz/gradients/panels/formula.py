@@ -5,18 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from normviz.core.normalize import normalize, spread
 from normviz.core.schemes import Scheme
 from normviz.core.text import measured, spoken, typeset
 from normviz.core.tolerances import RELATIVE
-from normviz.core.whitening import by_power
 from normviz.describe import wording
-from normviz.describe.backward import ALGORITHM_1, backward_formulas
+from normviz.describe.backward import backward_formulas
 from normviz.describe.notation import Formula
 from normviz.describe.snippets import BACKWARD, backward_snippet
 from normviz.gradients import autograd
 from normviz.gradients.figures import tensor_map
-from normviz.gradients.small import Small, Ways, algorithm_1, small, ways
+from normviz.gradients.small import Small, Ways, small, ways
 from normviz.gradients.state import eps_of, scheme_of, shape_of
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
@@ -52,8 +50,6 @@ def formula(view: View, theme: str) -> None:
     with right:
         _in_and_out(scheme, at, both, eps, theme)
     _compared(scheme, at, both, eps, view["torch"])
-    if scheme.key == "batch":
-        _as_printed(at, both, eps)
     with st.expander("As code"):
         for tab, framework in zip(st.tabs(BACKWARD), BACKWARD, strict=True):
             tab.code(backward_snippet(scheme, framework, shape, eps), "python")
@@ -151,8 +147,6 @@ def _compared(scheme: Scheme, at: Small, both: Ways, eps: float, torch: bool) ->
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "
         f"finite and of rounding{'; ∂l/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
     )
-    if "deps" in rows:
-        st.markdown(_smoothing(scheme, at, both, eps))
     save_table(lambda: _columns(at, both), f"{scheme.key}-gradients")
 
 
@@ -173,30 +167,6 @@ def _difference(exact: np.ndarray, found: np.ndarray | None, both: Ways, name: s
     return measured(gap, 2)
 
 
-def _smoothing(scheme: Scheme, at: Small, both: Ways, eps: float) -> str:
-    """∂l/∂ε is a sum over the units, of which a source prints one term."""
-    total = float(np.asarray(both.formula.deps))
-    unit = float(_terms(scheme, at, both, eps).ravel()[0])
-    count = at.x.size
-    return (
-        f"**∂l/∂ε takes all {count} elements**: {measured(total)}, the sum of what each has in it; the first one alone "
-        f"has {measured(unit)}. Notes on layer norm print that one term, times 2s for ε = s², as all of ∂l/∂s."
-        if count > 1
-        else f"**∂l/∂ε**: {measured(total)}, of the one element."
-    )
-
-
-def _terms(scheme: Scheme, at: Small, both: Ways, eps: float) -> np.ndarray:
-    """What every element has in ∂l/∂ε: -½ d v/σ³, or -½ d times its (Σ + εI)^(-3/2) v."""
-    result = normalize(at.x, scheme, eps)
-    if scheme.whitens:
-        return -0.5 * both.formula.dxhat * by_power(result.v, result.v, scheme.matrices(at.x.shape), eps, 3)
-    assert scheme.suppression is not None
-    root = spread(result.deviation, scheme.suppression, at.x.shape)
-    inverse = np.divide(1.0, root, out=np.zeros(root.shape), where=root != 0)
-    return -0.5 * both.formula.dxhat * result.v * inverse**3
-
-
 def _columns(at: Small, both: Ways) -> dict[str, list]:
     """Every element in a row."""
     index = np.indices(at.x.shape).reshape(4, -1).tolist()
@@ -207,22 +177,3 @@ def _columns(at: Small, both: Ways) -> dict[str, list]:
         "dl/dx by the formula": both.formula.dx.ravel().tolist(),
         "dl/dx by central differences": both.differences["dx"].ravel().tolist(),
     }
-
-
-def _as_printed(at: Small, both: Ways, eps: float) -> None:
-    """Algorithm 1's backward pass in the paper's names, and how far it is from the formula above."""
-    with st.container():
-        st.markdown(
-            "**The same in the paper's own names** ([Ioffe & Szegedy 2015](https://arxiv.org/abs/1502.03167), "
-            f"section 3; m = {at.x[..., 0].size} elements a field):"
-        )
-        for latex in ALGORITHM_1.values():
-            st.latex(latex)
-        gap = float(np.abs(algorithm_1(at, eps) - both.formula.dx).max()) / both.frozen
-        if gap == gap:
-            st.markdown(
-                f"Largest difference of these lines from the formula above: **{measured(gap, 2, ROUNDING)}**. Put "
-                "into each other, they become it: the last sum of ∂ℓ/∂μ is 0, as deviations from a mean sum to 0."
-            )
-        else:
-            st.markdown("These lines divide 0 by 0 here: a field is constant and ε is 0. The formula above takes 0.")

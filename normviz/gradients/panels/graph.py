@@ -1,107 +1,99 @@
-"""One field as a graph of its computation, step by step: forward to the loss, and back."""
+"""The panel "Step by step": the forward pass as a graph, and the gradient that comes back through it."""
 
 import numpy as np
 import streamlit as st
 
-from normviz.core.text import measured
-from normviz.gradients.chain import LAST, STEPS, TURN, Chain, back, chain
-from normviz.gradients.chain_figures import GRADIENTS, NODES, chain_figure
+from normviz.core.text import measured, typeset
+from normviz.gradients.chain import LAST, STEPS, Chain, chain, parts
+from normviz.gradients.chain_figures import chain_figure, format_values
 from normviz.gradients.state import PREFIX, numbers_of
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import save_table
 
-PERIOD = 2.4
+PERIOD = 4.0
 """Seconds for a sentence to be read."""
 
-PATHS = (
-    "**An input x changes the loss on three paths: directly, through the mean μ, and through the variance σ².** "
-    "The backward pass adds the gradients of all three."
-)
-"""The point of the panel."""
+ORDINALS = ("1st", "2nd", "3rd", "4th")
+"""The elements, as the heads of a table."""
+
+HEADINGS = {
+    "forward": "Forward: from x to the loss",
+    "dxhat": "The loss sends a gradient to x̂",
+    "droot": "s collects from all elements",
+    "dvariance": "From s to the variance σ²",
+    "dv": "v receives two gradients",
+    "dmean": "μ collects from all elements",
+    "dx": "x receives two gradients",
+}
+"""The headings of the steps."""
 
 
 def graph(view: View, theme: str) -> None:
-    """The graph, the sentence of the step, and the numbers of all elements so far."""
-    x, dy = (np.array(numbers_of(view[name])) for name in ("x", "dy"))
-    one = chain(x, dy, view["eps"], view["gain"], view["bias"])
-    i = view["element"]
-    edges = back(one, i)
-
-    def own(name: str) -> float:
-        found = getattr(one, name)
-        return float(found[i]) if np.ndim(found) else float(found)
+    """Show the graph at a step, the step in a sentence, and the parts that the step adds up."""
+    x, dxhat = (np.array(numbers_of(view[name])) for name in ("x", "dy"))
+    one = chain(x, dxhat, view["eps"])
 
     def show(step: int) -> None:
         left, right = st.columns([5, 4], gap="medium")
+        said = sentence(one, STEPS[step], view["eps"])
         with left:
-            values, gradients = ({name: own(of) for name, of in names} for names in (_VALUES, GRADIENTS.items()))
-            said = sentence(one, i, step)
-            alt = f"A graph of the steps from x to the loss, at step {step} of {LAST}. {said.replace('**', '')}"
-            plot(chain_figure(values, gradients, edges, i, step, theme), "chain", alt, "25rem")
+            alt = f"A graph from x to the loss, at step {step} of {LAST} back. {said.replace('**', '')}"
+            plot(chain_figure(one, step, _least(one), theme), "chain", alt, "26rem")
         with right:
-            st.markdown(f"{PATHS}\n\n#### {'Forward' if step <= TURN else 'Backward'}, step {step} of {LAST}")
+            st.markdown(f"#### {HEADINGS[STEPS[step]]}")
             with st.container(key="said-of-step"):
                 st.markdown(said)
-            st.table(_table(one, i, step), border="horizontal")
+            added = parts(one, STEPS[step])
+            if added:
+                st.table(_table(one, STEPS[step], added), border="horizontal")
 
-    Player(PREFIX, "step", "Step", LAST, period=PERIOD, speeds=(1, 2)).show(show)
-    save_table(lambda: {name: np.broadcast_to(getattr(one, name), x.shape).tolist() for name in STEPS}, "chain")
-
-
-_VALUES = [(name, name) for name in NODES]
-
-_NAMES = {
-    "x": "x", "v": "v", "xhat": "x̂", "y": "y", "dy": "∂l/∂y", "dxhat": "∂l/∂x̂", "dv": "∂l/∂v", "dx": "∂l/∂x",
-}  # fmt: skip
+    Player(PREFIX, "back", "Step", LAST, period=PERIOD, speeds=(1,)).show(show)
+    save_table(
+        lambda: {name: np.broadcast_to(value, x.shape).tolist() for name, value in one._asdict().items()}, "chain"
+    )
 
 
-def _table(one: Chain, i: int, step: int) -> dict[str, list[str]]:
-    """What every element has so far; the one that is followed is marked."""
-    columns = {"": [f"**▸ {k}**" if k == i else str(k) for k in range(len(one.x))]}
-    for name in STEPS[: step + 1] if step <= TURN else ("x", *STEPS[TURN : step + 1]):
-        if name in _NAMES:
-            least = 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0) if name == "dx" else 0.0
-            columns[_NAMES[name]] = [measured(value, 3, least) for value in getattr(one, name)]
-    return columns
-
-
-def sentence(one: Chain, i: int, step: int) -> str:
-    """Return a sentence on a step: the value that it adds, and where the value comes from."""
-    n = measured
-    count = len(one.x)
-    constant = one.root == 0
-    divided = "" if constant else f" = {n(one.v[i])} / {n(one.root)}"
-    k = _sub(i)
-    texts = {
-        "x": f"The field has {count} elements. We follow **x{k} = {n(one.x[i])}**.",
-        "mean": f"**μ = {n(one.mean)}** is the mean of all {count} elements.",
-        "v": f"**v{k} = x{k} − μ = {n(one.v[i])}** subtracts the mean. x now affects v directly and through μ.",
-        "variance": f"**σ² = {n(one.variance)}** is the mean of all v².",
-        "root": f"**s = √(σ² + ε) = {n(one.root)}** is the divisor of the whole field.",
-        "xhat": f"**x̂{k} = v{k}/s{divided} = {n(one.xhat[i])}**"
-        + (". All numbers are equal and ε is 0, so we define 0/0 as 0." if constant else "."),
-        "y": f"**y{k} = γ x̂{k} + β = {n(one.y[i])}**.",
-        "l": f"**l = Σ ∂l/∂y · y = {n(one.l)}** is a loss with the given slopes. The backward pass starts here.",
-        "dy": f"**∂l/∂y{k} = {n(one.dy[i])}** comes from the rest of the network.",
-        "dxhat": f"**∂l/∂x̂{k} = γ ∂l/∂y{k} = {n(one.dxhat[i])}**.",
-        "droot": f"**∂l/∂s = −Σ ∂l/∂x̂ · v/s² = {n(one.droot)}** is a sum over all {count} elements, because s divides "
-        "each of them.",
-        "dvariance": f"**∂l/∂σ² = ∂l/∂s / (2s) = {n(one.dvariance)}**.",
-        "dv": f"**∂l/∂v{k} = ∂l/∂x̂{k} / s + ∂l/∂σ² · 2v{k}/{count} = {n(one.dv[i])}** adds two "
-        "paths: directly to x̂, and through σ².",
-        "dmean": f"**∂l/∂μ = −Σ ∂l/∂v = {n(one.dmean)}** is a sum over all {count} elements, because μ is subtracted "
-        "from each of them.",
-        "dx": f"**∂l/∂x{k} = ∂l/∂v{k} + ∂l/∂μ / {count} = {n(one.dx[i], 4, _least(one))}** adds the path through μ. "
-        f"The gradients of all {count} elements sum to {n(one.dx.sum(), 3, _least(one))}.",
+def _table(one: Chain, step: str, added: dict[str, np.ndarray]) -> dict[str, list[str]]:
+    """Return the parts of a gradient, a row for each, and their sum: over the elements, or element by element."""
+    total, least = getattr(one, step), _least(one)
+    rows = dict(added)
+    if np.ndim(total):
+        rows["**sum**"] = total
+    columns = {"": list(rows)} | {
+        ORDINALS[k]: [format_values(row[k], least) for row in rows.values()] for k in range(len(one.x))
     }
-    return texts[STEPS[step]]
+    return columns if np.ndim(total) else columns | {"sum": [f"**{format_values(total, least)}**"]}
+
+
+def sentence(one: Chain, step: str, eps: float) -> str:
+    """Return the sentences on a step: what the gradient is, and where it comes from."""
+    count, least = len(one.x), _least(one)
+    dx_sum = float(one.dx.sum())
+    constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if one.root == 0 else ""
+    texts = {
+        "forward": f"These {count} numbers **x** share a mean **μ** and a variance **σ²**: in layer norm they are "
+        "one example. Follow the arrows: subtract μ, then divide by **s**. The rest of the network turns **x̂** into "
+        "the loss **l**.\n\n"
+        + (f"ε = {typeset(eps)} keeps s above 0." if eps else f"ε is 0 here.{constant}")
+        + "\n\nThen the gradient of the loss comes back **against the arrows**.",
+        "dxhat": "**∂l/∂x̂** is the gradient of the loss: how much l changes when x̂ changes a little. "
+        f"The rest of the network gives it: **{format_values(one.dxhat)}**, a number for each element.",
+        "droot": f"s divides all {count} elements. So its gradient is a sum over all {count}: "
+        f"**∂l/∂s = {format_values(one.droot, least)}**.",
+        "dvariance": "s is the square root of σ² + ε. The derivative of the root is 1 / (2s), so "
+        f"**∂l/∂σ² = ∂l/∂s / (2s) = {format_values(one.dvariance, least)}**.",
+        "dv": "v changes the loss on two paths: directly through x̂, and through σ². The two gradients add up.",
+        "dmean": f"μ is subtracted from all {count} elements. So its gradient is a sum over all {count}: "
+        f"**∂l/∂μ = {format_values(one.dmean, least)}**.",
+        "dx": f"The mean received {format_values(one.dmean, least)}. Each x counts 1/{count} in the mean, so all "
+        f"{count} elements get {format_values(one.dmean / count, least)} back, beside their own ∂l/∂v.\n\n"
+        f"**The gradients of all x sum to {measured(dx_sum, 3, least)}**: a shift of all x does not change x̂.",
+    }
+    return texts[step]
 
 
 def _least(one: Chain) -> float:
+    """Return the size up to which a gradient is 0 to rounding."""
     return 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0)
-
-
-def _sub(i: int) -> str:
-    return str(i).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
