@@ -53,8 +53,6 @@ export async function createFigureFile(graph, format, alt, texts) {
     ...graph.layout,
     paper_bgcolor: getComputedStyle(graph.closest(".stApp") ?? document.body).backgroundColor,
   };
-  const keyed = layout.meta?.legend === "saved"; // on its page it stands under the key of several charts
-  if (keyed) Object.assign(layout, { showlegend: true, legend: {} });
   const { scene } = layout;
   if (scene) {
     layout.scene = { ...scene, camera: getCamera(graph), aspectratio: getSides(graph) };
