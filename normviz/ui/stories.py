@@ -395,7 +395,7 @@ STORIES = (
                 question="Which property does each weight normalization fix?",
                 why="Each point is the weight vector of one unit. Weight norm fixes its length, weight standardization "
                 "its mean and its length, spectral norm the largest stretch of the layer.",
-                first="Switch the **layer** to **Conv**: the points move, the fixed properties stay.",
+                first="Choose **Convolution** as the layer: the points move, the fixed properties stay.",
                 takeaway="Weight norm gives every weight vector the length g. Weight standardization also subtracts "
                 "the mean of each unit’s weights. Spectral norm divides all weights by one number, σ₁.",
             ),

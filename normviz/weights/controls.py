@@ -6,7 +6,6 @@ from normviz.ui.link import View, segments
 from normviz.ui.player import stop
 from normviz.ui.settings import Controls
 from normviz.weights.state import PREFIX, SHOWN, Page, has
-from normviz.weights.weights import FIRST_LAYERS
 
 
 def choose() -> None:
@@ -19,7 +18,5 @@ def controls(view: View) -> None:
     page = Controls(Page, PREFIX, view, has)
     with st.sidebar:
         page.draw("length", "start", "layer")
-        if has(view, "layer"):
-            st.caption(FIRST_LAYERS[view["layer"]].about)
         with st.expander("Advanced"):
             page.rest()

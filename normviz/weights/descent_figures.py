@@ -9,10 +9,10 @@ import numpy as np
 
 from normviz.ui.chart import Figure
 from normviz.ui.palette import THEMES, Theme
-from normviz.ui.style import COLOUR_BAR, FLOOR, finish, line, marker
+from normviz.ui.style import COLOUR_BAR, FLOOR, HEADING, finish, line, marker
 
 MARGIN = 0.12
-WIDTH = 380
+WIDTH = 360
 """Of the picture in pixels, about: for the size of its labels."""
 
 SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
@@ -97,9 +97,11 @@ def plane(
         gaps = np.linalg.norm(points[:, None] - others, axis=2).min(axis=1)
         colour = line(k, colours)["color"]
         label.write(points[np.argsort(-gaps)[::8]], name, f'<span style="color:{colour}"><b>{name}</b></span>')
-    label.write(circle, "circle: same length g")
+    label.write(circle, "circle: same length")
     label.write(ray, "line: same direction")
-    figure.update_layout(showlegend=False, title={"text": HEADLINE, "x": 0.5, "y": 0.99, "yanchor": "top"})
+    figure.update_layout(
+        showlegend=False, title={"text": HEADLINE, "font": {"size": HEADING}, "x": 0.5, "y": 0.99, "yanchor": "top"}
+    )
     axis = {"constrain": "domain", "showgrid": False}
     figure.update_xaxes(range=[x[0], x[-1]], title={"text": "first weight", "standoff": 4}, **axis)
     figure.update_yaxes(range=[y[0], y[-1]], title={"text": "second weight", "standoff": 4}, scaleanchor="x", **axis)
@@ -163,7 +165,7 @@ def by_step(curves: Mapping[str, np.ndarray], step: int, theme: str = "light") -
         shown = np.maximum(values, FLOOR) if logarithmic else values
         _grown(figure, name, (np.arange(len(shown)), shown), step, line(k, colours, 3), marker(k, colours))
     figure.update_layout(showlegend=True)
-    figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, len(everything) / len(curves)])
+    figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
     low, high = (float(np.log10(max(end, FLOOR))) if logarithmic else end for end in (least, most))
     margin = 0.06 * (high - low) or 1.0

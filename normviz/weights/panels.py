@@ -66,9 +66,9 @@ def _steps(runs: dict[str, Path], rate: float, theme: str, step: int) -> None:
         st.markdown(
             "**g**: one number, the length of w. **v/‖v‖**: the direction of w.\n\n"
             f"Loss: {signed(run.losses[0], 2)} at the start. At step {step}:\n"
-            f"- only **g**, the length: {ends['length']}\n"
-            f"- only **v**, the direction: {ends['direction']}\n"
-            f"- **both**, weight norm: **{ends['weight']}**\n"
+            f"- learn **g**, the length: {ends['length']}\n"
+            f"- learn **v**, the direction: {ends['direction']}\n"
+            f"- learn **both**, weight norm: **{ends['weight']}**\n"
             f"- plain SGD on w: {ends['plain']}"
         )
         st.caption(
@@ -118,7 +118,7 @@ def spectral_panel(view: View, theme: str) -> None:
     run = power_iteration(matrix(w), ITERATIONS, view["seed"])
     pairs, values = stretched(w, view["layer"], view["seed"])
     Player(PREFIX, "iteration", "Step of the power iteration", ITERATIONS, "iteration_pace").show(
-        partial(_power, run, pairs, theme)
+        partial(_power, run, pairs, FIRST_LAYERS[view["layer"]].overlap > 1, theme)
     )
     st.markdown(_bound(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))
     with st.container(horizontal=True, gap="medium"):
@@ -126,11 +126,15 @@ def spectral_panel(view: View, theme: str) -> None:
             st.latex(formula.latex, width="content")
 
 
-def _power(run: PowerIteration, pairs: dict[str, np.ndarray], theme: str, step: int) -> None:
-    """Show the layer divided by the estimate of a step, and what the whole division does to pairs."""
+def _power(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
+    """Show the weights divided by the estimate of a step, and pairs of digits before and after spectral norm.
+
+    `patches`: the layer is a convolution, whose weights see one patch at a time.
+    """
     sigma, first = run.sigma[step], run.values[0]
+    outputs = "On one patch, outputs" if patches else "Outputs"
     st.markdown(
-        f"### Outputs are up to {first:.3g} times as long as inputs; divided by σ, up to {first / sigma:.3g} times."
+        f"### {outputs} are up to {first:.3g} times as long as inputs; divided by σ, up to {first / sigma:.3g} times."
     )
     left, right = st.columns(2, gap="medium")
     with left:

@@ -38,7 +38,7 @@ BELONGS = {
 }
 """Where a value means something; one that is not here does everywhere."""
 
-DRAWN = {"weight": "both learned", "length": "only g learned", "direction": "only v learned"}
+DRAWN = {"weight": "learn both", "length": "learn g", "direction": "learn v"}
 """The parametrizations whose paths are drawn, and their names."""
 
 
@@ -49,7 +49,9 @@ class Page(Setting):
     show: str = choice("norm", SHOWN)
     step: int = whole(STEPS, 0, STEPS)
     pace: int = among(5, SPEEDS)
-    layer: str = choice("dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer")
+    layer: str = choice(
+        "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
+    )
     trained: int = whole(
         200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )

@@ -24,11 +24,10 @@ MAX_TRAINING = 400
 
 @dataclass(frozen=True)
 class Layer:
-    """The first layer of a small network on digits: its name, what it is in words, and the shape of its weights."""
+    """The first layer of a small network on digits: its key, its name, and the shape of its weights."""
 
     key: str
     name: str
-    about: str
     shape: Shape
 
     @property
@@ -55,9 +54,9 @@ class Layer:
 FIRST_LAYERS: dict[str, Layer] = {
     layer.key: layer
     for layer in (
-        Layer("dense", "64 → 32", "Dense, from 64 pixels to 32 units.", (1, 1, 64, 32)),
-        Layer("square", "64 → 64", "Dense, from 64 pixels to 64 units.", (1, 1, 64, 64)),
-        Layer("conv", "Conv", "A convolution of the 8 × 8 pixels with 3 × 3 filters, to 8 channels.", (3, 3, 1, 8)),
+        Layer("dense", "Dense, 64 → 32", (1, 1, 64, 32)),
+        Layer("square", "Dense, 64 → 64", (1, 1, 64, 64)),
+        Layer("conv", "Convolution, 3 × 3", (3, 3, 1, 8)),
     )
 }
 

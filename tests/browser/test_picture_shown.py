@@ -35,7 +35,7 @@ def seen(picture, across):
 def test_the_first_screen_holds_photo_handle_formula_and_eps_and_few_controls(page, server):
     page.set_viewport_size(SIZE)
     picture = open_page(page, server)
-    slider = page.get_by_role("slider", name="ε, added under the root")
+    slider = page.locator(".st-key-eps input")
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), picture.locator(".frame"),
         picture.locator(".grip"), page.locator(".katex").first, slider, page.get_by_text("Nearby:"),
@@ -49,7 +49,7 @@ def test_eps_is_dragged_and_the_headline_follows(page, server):
     open_page(page, server)
     headline = page.get_by_role("heading", level=3).first
     before = headline.inner_text()
-    page.get_by_role("slider", name="ε, added under the root").press("End")
+    page.locator(".st-key-eps input").press("End")
     expect(headline).not_to_have_text(before)
     page.wait_for_url("**eps=1")
 

@@ -48,7 +48,7 @@ PLAYED = {
         "weights?show=spectral&iteration=2&iteration_pace=1", "iteration",
         "Step of the power iteration", weights.Page().iteration, 2,
         ("ellipses",), "gd.getAttribute('aria-label').match(/step (\\d+)/)[1]", ("ratios",),
-        ("64 → 64", "text=in its weakest direction"),
+        ("5 ×", "[aria-checked=true] >> text=5 ×"),
     ),
 }  # fmt: skip
 WATCH = """([figures, others]) => {

@@ -42,7 +42,7 @@ def test_the_first_screen_holds_formula_player_and_picture_and_few_controls(page
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 320
     words = plane.inner_text()
-    named = ("both learned", "only g learned", "only v learned", "origin", "start", "lowest loss", "first weight")
+    named = ("learn both", "learn g", "learn v", "origin", "start", "lowest loss", "first weight")
     assert all(name in words for name in named), words
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found

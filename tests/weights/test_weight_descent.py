@@ -206,7 +206,7 @@ def test_the_plane_names_all_that_it_shows(theme, step):
     faint = [trace for trace in figure.data if trace.opacity == FAINT]
     assert [len(trace.x) for trace in faint] == [4, 4, 4]
     words = " ".join(note.text for note in figure.layout.annotations)
-    assert all(name in words for name in ("origin", "start", "lowest loss", "circle: same length g", *paths))
+    assert all(name in words for name in ("origin", "start", "lowest loss", "circle: same length", *paths))
     axes = figure.layout.xaxis, figure.layout.yaxis
     assert [axis.title.text for axis in axes] == ["first weight", "second weight"]
     assert figure.data[0].colorbar.title.text == "loss"
@@ -220,7 +220,7 @@ def _plain(text):
 @pytest.mark.parametrize("seed", range(8))
 def test_labels_do_not_cover_each_other_and_stay_while_it_plays(seed):
     runs = [descend(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("weight", "length", "direction")]
-    paths = dict(zip(("both learned", "only g learned", "only v learned"), runs, strict=True))
+    paths = dict(zip(("learn both", "learn g", "learn v"), runs, strict=True))
     grid = extent(np.concatenate([*runs, 4 * np.array([[-1, -1], [1, 1]])]))
 
     def notes(step):

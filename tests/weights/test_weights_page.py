@@ -74,7 +74,7 @@ def test_every_view(show, layer, theme):
 @pytest.mark.parametrize("show", SHOWN)
 def test_every_control_that_means_something_is_offered(show):
     at = open_page(show=show)
-    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider]
+    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox]
     expected = {param.name for param in PARAMS if has({"show": show}, param.name)}
     sliders = [slider.label for slider in at.slider]
     assert sliders == {"norm": ["Step of SGD"], "spectral": ["Step of the power iteration"], "all": []}[show]
@@ -112,8 +112,8 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     run, shown = runs["weight"], said(at).replace("−", "-")
     assert f"Loss: {run.losses[0]:.2g} at the start. At step 20:" in shown
     for key, words in (
-        ("length", "only **g**, the length: {}\n"), ("direction", "only **v**, the direction: {}\n"),
-        ("weight", "weight norm: **{}**\n"), ("plain", "plain SGD on w: {}"),
+        ("length", "learn **g**, the length: {}\n"), ("direction", "learn **v**, the direction: {}\n"),
+        ("weight", "learn **both**, weight norm: **{}**\n"), ("plain", "plain SGD on w: {}"),
     ):  # fmt: skip
         assert words.format(f"{runs[key].losses[20]:.2g}") in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
