@@ -374,7 +374,7 @@ STORIES = (
         title="Weight normalization",
         section="Reference",
         question="What does weight normalization learn?",
-        why="The length g and the direction v/‖v‖ of a weight vector, separately: **w = g · v/‖v‖**.",
+        why="It replaces a weight vector w by **g · v/‖v‖**: the length g and the direction v/‖v‖ are learned apart.",
         first="Press **Play**. Three runs of SGD start from the same weights.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer.",
