@@ -42,7 +42,8 @@ PLAYED = {
     ),
     "descent": Played(
         "weights?step=20&pace=1", "step", "Step of SGD", weights.Page().step, 20,
-        ("plane", "lengths"), "gd._fullData.at(-1).x.length - 1", (), ("2 ×", "[aria-checked=true] >> text=2 ×"),
+        ("plane",), "gd._fullData.find(({ mode }) => mode === 'lines+markers').x.length - 1", (),
+        ("2 ×", "[aria-checked=true] >> text=2 ×"),
     ),
     "power": Played(
         "weights?show=spectral&iteration=2&iteration_pace=1", "iteration",
