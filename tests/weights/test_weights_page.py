@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab_page import latex, open_lab, plots, replaced, said, sound
 
+from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.describe import notation
 from normviz.ui.link import clean
@@ -17,9 +18,13 @@ from normviz.weights.descent import PARAMETRIZATIONS, STEPS, Setting, descend
 from normviz.weights.state import BELONGS, DRAWN, ITERATIONS, PARAMS, PREFIX, SHOWN, has
 from normviz.weights.weights import (
     FIRST_LAYERS,
+    PAIRS,
     WEIGHT_SCHEMES,
     compared,
+    lipschitz_ratios,
     matrix,
+    operator,
+    pairs_of_digits,
     power_iteration,
     trained_weights,
 )
@@ -189,6 +194,16 @@ def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(la
     assert ("A convolution may still stretch" in said(at)) == (layer == "conv")
     assert ("32 of the 64 directions of the input are mapped to 0" in said(at)) == (layer == "dense")
     assert "Nothing is bounded from below" in said(at)
+
+
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
+def test_the_histograms_are_of_pairs_before_and_after_spectral_norm(layer):
+    w, first = trained_weights(FIRST_LAYERS[layer], 200, 6), FIRST_LAYERS[layer]
+    pairs = pairs_of_digits(PAIRS, 6)
+    after = normalize(w, SCHEMES["spectral"]).xhat
+    most = [lipschitz_ratios(operator(each, first), *pairs).max() for each in (w, after)]
+    told = plots(open_page(show="spectral", layer=layer))["ratios"]["alt"]
+    assert f"up to {most[0]:.3g}, then {most[1]:.3g}." in told
 
 
 def test_a_largest_ratio_below_1_is_not_said_to_be_above_it():
