@@ -79,7 +79,7 @@ def plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
 
 
-@st.cache_data(show_spinner=False)
+@st.cache_data(max_entries=1, show_spinner=False)
 def best_weights() -> np.ndarray:
     """Return the two weights of the lowest loss."""
     return lowest(regression("plane"))
