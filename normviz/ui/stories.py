@@ -406,8 +406,8 @@ STORIES = (
         title="Contrast",
         section="Reference",
         question="How does ε decide which contrast survives?",
-        why="Divisive normalization compares each pixel with its neighbours, as neurons in the brain do. It brings out "
-        f"the details in the dark half of a photo. :small[{_source(SCHEMES['divisive'].reference)}]",
+        why="Divisive normalization compares each pixel with its neighbours, as neurons in the brain do. At a small "
+        f"ε it brings out the details in the dark half of a photo. :small[{_source(SCHEMES['divisive'].reference)}]",
         first="Drag the **round handle** across the photo. Then increase **ε**: the dark half fades first.",
         takeaway="Where the contrast nearby is large compared with √ε, all regions get a similar contrast. Where it is "
         "small, they stay faint. A small ε therefore brings weak contrast back.",
