@@ -63,7 +63,7 @@ def main() -> None:
         count, walks, steps, sessions = len(options.pages), 1, 1, 2
     rng = random.Random(options.seed)
     for page in options.pages:  # what is imported or read once, PyTorch as well, is no link's
-        wandering.opened(page, {"show": "all", "torch": "1"} if page == "weights" else {})
+        wandering.opened(page, {"show": "formula", "torch": "1"} if page == "gradients" else {})
 
     pages = [options.pages[number % len(options.pages)] for number in range(count)]
     links = [(page, wandering.link_of(page, rng)) for page in pages]

@@ -105,6 +105,8 @@ def enter(label: str, value: str) -> Act:
 
     def act(page: Page) -> None:
         field = page.get_by_label(label, exact=True)
+        if not field.is_visible():
+            page.get_by_test_id("stSidebar").get_by_text("Advanced", exact=True).click()
         field.fill(value)
         field.press("Enter")
 

@@ -1,6 +1,6 @@
 """Weight, spectral norm and weight standardization: what they do to a weight matrix, step by step."""
 
-from normviz.ui.frame import shown
+from normviz.ui.frame import introduce, shown
 from normviz.ui.link import arriving, opened
 from normviz.ui.player import stop
 from normviz.weights import state
@@ -10,6 +10,7 @@ from normviz.weights.panels import PANELS
 if arriving(state.PAGE):
     stop(state.PREFIX)
 with opened(state.PAGE, state.PARAMS, state.has) as view:
+    introduce(view["show"])
     controls(view)
 choose()
 shown(PANELS[view["show"]], view)

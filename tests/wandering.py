@@ -62,8 +62,8 @@ FIGURES = {
     "geometry": {"space", "lengths", "with"},
     "running": {"stream", "effect"},
     "gradients": {"incoming", "chain", "jacobian"},
-    "weights": {"losses", "divided", "values"},
-    "divisive": {"limits"},
+    "weights": {"plane", "ellipses", "units"},
+    "divisive": {"response"},
 }
 """What a page is for: one of these figures is there."""
 

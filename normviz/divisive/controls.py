@@ -1,31 +1,44 @@
-"""The divisive page's controls. Every widget's key is that of a value in `divisive.state.PARAMS`."""
+"""The controls of the page "Contrast". Every widget's key is that of a value in `divisive.state.PARAMS`."""
 
 import streamlit as st
 
 from normviz.core.fields import AXES, Index
-from normviz.divisive.state import FOCUS, LIGHTS, NAMES, PREFIX, has, shape_of, wide
+from normviz.core.text import typeset
+from normviz.divisive.state import EPS_STEPS, FOCUS, LIGHTS, NAMES, PREFIX, has, shape_of, wide
+from normviz.ui.components.drag import drag
 from normviz.ui.link import KEPT, View, value_slider
-from normviz.ui.scheme import EPS_STEPS
 from normviz.ui.tensor import OWN_DATA
-from normviz.ui.tensor_controls import own_file, window_controls
+from normviz.ui.tensor_controls import further_window_controls, own_file, radius_control
 
 
 def controls(view: View) -> None:
-    """Everything in the sidebar."""
+    """Draw the controls in the sidebar: all but ε, which stands beside the picture."""
     with st.sidebar:
         value_slider(PREFIX + "light", "Light at the right edge", LIGHTS, view["light"])
-        value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
-        if axes := wide(view):
-            window_controls(axes, PREFIX)
-        st.divider()
         st.selectbox("Data", list(NAMES), key=PREFIX + "data", **KEPT, format_func=NAMES.__getitem__)
         if view["data"] == OWN_DATA:
             own_file("A photograph is")
-        st.number_input("Seed", 0, 9999, key=PREFIX + "seed", **KEPT)
+        axes = wide(view)
+        if axes:
+            radius_control(PREFIX)
+        with st.expander("Advanced"):
+            if axes:
+                further_window_controls(axes, PREFIX)
+            st.number_input("Seed", 0, 9999, key=PREFIX + "seed", **KEPT)
+
+
+def eps_control(view: View) -> None:
+    """Draw ε as a slider that the page follows while it is dragged: the last element of the page, in a container."""
+    values = sorted({*EPS_STEPS, view["eps"]})
+
+    def moved() -> None:
+        st.session_state[PREFIX + "eps"] = values[int(st.session_state["eps drag"]["index"])]
+
+    drag("ε, added under the root", [typeset(value) for value in values], values.index(view["eps"]), "eps", moved)
 
 
 def focus_controls(view: View, focus: Index) -> None:
-    """The indices of the chosen element; an empty one says what it stands for."""
+    """Draw the indices of the chosen element; an empty one says what it stands for."""
     numbers = dict(zip(AXES["activation"], zip(focus, shape_of(view), strict=True), strict=True))
     shown = {name: numbers[axis] for name, axis in FOCUS.items() if has(view, name)}
     for column, (name, (index, n)) in zip(st.columns(len(FOCUS)), shown.items(), strict=False):

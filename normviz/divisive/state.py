@@ -1,4 +1,4 @@
-"""The divisive page: what its link holds, the picture and the scheme that it asks for, and its controls."""
+"""The state of the page "Contrast": the values in its link, its picture, and its scheme."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.fields import AXES, Index, Shape
-from normviz.core.limits import gaps_to_limit, reach
 from normviz.core.normalize import Normalized, normalize
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.data.samples import SAMPLES
@@ -39,11 +38,8 @@ LIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 FOCUS = {"row": "H", "column": "W", "channel": "C"}
 """The indices of the chosen element, and their axes."""
 
-LIMIT_SCHEMES = {key: SCHEMES[key] for key in ("batch", "layer", "instance", "layer-channels")}
-LIMITS_SHAPE: Shape = (9, 6, 6, 4)
-"""Small enough for windows along all axes; of several lengths, which the windows reach across one after the other."""
-
-RADII = range(max(reach(scheme, LIMITS_SHAPE) for scheme in LIMIT_SCHEMES.values()) + 2)
+EPS_STEPS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
+"""Stops of ε: the squared contrast of pictures with values from 0 to 1 is among them."""
 
 SCHEME = SCHEMES["divisive"]
 
@@ -115,9 +111,9 @@ def focus_of(view: View, v: np.ndarray) -> Index:
     return tuple(int(f) if i is None else i for i, f in zip(given, found, strict=True))
 
 
-def pick(key: str) -> None:
-    """Take the pixel that was picked on a picture of this key."""
-    row, column = st.session_state[f"{key} picture"]["focus"]
+def pick() -> None:
+    """Lock the pixel that was picked on the picture."""
+    row, column = st.session_state["contrast picture"]["focus"]
     st.session_state.update({PREFIX + "row": row, PREFIX + "column": column})
 
 
@@ -146,10 +142,3 @@ def _sample(data: str, seed: int) -> np.ndarray:
 def normalized(x: np.ndarray, scheme: Scheme, eps: float) -> Normalized:
     """What the scheme makes of a picture (1, H, W, C)."""
     return normalize(x, scheme, eps)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def limit_gaps(seed: int, eps: float) -> dict[str, np.ndarray]:
-    """How far divisive norm is from each limit, by the limit's key and the radii."""
-    x = SAMPLES["features"].make(LIMITS_SHAPE, seed)
-    return {key: gaps_to_limit(x, scheme, RADII, eps) for key, scheme in LIMIT_SCHEMES.items()}

@@ -1,4 +1,4 @@
-"""Charts that several topics show: pictures, statistics, responses to contrast, gaps over a setting, two matrices."""
+"""Charts that several topics show: pictures, statistics, responses to contrast, gaps over a setting."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -119,11 +119,10 @@ def gap_panels(
     axis: str,
     marked: float | None = None,
     theme: str = "light",
-    whole: bool = False,
 ) -> Figure:
     """For each title, curves of gaps by name over x, both logarithmic, one panel beside the other.
 
-    `axis`: what x is; `marked`: the x that the page is set to, a line; `whole`: x are whole numbers, on a linear axis.
+    `axis`: what x is; `marked`: the x that the page is set to, a line.
     """
     colours, count = THEMES[theme], len(panels)
     columns = next((few for few in (3, 2) if count % few == 0), min(3, count))
@@ -142,31 +141,9 @@ def gap_panels(
             )  # fmt: skip
         if marked:
             figure.add_vline(marked, line=rule(colours), **place)
-    scale = {"type": "linear", "dtick": 1} if whole else {"type": "log", "dtick": 4 if max(x) / min(x) > 1e8 else 1}
-    figure.update_xaxes(tickangle=0, exponentformat="power", **scale)
+    figure.update_xaxes(tickangle=0, exponentformat="power", type="log", dtick=4 if max(x) / min(x) > 1e8 else 1)
     figure.update_yaxes(type="log", range=[-17.5, 4.2], dtick=4, exponentformat="power")
     for number in range(max(count - columns, 0), count):  # the lowest panel of every column
         place = {"row": number // columns + 1, "col": number % columns + 1}
         figure.update_xaxes(title=axis, showticklabels=True, **place)
     return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})
-
-
-def before_after(
-    before: np.ndarray, after: np.ndarray, titles: Sequence[str], theme: str = "light", largest: float | None = None
-) -> Figure:
-    """Two matrices side by side in one scale of colours, which ends at `largest` or, without that, at four times the
-    first one's largest number."""
-    colours = THEMES[theme]
-    if largest is None:
-        largest = min(float(np.abs(after).max()), 4 * float(np.abs(before).max()))
-        largest = max(largest, float(np.abs(before).max())) or 1.0
-    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
-    for column, matrix in enumerate((before, after), 1):
-        figure.add_heatmap(z=matrix, coloraxis="coloraxis", hovertemplate="%{z:.4g}<extra></extra>", row=1, col=column)
-    scale = {"colorscale": colours.diverging, "cmin": -largest, "cmax": largest, "colorbar": COLOUR_BAR}
-    figure.update_layout(coloraxis=scale)
-    figure.update_xaxes(visible=False, constrain="domain")
-    for column in (1, 2):
-        anchor = "x" if column == 1 else "x2"
-        figure.update_yaxes(visible=False, autorange="reversed", scaleanchor=anchor, col=column)
-    return finish(figure, colours, {"t": 34, "l": 10, "b": 10})

@@ -12,7 +12,7 @@ from normviz.ui.components.plot import plot
 from normviz.ui.figures import responses
 
 CONTRASTS = np.geomspace(1e-3, 1e3, 49)
-RESPONSE_EPS = (0.0, 1e-2, 1.0, 100.0)
+RESPONSE_EPS = (0.0, 1e-2, 1.0)
 RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
 """Beside the page's own ε, or α, whose curve is the thick one."""
 

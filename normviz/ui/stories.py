@@ -110,7 +110,7 @@ STORIES = (
         "the same elements give the same x̂.",
         see=(
             See("The averaged elements in the cube", "tensor_lab"),
-            See("Batch and layer norm as the widest windows", "divisive"),
+            See("What ε does to contrast", "divisive"),
         ),
         panels={
             "variants": Introduction(
@@ -364,29 +364,44 @@ STORIES = (
         page="weights",
         title="Weight normalization",
         section="Reference",
-        question="What does normalizing the weights do?",
-        why="Weight, spectral and standardized normalization change the weights before any data arrive. They compute "
-        "the same for every batch, in training and at test time.",
-        first="Press **Play**, then choose another normalization above the picture.",
-        takeaway="Weight norm learns the length and the direction of a weight vector separately. Spectral norm "
-        "divides by the largest factor by which the matrix stretches a vector. Weight standardization also subtracts "
-        "the mean of each unit’s weights.",
+        question="What does weight normalization learn?",
+        why="It replaces a weight vector w by **g · v/‖v‖**: the length g and the direction v/‖v‖ are learned apart.",
+        first="Press **Play**. Three runs of SGD start from the same weights.",
+        takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
+        "less the same gradient turns it, and plain SGD only makes v longer.",
         see=(
             See("Which changes of the weights cancel?", "invariance"),
             See("A weight tensor, in the cube", "tensor_lab"),
         ),
+        panels={
+            "spectral": Introduction(
+                question="How far can a layer pull two inputs apart?",
+                why="Spectral normalization divides the weights by σ₁, the largest factor by which they stretch an "
+                "input.",
+                first="Press **Play**: the blue ellipse shrinks until it fits the circle.",
+                takeaway="After spectral norm a dense layer pulls no two inputs further apart, and may map some "
+                "together. A convolution can still stretch: a pixel is in several patches.",
+            ),
+            "all": Introduction(
+                question="Which property does each weight normalization fix?",
+                why="Each point is the weight vector of one unit. Weight norm fixes its length, weight standardization "
+                "its mean and its length, spectral norm the largest stretch of the layer.",
+                first="Choose **Convolution** as the layer: the points move, the fixed properties stay.",
+                takeaway="Weight norm gives every weight vector the length g. Weight standardization also subtracts "
+                "the mean of each unit’s weights. Spectral norm divides all weights by one number, σ₁.",
+            ),
+        },
     ),
     Story(
         page="divisive",
         title="Contrast",
         section="Reference",
         question="How does ε decide which contrast survives?",
-        why="Neurons in the brain divide their response by that of their neighbours. With wide windows this becomes "
-        "batch, layer or "
-        f"instance norm. :small[{_source(SCHEMES['divisive'].reference)}]",
-        first="Increase **ε**: contrast fades, and weak contrast fades first.",
-        takeaway="Where the mean square in a window is small compared with ε, x̂ keeps the contrast. Where it is "
-        "large, normalization removes the contrast.",
+        why="Divisive normalization compares each pixel with its neighbours, as neurons in the brain do. At a small "
+        f"ε it brings out the details in the dark half of a photo. :small[{_source(SCHEMES['divisive'].reference)}]",
+        first="Drag the **round handle** across the photo. Then increase **ε**: the dark half fades first.",
+        takeaway="Where the contrast nearby is large compared with √ε, all regions get a similar contrast. Where it is "
+        "small, they stay faint. A small ε therefore brings weak contrast back.",
         see=(
             See("How does ε affect invariance?", "invariance"),
             See("Which schemes are the same?", "identities"),

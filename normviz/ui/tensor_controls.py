@@ -100,13 +100,13 @@ def window_controls(axes: Sequence[str], prefix: str = "") -> None:
 
 def radius_control(prefix: str = "") -> None:
     """Draw the radius of the windows of what divides."""
-    st.slider("Radius $R_B$ of what divides", 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
+    st.slider("Neighbourhood that divides: radius $R_B$", 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
 
 
 def further_window_controls(axes: Sequence[str], prefix: str = "") -> None:
     """Draw the radius of what is averaged, and along which axes there are windows."""
     radii = ["same", *map(str, range(MAX_RADIUS + 1))]
-    st.selectbox("Radius $R_A$ of what is averaged", radii, key=f"{prefix}radius_a", **KEPT)
+    st.selectbox("Neighbourhood of the mean: radius $R_A$", radii, key=f"{prefix}radius_a", **KEPT)
     st.pills("Windows along", axes, selection_mode="multi", key=f"{prefix}over", **KEPT)
 
 

@@ -1,5 +1,5 @@
-// A picture of one canvas pixel a number, or two on each other, of which the second shows right of a handle. A click, a
-// tap or the arrow keys pick a pixel. Wiping is the browser's own: the server knows nothing of it.
+// Two pictures on each other, of one canvas pixel a number; the second shows right of a handle. A click, a tap or the
+// arrow keys pick a pixel. Wiping is the browser's own: the server knows nothing of it.
 
 import { countDrawing, find } from "./dom.js";
 import { mount } from "./mount.js";
@@ -14,7 +14,7 @@ import { addSaveMenu, createSvgFile } from "./saving.js";
  * @property {string} name
  * @property {string} alt the picture in a sentence
  * @property {string[]} names of the images
- * @property {Numbers[]} images one or two: one or three numbers of 8 bits for each pixel, row by row
+ * @property {Numbers[]} images two: one or three numbers of 8 bits for each pixel, row by row
  * @property {[number, number]} shape height and width
  * @property {Pixel} focus
  * @property {string} colour of the ring around the focus
@@ -144,7 +144,6 @@ class Picture {
     this.data = data;
     this.setStateValue = setStateValue;
     const [height, width] = data.shape;
-    const two = data.images.length > 1;
     this.root.style.setProperty("--ratio", String(width / height));
     this.root.style.setProperty("--ring", data.colour);
     this.view.setAttribute("aria-label", data.alt);
@@ -152,9 +151,8 @@ class Picture {
       paint(this.canvases[k], image, height, width);
     });
     this.root.querySelectorAll(".names span").forEach((name, k) => {
-      name.textContent = data.names[k] ?? "";
+      name.textContent = data.names[k];
     });
-    for (const part of [this.canvases[1], this.line, this.grip]) part.hidden = !two;
     const echo = this.pending.findIndex((sent) => same(sent, data.focus));
     this.pending = echo < 0 ? [] : this.pending.slice(echo + 1);
     if (!this.pending.length && !this.timer) this.put(data.focus); // else a newer one is on its way
@@ -220,13 +218,11 @@ class Picture {
     const surface = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d"));
     surface.imageSmoothingEnabled = false;
     const at = (width * this.split) / 100;
-    this.canvases
-      .filter(({ hidden }) => !hidden)
-      .forEach((picture, k) => {
-        if (k) surface.rect(at, 0, width - at, height);
-        if (k) surface.clip();
-        surface.drawImage(picture, 0, 0, width, height);
-      });
+    this.canvases.forEach((picture, k) => {
+      if (k) surface.rect(at, 0, width - at, height);
+      if (k) surface.clip();
+      surface.drawImage(picture, 0, 0, width, height);
+    });
     const file = await canvas.convertToBlob();
     if (format === "png") return file;
     const url = await new Promise((resolve) => {

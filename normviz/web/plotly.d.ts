@@ -11,8 +11,6 @@ export interface Layout {
   meta?: {
     /** The shapes of the statistics in a heat map, and of the tensor. */
     frame?: { shape: number[]; of: number[] };
-    /** "saved": the figure has a legend only in its file. */
-    legend?: string;
   };
   [property: string]: unknown;
 }

@@ -53,8 +53,6 @@ export async function createFigureFile(graph, format, alt, texts) {
     ...graph.layout,
     paper_bgcolor: getComputedStyle(graph.closest(".stApp") ?? document.body).backgroundColor,
   };
-  const keyed = layout.meta?.legend === "saved"; // on its page it stands under the key of several charts
-  if (keyed) Object.assign(layout, { showlegend: true, legend: {} });
   const { scene } = layout;
   if (scene) {
     layout.scene = { ...scene, camera: getCamera(graph), aspectratio: getSides(graph) };
@@ -72,10 +70,7 @@ export async function createFigureFile(graph, format, alt, texts) {
     }));
   }
   const scale = format === "png" ? 2 : 1;
-  const url = await window.Plotly.toImage(
-    { data, layout },
-    { format, width: width + (keyed ? 200 : 0), height, scale },
-  );
+  const url = await window.Plotly.toImage({ data, layout }, { format, width, height, scale });
   const content = url.slice(url.indexOf(",") + 1); // of a data URL, which the app's policy does not let a page fetch
   if (format === "png")
     return new Blob([Uint8Array.from(atob(content), (c) => c.charCodeAt(0))], { type: "image/png" });

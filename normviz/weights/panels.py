@@ -1,185 +1,110 @@
-"""What the weights page shows: weight norm under SGD, power iteration and the Lipschitz bound, all schemes."""
+"""The panels of the page "Weight normalization": weight norm under SGD, spectral norm, all schemes side by side."""
 
-from collections.abc import Callable
 from functools import partial
 from math import sqrt
 
 import numpy as np
 import streamlit as st
 
-from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import build
-from normviz.core.text import measured, typeset
+from normviz.core.text import measured
 from normviz.core.tolerances import RELATIVE
-from normviz.data.digits import SIDE
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM
 from normviz.describe.wording import gap_text, signed, sources
 from normviz.ui.components.plot import plot
-from normviz.ui.figures import before_after
 from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import save_table
 from normviz.weights.descent import PAIR, STEPS, Path, Setting, growth_gap
 from normviz.weights.descent_figures import by_step, extent, plane
-from normviz.weights.figures import LEAST, by_place, divided_values, falling_errors, ratio_histograms
-from normviz.weights.state import ITERATIONS, PREFIX, Sampled, gaps_to_torch, paths, plane_losses, sampled, weights_of
-from normviz.weights.things import DIRECTION, LENGTH, PLAIN, THINGS, V, W, key_html
-from normviz.weights.weights import (
-    FIRST_LAYERS,
-    WEIGHT_SCHEMES,
-    PowerIteration,
-    compared,
-    matrix,
-    power_iteration,
+from normviz.weights.figures import ellipses, ratio_histograms, units
+from normviz.weights.state import (
+    DRAWN,
+    ITERATIONS,
+    PREFIX,
+    best_weights,
+    paths,
+    plane_losses,
+    stretched,
+    weights_of,
 )
-
-SMOOTHED = 10
-"""Steps over which the angle is averaged in its curve."""
-
-LEAST_ANGLE = 1e-3
-"""In degrees: where its curve ends below."""
+from normviz.weights.weights import FIRST_LAYERS, WEIGHT_SCHEMES, PowerIteration, compared, matrix, power_iteration
 
 ABOVE = 1 + 1e-9
 """A ratio beyond this is above 1, and not rounded."""
 
 
 def weight_norm_panel(view: View, theme: str) -> None:
-    """w = g v/‖v‖ under SGD: the picture, the curves, and what they say."""
+    """Show the paths of w with and without weight norm, and below them the lengths of w and v."""
     runs = paths(build(Setting, view))
-    picture = _plane(runs, theme) if view["inputs"] == "plane" else partial(_pictures, runs, theme)
-
-    def show(step: int) -> None:
-        st.html(key_html(THINGS, theme))
-        left, right = st.columns([4, 5], gap="medium")
-        with left:
-            picture(step)
-        with right:
-            _curves(runs, step, theme)
-        _say(runs, view["rate"], step)
-
-    Player(PREFIX, "step", "Step of SGD", STEPS).show(show)
+    Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
-        for name in ("weights", "gradient of g", "gradient of v"):
+        for name in ("gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM[name], width="content")
     save_table(lambda: numbers(runs), "weight-norm")
 
 
 def numbers(runs: dict[str, Path]) -> dict[str, list]:
-    """What there is at every step of the three runs, in columns."""
-    run, only, plain = runs["weight"], runs["direction"], runs["plain"]
-    columns = {
-        "‖v‖": run.lengths,
-        "g": run.g,
-        "loss": run.losses,
-        "‖v‖, only v learned": only.lengths,
-        "loss, only v learned": only.losses,
-        "loss, plain w": plain.losses,
-    }
+    """Return the lengths and losses of all runs at every step, in columns."""
+    run = runs["weight"]
+    losses = {f"loss, {name}": runs[key].losses for key, name in DRAWN.items()}
+    columns = {"‖v‖": run.lengths, "g": run.g} | losses | {"loss, plain SGD": runs["plain"].losses}
     return {"step": list(range(STEPS + 1))} | {name: values.tolist() for name, values in columns.items()}
 
 
-def _say(runs: dict[str, Path], rate: float, step: int) -> None:
-    """What the runs say at a step."""
-    run, only, plain = runs["weight"], runs["direction"], runs["plain"]
-    scheme, gap = SCHEMES["weight"], growth_gap(run, rate)
-    if step == 0:
-        turns = f"the first step will turn it by {signed(run.turned[0], 2)}°"
-    elif step == STEPS:
-        turns = f"the first step turned it by {signed(run.turned[0], 2)}°, the last one by {signed(run.turned[-1], 2)}°"
-    else:
-        turns = (
-            f"the first step turned it by {signed(run.turned[0], 2)}°, the next will by {signed(run.turned[step], 2)}°"
+def _steps(runs: dict[str, Path], rate: float, theme: str, step: int) -> None:
+    """Show the runs up to a step."""
+    run = runs["weight"]
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _plane(runs, step, theme)
+    with right:
+        st.latex(WEIGHT_NORM["weights"])
+        ends = {key: signed(each.losses[step], 2) for key, each in runs.items()}
+        st.markdown(
+            "**g**: one number, the length of w. **v/‖v‖**: the direction of w.\n\n"
+            f"Loss: {signed(run.losses[0], 2)} at the start. At step {step}:\n"
+            f"- learn **g**, the length: {ends['length']}\n"
+            f"- learn **v**, the direction: {ends['direction']}\n"
+            f"- learn **both**, weight norm: **{ends['weight']}**\n"
+            f"- plain SGD on w: {ends['plain']}"
         )
-    st.markdown(
-        f"**‖v‖ never shrinks**: so far it went from {signed(run.lengths[0])} to {signed(run.lengths[step])}. Every "
-        f"step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM['growth']}$, with the learning rate η; "
-        f"over this run the two sides differ by {_rounded(gap)}. **The longer v, the less one and the same ∂l/∂v turns "
-        f"it**. Here {turns}"
-        + (", as ∂l/∂v is larger there." if run.turned[min(step, STEPS - 1)] > run.turned[0] else ".")
-    )
-    before, now, alone, without = (
-        signed(loss, 3) for loss in (run.losses[0], run.losses[step], only.losses[step], plain.losses[step])
-    )
-    st.markdown(
-        f"**Weight norm learns both v and g** ([{scheme.reference.text}]({scheme.reference.url}), eq. 3): so far g "
-        f"went from 1 to {signed(run.g[step])}, and the loss from {before} to {now}. Where only v is learned, g stays "
-        f"1, and the loss is {alone}; that of plain w is {without}."
-    )
-
-
-def _plane(runs: dict[str, Path], theme: str) -> Callable[[int], None]:
-    """v and w in the plane of two principal components; what comes back shows them at a step."""
-    run, plain = runs["weight"], runs["plain"]
-    x, y = extent([run.v, run.w, plain.w])
-    losses = plane_losses(x, y)
-    tracks = {V: run.v, W: run.w, PLAIN: plain.w}
-
-    def show(step: int) -> None:
-        now = min(step, STEPS - 1)
-        downhill, length = -run.dv[now], np.linalg.norm(run.dv[now])
-        end = run.v[now] + downhill / (length or 1.0) * 0.16 * (x[-1] - x[0])
-        arrows = {"−∇<sub>v</sub> l": (run.v[now], end)} if length else {}
-        alt = (
-            f"The plane of the weights at step {step}: v at ({_pair(run.v[step])}), w on the line through it and the "
-            f"origin at length {abs(run.g[step]):.3g}, plain w at ({_pair(plain.w[step])}); the gradient is at right "
-            "angles to v."
-        )
-        plot(plane(x, y, losses, tracks, step, arrows, abs(run.g[step]), theme), "plane", alt, "min(29rem, 95vw)")
         st.caption(
-            f"Logistic regression, digit {PAIR[0]} against {PAIR[1]}, on two principal components. Thin lines: equal "
-            "loss of w. Circle: where w may be while its length is |g|. Faint: the steps to come."
+            f"Two weights learn to tell the digit {PAIR[0]} from {PAIR[1]}, each run from the same mini-batches."
         )
+    st.markdown(f"### v only gets longer: ‖v‖ from {signed(run.lengths[0], 3)} to {signed(run.lengths[step], 3)}")
+    curves = {"‖v‖": run.lengths, "g": run.g}
+    said = "; ".join(f"{name} from {signed(each[0], 3)} to {signed(each[step], 3)}" for name, each in curves.items())
+    plot(by_step(curves, step, theme), "lengths", f"Lengths up to step {step} of {STEPS}: {said}.", "18rem")
+    st.markdown(_growth(run, rate))
 
-    return show
 
-
-def _pictures(runs: dict[str, Path], theme: str, step: int) -> None:
-    """Directions of w as pictures of 8 × 8 pixels, in one scale for the whole run."""
-    made = {"w/‖w‖, w = g v/‖v‖": _directions(runs["weight"]), "plain w/‖w‖": _directions(runs["plain"])}
-    largest = max(float(np.abs(each).max()) for each in made.values())
-    before, after = (each[step].reshape(SIDE, SIDE) for each in made.values())
-    alt = f"The directions of w = g v/‖v‖ and of plain w at step {step} as pictures of 8 × 8 pixels."
-    plot(before_after(before, after, list(made), theme, largest), "pictures", alt, "20rem")
-    st.caption(
-        f"Directions as pictures: digit {PAIR[1]} where positive, {PAIR[0]} where negative. Lengths: ‖v‖ = "
-        f"{signed(runs['weight'].lengths[step])}, g = {signed(runs['weight'].g[step])}; plain ‖w‖ = "
-        f"{signed(runs['plain'].lengths[step])}. Faint in the curves: the steps to come."
+def _plane(runs: dict[str, Path], step: int, theme: str) -> None:
+    """Draw the plane of the two weights at a step."""
+    drawn = {name: runs[key].w for key, name in DRAWN.items()}
+    best, start = best_weights(), runs["weight"].w[0]
+    length = float(np.linalg.norm(start))
+    circle = length * np.array([[-1.0, -1.0], [1.0, 1.0]])
+    grid = extent(np.concatenate([*drawn.values(), circle, best[None]]))
+    places = "; ".join(f"{name} at ({_pair(points[step])})" for name, points in drawn.items())
+    alt = (
+        f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at ({_pair(best)}). From "
+        f"({_pair(start)}), on a circle of radius {length:.3g} around the origin: {places}."
     )
+    plot(plane(grid, plane_losses(*grid), best, drawn, step, theme), "plane", alt, "min(27rem, 95vw)")
 
 
-def _directions(run: Path) -> np.ndarray:
-    """w/‖w‖ by step: that of v, or the opposite where g is below 0."""
-    return np.copysign(1.0, run.g)[:, None] * run.v / run.lengths[:, None]
-
-
-def _curves(runs: dict[str, Path], step: int, theme: str) -> None:
-    """The curves of the runs up to a step, two beside each other where there is room."""
-    run, only, plain = (runs[key] for key in ("weight", "direction", "plain"))
-    angles = {V: run, DIRECTION: only, PLAIN: plain}
-    smoothed = {thing: _smooth(each.turned) for thing, each in angles.items()}
-    panels = {
-        "lengths": ("‖v‖", {V: run.lengths, DIRECTION: only.lengths}),
-        "turned": (
-            "Turned in a step (°)",
-            {thing: np.maximum(values, LEAST_ANGLE) for thing, values in smoothed.items()},
-        ),
-        "gains": ("g, and ‖w‖ of plain w", {LENGTH: run.g, DIRECTION: only.g, PLAIN: plain.g}),
-        "losses": ("Loss", {W: run.losses, DIRECTION: only.losses, PLAIN: plain.losses}),
-    }
-    for row in (("lengths", "turned"), ("gains", "losses")):
-        for column, key in zip(st.columns(2), row, strict=True):
-            title, curves = panels[key]
-            now = [(thing.name, values[: step + 1]) for thing, values in curves.items()]
-            ends = [f"{name} from {signed(seen[0], 3)} to {signed(seen[-1], 3)}" for name, seen in now]
-            alt = f"{title.replace(' (°)', ', in degrees')}, up to step {step} of {STEPS}: {'; '.join(ends)}."
-            with column:
-                plot(by_step(title, curves, step, STEPS, theme), key, alt, "13.5rem")
-    small = any((values < LEAST_ANGLE).any() for values in smoothed.values())
-    st.caption(
-        f"The angle is the mean of the last {SMOOTHED} steps."
-        + (f" Below {typeset(LEAST_ANGLE)}° it is drawn at that." if small else "")
+def _growth(run: Path, rate: float) -> str:
+    """Return why v only gets longer, and what follows for the turns."""
+    gap = growth_gap(run, rate)
+    checked = "equal up to rounding" if gap <= RELATIVE["float64"] else f"within {measured(gap, 2)}"
+    reason = ", although the gradient of v is larger there" if run.turned[-1] > run.turned[0] else ""
+    return (
+        f"A step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM['growth']}$, with the learning rate η "
+        f"(in this run {checked}). The longer v is, the less the same gradient turns it: the first step turned v by "
+        f"{signed(run.turned[0], 2)}°, the last one by {signed(run.turned[-1], 2)}°{reason}."
     )
 
 
@@ -187,153 +112,92 @@ def _pair(point: np.ndarray) -> str:
     return ", ".join(signed(value, 3) for value in point)
 
 
-def _rounded(number: float) -> str:
-    """A number that is 0 where nothing is rounded."""
-    return measured(number, 2, RELATIVE["float64"])
-
-
-def _smooth(values: np.ndarray) -> np.ndarray:
-    """The mean of every number and up to nine before it."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    start = np.maximum(np.arange(len(values)) + 1 - SMOOTHED, 0)
-    return (total[1:] - total[start]) / (np.arange(len(values)) + 1 - start)
-
-
 def spectral_panel(view: View, theme: str) -> None:
-    """Power iteration by step, and the Lipschitz bound on pairs."""
+    """Show the division of a layer's weights by the largest stretch, and pairs of inputs before and after it."""
     w = weights_of(view["layer"], view["trained"], view["seed"])
-    iteration = Player(PREFIX, "iteration", "Step of the power iteration", ITERATIONS, "iteration_pace")
-    iteration.show(partial(_power, power_iteration(matrix(w), ITERATIONS, view["seed"]), theme))
-    _bound(w, view, theme)
+    run = power_iteration(matrix(w), ITERATIONS, view["seed"])
+    pairs, values = stretched(w, view["layer"], view["seed"])
+    Player(PREFIX, "iteration", "Step of the power iteration", ITERATIONS, "iteration_pace").show(
+        partial(_power, run, pairs, FIRST_LAYERS[view["layer"]].overlap > 1, theme)
+    )
+    st.markdown(_bound(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))
     with st.container(horizontal=True, gap="medium"):
         for formula in notation.formulas(SCHEMES["spectral"]):
             st.latex(formula.latex, width="content")
 
 
-def _power(run: PowerIteration, theme: str, step: int) -> None:
-    """Singular values over the estimate of a step, and the errors of the steps so far."""
-    sigma, first, ratio = run.sigma[step], run.values[0], run.values[1] / run.values[0]
+def _power(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
+    """Show the weights divided by the estimate of a step, and pairs of digits before and after spectral norm.
+
+    `patches`: the layer is a convolution, whose weights see one patch at a time.
+    """
+    sigma, first = run.sigma[step], run.values[0]
+    outputs = "On one patch, outputs" if patches else "Outputs"
+    st.markdown(
+        f"### {outputs} are up to {first:.3g} times as long as inputs; divided by σ, up to {first / sigma:.3g} times."
+    )
     left, right = st.columns(2, gap="medium")
     with left:
-        alt = f"Singular values, largest {first:.4g}, and divided by the estimate: {first / sigma:.4g}."
-        plot(
-            divided_values(run.values, sigma, float(run.sigma.min()), "Singular values", theme), "divided", alt, "24rem"
-        )
+        ends = f"{first:.4g} long before, {first / sigma:.4g} after the division"
+        alt = f"Outputs of inputs of length 1 at step {step} of the power iteration: up to {ends}."
+        plot(ellipses(run.values, sigma, float(run.sigma.min()), theme), "ellipses", alt, "21rem")
     with right:
-        errors = {"σ": (run.error, run.error_law), "v: tan of its angle": (run.turn, run.turn_law)}
-        gaps = (gap_text(max(float(error[step]), 0.0)) for error in (run.error, run.turn))
-        alt = "Relative error up to step {}: {} of σ, {} of its vector.".format(step, *gaps)
-        plot(falling_errors(errors, step, "Relative error of the estimate", theme), "power", alt, "24rem")
-    st.markdown(
-        f"**Step {step}**: the largest singular value is estimated at σ = {sigma:.4g}; it is σ₁ = {first:.4g}. Divided "
-        f"by the estimate, it becomes **{first / sigma:.4f}**, and should become 1. How fast that comes is up to "
-        f"σ₂/σ₁ = {ratio:.3f}: in the end every step multiplies the error of the vector by (σ₂/σ₁)² = {ratio**2:.3f}, "
-        f"and that of σ by (σ₂/σ₁)⁴ = {ratio**4:.3f}. All singular values are divided by one number, so their ratios "
-        "stay as they were."
+        most = {name: float(ratios.max()) for name, ratios in pairs.items()}
+        alt = f"Histograms of the stretch of pairs of digits: up to {most['before']:.3g}, then {most['after']:.3g}."
+        plot(ratio_histograms(pairs, theme), "ratios", alt, "21rem")
+    st.caption(
+        "Left: where the weights map inputs of length 1, in the two directions that are stretched the most; σ is the "
+        f"estimate of σ₁ after step {step} of power iteration. Right: {len(pairs['after']):,} pairs of digits, before "
+        "and after the division by σ₁."
     )
 
 
-def _bound(w: np.ndarray, view: View, theme: str) -> None:
-    """Pairs of inputs, and how far the layer moves them apart."""
-    after = normalize(w, SCHEMES["spectral"]).xhat
-    found = sampled(after, view["layer"], view["relu"], view["seed"])
-    bound = float(found.values[0])
-    bounds = {"1": 1.0} | ({"σ₁ of the layer": bound} if bound > ABOVE else {})
-    ratios, steep = (np.concatenate(list(kinds.values())) for kinds in (found.ratios, found.slopes))
-    above = int((ratios > ABOVE).sum())
-    function = "layer and ReLU" if view["relu"] else "the layer"
-    for column, key, kinds, title, every in zip(
-        st.columns(2, gap="medium"),
-        ("ratios", "slopes"),
-        (found.ratios, found.slopes),
-        (f"‖f(x) − f(y)‖ / ‖x − y‖, f: {function}", "‖∇f(x)‖, f: a critic behind ReLU"),
-        (ratios, steep),
-        strict=True,
-    ):
-        with column:
-            alt = f"Histograms of {title}: {len(every)}, from {every.min():.2f} to {every.max():.2f}."
-            plot(ratio_histograms(kinds, found.values, bounds, title, theme), key, alt, "24rem")
-    st.markdown(_upper(above, ratios, found, FIRST_LAYERS[view["layer"]].overlap))
-    lost = int((found.values < 1e-9 * bound).sum())
+def _bound(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
+    """Return the bounds on the stretch of a layer after spectral norm, from above and from below."""
+    above, lost = int((ratios > ABOVE).sum()), int((values < 1e-9 * values[0]).sum())
+    upper = (
+        f"**No pair gets further apart**: the largest ratio is {ratios.max():.3g}. Divided by σ₁, the layer is "
+        "1-Lipschitz."
+        if values[0] <= ABOVE
+        else f"**A convolution may still stretch**: {above:,} of {len(ratios):,} pairs have a ratio above 1, the "
+        f"largest is {ratios.max():.3g}. σ₁ is that of the kernel's matrix, which sees one square of pixels. A pixel "
+        f"is in up to {overlap} squares, so the whole layer can stretch up to {values[0]:.3g} times, and at most "
+        f"√{overlap} = {sqrt(overlap):.3g}."
+    )
     weakest = (
-        f"{lost} of the {len(found.values)} singular directions of the input are mapped to nothing"
+        f"{lost} of the {len(values)} directions of the input are mapped to 0"
         if lost
-        else f"the smallest singular value of the layer is {gap_text(found.values[-1])}"
+        else f"in its weakest direction the layer shrinks an input to {gap_text(values[-1])} of its length"
     )
-    st.markdown(
-        f"**The division bounds nothing from below**: {weakest}, and a pair that differs along the last direction has "
-        f"the ratio {_rounded(found.along[-1])}. So this gives no bi-Lipschitz bound. Nor is ‖∇f‖ = 1: it lies between "
-        f"{steep.min():.2g} and {steep.max():.2g}."
-    )
-
-
-def _upper(above: int, ratios: np.ndarray, found: Sampled, overlap: int) -> str:
-    """What the pairs say of the upper bound."""
-    if found.values[0] <= ABOVE:
-        return (
-            f"**No pair is stretched**: {above} of {len(ratios):,} pairs have a ratio above 1, the largest is "
-            f"{ratios.max():.3g}; a pair that differs along the first singular direction has {found.along[0]:.3g}. "
-            "Divided by σ₁, the layer is 1-Lipschitz."
-        )
-    return (
-        f"**A convolution may still stretch**: {above:,} of {len(ratios):,} pairs of pictures have a ratio above 1, "
-        f"the largest is {ratios.max():.3g}. What is divided by is the σ₁ of the kernel's matrix, which sees one "
-        f"square of pixels; a pixel is in up to {overlap} squares, so the layer's own σ₁ is {found.values[0]:.3g}, and "
-        f"at most √{overlap} = {sqrt(overlap):.3g}."
-    )
+    return f"{upper} **Nothing is bounded from below**: {weakest}."
 
 
 def all_panel(view: View, theme: str) -> None:
-    """What every scheme on weights makes of the same ones."""
-    w = weights_of(view["layer"], view["trained"], view["seed"])
-    made = compared(w)
+    """Show what every scheme on weights makes of the same layer."""
+    made = compared(weights_of(view["layer"], view["trained"], view["seed"]))
     names = {"none": "before"} | {scheme.key: scheme.label for scheme in WEIGHT_SCHEMES}
-    order = np.argsort(-made["none"].lengths, kind="stable")
-    panels = (
-        ("lengths", "Length of each unit's vector", "unit, longest first", True, lambda row: row.lengths[order]),
-        ("means", "Mean of each unit's weights", "unit, longest first", False, lambda row: row.means[order]),
-        ("values", "Singular values", "place", True, lambda row: row.values),
-    )
-    for column, (name, title, axis, logarithmic, of) in zip(st.columns(len(panels)), panels, strict=True):
-        with column:
-            curves = {names[key]: of(row) for key, row in made.items()}
-            alt = f"{title}, before and after every scheme; the numbers stand in the table below."
-            plot(by_place(curves, title, axis, logarithmic, theme), name, alt, "26rem")
+    alt = "Each unit's weight vector as a point, its mean across and its length up; the table below has the numbers."
+    plot(units({names[key]: each for key, each in made.items()}, theme), "units", alt, "24rem")
     st.table(
         {
             "": [names[key] for key in made],
             "Vector lengths": [_range(row.lengths) for row in made.values()],
-            "Largest mean": [_rounded(np.abs(row.means).max()) for row in made.values()],
-            "Largest singular value": [f"{row.values[0]:.4g}" for row in made.values()],
-            "Smallest": [_rounded(row.values[-1]) for row in made.values()],
+            "Largest mean": [measured(np.abs(row.means).max(), 3, RELATIVE["float64"]) for row in made.values()],
+            "Largest stretch σ₁": [f"{row.values[0]:.4g}" for row in made.values()],
         },
         border="horizontal",
     )
-    st.caption(f"Logarithmic axes end at {typeset(LEAST)}; of singular values below that the table has the smallest.")
     for scheme in WEIGHT_SCHEMES:
         st.markdown(f"**{scheme.label}**: {scheme.about} {sources(scheme)}")
         with st.container(horizontal=True, gap="medium"):
             for formula in notation.formulas(scheme):
                 if formula.name not in ("where", "centred"):
                     st.latex(formula.latex, width="content")
-    with st.container():
-        if view["torch"]:
-            _torch(w)
 
 
 def _range(values: np.ndarray) -> str:
     least, most = f"{values.min():.3g}", f"{values.max():.3g}"
     return least if least == most else f"{least} to {most}"
-
-
-def _torch(w: np.ndarray) -> None:
-    """The same weights through PyTorch's own parametrizations."""
-    lines = ["Largest relative difference from the weights that PyTorch makes:"]
-    for key, gap in gaps_to_torch(w).items():
-        code = SCHEMES[key].torch
-        if code:
-            lines.append(f"- `{code.format(layer='layer')}`: {gap_text(gap)}")
-    st.markdown("\n".join(lines))
 
 
 PANELS = {"norm": weight_norm_panel, "spectral": spectral_panel, "all": all_panel}

@@ -1,26 +1,23 @@
-"""The state of the weights page: what its link holds, and the runs and weights that it asks for."""
+"""The state of the page "Weight normalization": the values in its link, and the cached results of its panels."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
 
-from normviz.core.settings import among, choice, switch, whole
+from normviz.core.normalize import normalize
+from normviz.core.schemes import SCHEMES
+from normviz.core.settings import among, choice, whole
 from normviz.ui.link import View, params
 from normviz.ui.player import SPEEDS
-from normviz.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend, loss, regression
+from normviz.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend, loss, lowest, regression
 from normviz.weights.weights import (
     FIRST_LAYERS,
     MAX_TRAINING,
     PAIRS,
-    differences_from_torch,
     lipschitz_ratios,
     operator,
-    pairs_along,
     pairs_of_digits,
-    pairs_of_noise,
-    slopes,
     trained_weights,
 )
 
@@ -32,87 +29,77 @@ PREFIX = PAGE + " "
 ITERATIONS = 40
 
 SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm", "all": "Side by side"}
-"""What the page shows; only that is computed."""
+"""The panels; only the open one is computed."""
 
 BELONGS = {
-    **dict.fromkeys(("inputs", "rate", "start", "batch", "step", "pace"), ("norm",)),
+    **dict.fromkeys(("rate", "length", "start", "batch", "step", "pace"), ("norm",)),
     **dict.fromkeys(("layer", "trained"), ("spectral", "all")),
-    **dict.fromkeys(("iteration", "iteration_pace", "relu"), ("spectral",)),
-    "torch": ("all",),
+    **dict.fromkeys(("iteration", "iteration_pace"), ("spectral",)),
 }
 """Where a value means something; one that is not here does everywhere."""
+
+DRAWN = {"weight": "learn both", "length": "learn g", "direction": "learn v"}
+"""The parametrizations whose paths are drawn, and their names."""
 
 
 @dataclass(frozen=True)
 class Page(Setting):
-    """What the page's link holds: a run of SGD, a layer, and what is shown of them."""
+    """The values in the page's link: a run of SGD, a layer, and the open panel."""
 
     show: str = choice("norm", SHOWN)
-    step: int = whole(30, 0, STEPS)
+    step: int = whole(STEPS, 0, STEPS)
     pace: int = among(5, SPEEDS)
-    layer: str = choice("dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer")
+    layer: str = choice(
+        "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
+    )
     trained: int = whole(
         200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )
     iteration: int = whole(ITERATIONS, 0, ITERATIONS)
     iteration_pace: int = among(2, SPEEDS)
-    relu: bool = switch(False, label="ReLU behind the layer")
-    torch: bool = switch(False, label="Compare with PyTorch")
 
 
 PARAMS = params(Page, PREFIX)
 
 
 def has(view: View, name: str) -> bool:
-    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    """Return True if a value means something in the open panel; links and controls leave out all others."""
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def paths(setting: Setting) -> dict[str, Path]:
-    """A whole run of each parametrization, by its key."""
+    """Return a whole run of each parametrization, by its key."""
     return {key: descend(form, setting) for key, form in PARAMETRIZATIONS.items()}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The loss at the points of a grid in the plane, of all digits: (y, x)."""
+    """Return the loss of all digits at the points of a grid of two weights, (y, x)."""
     return loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
+
+
+@st.cache_data(max_entries=1, show_spinner=False)
+def best_weights() -> np.ndarray:
+    """Return the two weights of the lowest loss."""
+    return lowest(regression("plane"))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def weights_of(layer: str, trained: int, seed: int) -> np.ndarray:
-    """The weights of a layer (kh, kw, Cin, Cout)."""
+    """Return the weights of a layer (kh, kw, Cin, Cout)."""
     return trained_weights(FIRST_LAYERS[layer], trained, seed)
 
 
-class Sampled(NamedTuple):
-    """Ratios of pairs and slopes of a critic, by the kind of inputs; ratios along the singular directions of the whole
-    layer, and its singular values, 0 for directions that are mapped to nothing."""
-
-    ratios: dict[str, np.ndarray]
-    slopes: dict[str, np.ndarray]
-    along: np.ndarray
-    values: np.ndarray
-
-
 @st.cache_data(max_entries=64, show_spinner=False)
-def sampled(w: np.ndarray, layer: str, relu: bool, seed: int) -> Sampled:
-    """A layer with these weights on pairs of inputs, and a critic on single ones."""
-    k = operator(w, FIRST_LAYERS[layer])
-    kinds = {"digits": pairs_of_digits(PAIRS, seed), "noise": pairs_of_noise(PAIRS, seed)}
-    values = np.zeros(len(k))
-    found = np.linalg.svd(k, compute_uv=False)
+def stretched(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return how a layer changes the distance of pairs of digits, before and after spectral norm.
+
+    With them the singular values of the whole layer after it, 0 for the directions of the input that it maps to 0.
+    """
+    before, after = (operator(each, FIRST_LAYERS[layer]) for each in (w, normalize(w, SCHEMES["spectral"]).xhat))
+    values = np.zeros(len(after))
+    found = np.linalg.svd(after, compute_uv=False)
     values[: len(found)] = found
-    return Sampled(
-        {name: lipschitz_ratios(k, x, y, relu) for name, (x, y) in kinds.items()},
-        {name: slopes(k, x, seed) for name, (x, _) in kinds.items()},
-        lipschitz_ratios(k, *pairs_along(k, seed), relu),
-        values,
-    )
-
-
-@st.cache_data(max_entries=64, show_spinner="PyTorch computes the same …")
-def gaps_to_torch(w: np.ndarray) -> dict[str, float]:
-    """The largest relative difference from PyTorch, by the key of a scheme."""
-    return differences_from_torch(w)
+    pairs = pairs_of_digits(PAIRS, seed)
+    return {"before": lipschitz_ratios(before, *pairs), "after": lipschitz_ratios(after, *pairs)}, values

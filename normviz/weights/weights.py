@@ -4,10 +4,8 @@ A layer is a weight tensor (kh, kw, Cin, Cout) on digits, cut into squares of fa
 is (fan-in, Cout), a column a unit; a dense layer has one square, the whole digit.
 """
 
-import ast
 from dataclasses import dataclass
 from math import isqrt, prod
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +24,10 @@ MAX_TRAINING = 400
 
 @dataclass(frozen=True)
 class Layer:
-    """The first layer of a small network on digits: its name, what it is in words, and the shape of its weights."""
+    """The first layer of a small network on digits: its key, its name, and the shape of its weights."""
 
     key: str
     name: str
-    about: str
     shape: Shape
 
     @property
@@ -57,9 +54,9 @@ class Layer:
 FIRST_LAYERS: dict[str, Layer] = {
     layer.key: layer
     for layer in (
-        Layer("dense", "64 → 32", "Dense, from 64 pixels to 32 units.", (1, 1, 64, 32)),
-        Layer("square", "64 → 64", "Dense, from 64 pixels to 64 units.", (1, 1, 64, 64)),
-        Layer("conv", "Conv", "A convolution of the 8 × 8 pixels with 3 × 3 filters, to 8 channels.", (3, 3, 1, 8)),
+        Layer("dense", "Dense, 64 → 32", (1, 1, 64, 32)),
+        Layer("square", "Dense, 64 → 64", (1, 1, 64, 64)),
+        Layer("conv", "Convolution, 3 × 3", (3, 3, 1, 8)),
     )
 }
 
@@ -163,35 +160,28 @@ def _direction(v: np.ndarray) -> np.ndarray:
 
 
 class PowerIteration(NamedTuple):
-    """The steps of a power iteration and what NumPy's SVD says of them; all by step, from the start on.
+    """The estimates of σ₁ and the vectors of a power iteration by step, from the start on; all singular values.
 
-    sigma: the estimates. u, v: vectors over units and over inputs. error: 1 - sigma/σ₁. turn: tan of the angle from v
-    to the first singular vector. error_law, turn_law: what both tend to, which fall by (σ₂/σ₁)⁴ and (σ₂/σ₁)² a step;
-    NaN where there is no second singular value, or nothing of the first one in the start.
+    Attributes:
+        sigma: the estimates (steps + 1,).
+        u, v: vectors over units (steps + 1, Cout), and over inputs (steps + 1, fan-in).
+        values: the singular values, descending.
     """
 
     sigma: np.ndarray
     u: np.ndarray
     v: np.ndarray
-    error: np.ndarray
-    turn: np.ndarray
-    error_law: np.ndarray
-    turn_law: np.ndarray
     values: np.ndarray
 
 
 def power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
-    """v ← Mu/‖Mu‖, u ← Mᵀv/‖Mᵀv‖, σ = uᵀMᵀv for a matrix (fan-in, Cout), from a random v.
+    """Estimate σ₁ of a matrix (fan-in, Cout) from a random v: v ← Mu/‖Mu‖, u ← Mᵀv/‖Mᵀv‖, σ = uᵀMᵀv.
 
-    Source: Miyato et al. 2018, Algorithm 1. With a_i the parts of the start along the left singular vectors, v after t
-    steps has parts a_i σ_i^2t, so tan∠(v, first) → |a₂/a₁| (σ₂/σ₁)^2t and
-    1 - σ/σ₁ → ½ (a₂/a₁)² (1 - (σ₂/σ₁)²) (σ₂/σ₁)^4t.
+    Source: Miyato et al. 2018, Algorithm 1.
     """
     if m.ndim != 2 or not np.all(np.isfinite(m)) or not m.any():
         raise InvalidInput(f"power iteration needs a matrix of finite numbers that are not all 0; this is {m.shape}.")
     v = _unit(np.random.default_rng(seed).standard_normal((len(m),)))
-    left, values, _ = np.linalg.svd(m, full_matrices=False)
-    start = left.T @ v
     u = _unit(m.T @ v)
     us, vs, sigma = [u], [v], [u @ m.T @ v]
     for _ in range(steps):
@@ -200,17 +190,7 @@ def power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
         us.append(u)
         vs.append(v)
         sigma.append(u @ m.T @ v)
-    estimates, u_by_step, v_by_step = np.array(sigma), np.array(us), np.array(vs)
-    along = v_by_step @ left[:, 0]
-    across = np.linalg.norm(v_by_step - np.outer(along, left[:, 0]), axis=1)
-    turn = across / np.maximum(np.abs(along), np.finfo(float).tiny)
-    second, part = np.nan, np.nan
-    if len(values) > 1 and start[0] != 0:
-        second, part = values[1] / values[0], abs(start[1] / start[0])
-    falls = second ** (2 * np.arange(steps + 1))
-    error_law = part**2 / 2 * (1 - second**2) * falls**2
-    error = 1 - estimates / values[0]
-    return PowerIteration(estimates, u_by_step, v_by_step, error, turn, error_law, part * falls, values)
+    return PowerIteration(np.array(sigma), np.array(us), np.array(vs), np.linalg.svd(m, compute_uv=False))
 
 
 def _unit(v: np.ndarray) -> np.ndarray:
@@ -233,12 +213,6 @@ def pairs_of_digits(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return flat[first], flat[(first + rng.integers(1, len(flat), count)) % len(flat)]
 
 
-def pairs_of_noise(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of standard normal pictures, flat: two arrays (count, 64)."""
-    x, y = np.random.default_rng([seed, 2]).standard_normal((2, count, SIDE * SIDE))
-    return x, y
-
-
 def pairs_along(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Digits, and each moved by 0.1 along another singular direction of Kᵀx: two arrays (64, 64), most stretched first.
 
@@ -249,13 +223,12 @@ def pairs_along(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return x, x + 0.1 * directions.T
 
 
-def lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray, relu: bool) -> np.ndarray:
-    """‖f(x) - f(y)‖ / ‖x - y‖ for every pair of rows, of f(x) = Kᵀx, or max(Kᵀx, 0); never above σ₁(K)."""
+def lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return ‖f(x) - f(y)‖ / ‖x - y‖ for every pair of rows, with f(x) = Kᵀx; never above σ₁(K)."""
     gap = np.linalg.norm(x - y, axis=1)
     if not gap.all():
         raise InvalidInput("a pair of equal points has no ratio; the points of a pair must differ.")
-    a, b = (np.maximum(z @ k, 0) if relu else z @ k for z in (x, y))
-    return np.linalg.norm(a - b, axis=1) / gap
+    return np.linalg.norm((x - y) @ k, axis=1) / gap
 
 
 def slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
@@ -265,36 +238,3 @@ def slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
     """
     a = _unit(np.random.default_rng([seed, 3]).standard_normal((k.shape[1],)))
     return np.linalg.norm(((x @ k > 0) * a) @ k.T, axis=1)
-
-
-# --- against PyTorch ----------------------------------------------------------------------------------------------
-
-
-def differences_from_torch(w: np.ndarray) -> dict[str, float]:
-    """The largest relative difference of a scheme's weights from those of its layer in PyTorch, where it has one.
-
-    The layer is the one named in `Scheme.torch`, over a linear layer with the matrix of w; gains are set to 1.
-    """
-    import torch
-    from torch import nn
-
-    m = matrix(w)
-    found = {}
-    for scheme in WEIGHT_SCHEMES:
-        if scheme.torch is None:
-            continue
-        inputs, units = m.shape
-        layer = nn.Linear(inputs, units, bias=False, dtype=torch.float64)
-        layer.weight.data = torch.from_numpy(m.T.copy())
-        torch.manual_seed(0)
-        # The very text that the page shows of the scheme, so that what is shown is what is compared.
-        call = ast.parse(scheme.torch.format(layer="layer"), mode="eval").body
-        assert isinstance(call, ast.Call), call
-        parametrize = attrgetter(ast.unparse(call.func).removeprefix("nn."))(nn)
-        made = parametrize(layer, **{str(option.arg): ast.literal_eval(option.value) for option in call.keywords})
-        if scheme.gain is not None:
-            made.parametrizations.weight.original0.data.fill_(1.0)
-        theirs = made.weight.detach().numpy().T
-        ours = matrix(normalize(w, scheme).xhat)
-        found[scheme.key] = float(np.abs(theirs - ours).max() / np.abs(ours).max())
-    return found

@@ -11,8 +11,8 @@ from normviz.ui.palette import THEMES
 PAGES = {
     "identities": ("Which normalizations are the same?", []),
     "running": ("Why does batch norm behave differently at test time?", ["stream"]),
-    "weights": ("What does normalizing the weights do?", []),
-    "divisive": ("How does ε decide which contrast survives?", ["response", "limits"]),
+    "weights": ("What does weight normalization learn?", ["plane", "lengths"]),
+    "divisive": ("How does ε decide which contrast survives?", ["response"]),
 }
 
 

@@ -1,13 +1,14 @@
-"""The pictures of the divisive page in a real browser: wiped between with a handle, and a pixel of them picked."""
+"""The page "Contrast" in a real browser: its first screen, a handle that wipes, and a pixel that is picked."""
 
 import pytest
 from patience import settle, soon, visit
 from playwright.sync_api import expect
+from test_first_screen_shown import CONTROLS, MOST, SIZE
 
 
 def open_page(page, url, link=""):
     visit(page, f"{url}/divisive{link}")
-    page.wait_for_selector(".st-key-divisor .nv-picture[data-drawn]")
+    page.wait_for_selector(".st-key-contrast .nv-picture[data-drawn]")
     settle(page)
     return page.locator(".st-key-contrast")
 
@@ -29,6 +30,28 @@ def seen(picture, across):
         }""",
         across,
     )
+
+
+def test_the_first_screen_holds_photo_handle_formula_and_eps_and_few_controls(page, server):
+    page.set_viewport_size(SIZE)
+    picture = open_page(page, server)
+    slider = page.locator(".st-key-eps input")
+    for part in (
+        page.get_by_role("heading", level=1), page.get_by_text("Try first:"), picture.locator(".frame"),
+        picture.locator(".grip"), page.locator(".katex").first, slider, page.get_by_text("Nearby:"),
+    ):  # fmt: skip
+        expect(part).to_be_in_viewport(ratio=1)
+    found = page.evaluate(CONTROLS)
+    assert len(found) <= MOST, found
+
+
+def test_eps_is_dragged_and_the_headline_follows(page, server):
+    open_page(page, server)
+    headline = page.get_by_role("heading", level=3).first
+    before = headline.inner_text()
+    page.locator(".st-key-eps input").press("End")
+    expect(headline).not_to_have_text(before)
+    page.wait_for_url("**eps=1")
 
 
 def test_a_wipe_by_mouse_and_keys_without_the_server(page, server):
@@ -63,11 +86,8 @@ def test_a_click_and_the_arrow_keys_pick_a_pixel(page, server):
     page.mouse.click(box["x"] + 5.5 / 8 * box["width"], box["y"] + 2.5 / 8 * box["height"])
     page.wait_for_url("**row=2&column=5")
     expect(page.get_by_label("Row", exact=True)).to_have_value("2")
-    for key in ("contrast", "divisor"):
-        style = page.locator(f".st-key-{key} .ring")
-        soon(
-            page, lambda ring=style: ring.evaluate("ring => [ring.style.top, ring.style.left]") == ["31.25%", "68.75%"]
-        )
+    ring = picture.locator(".ring")
+    soon(page, lambda: ring.evaluate("ring => [ring.style.top, ring.style.left]") == ["31.25%", "68.75%"])
     picture.locator(".view").focus()
     for _ in range(4):
         page.keyboard.press("ArrowUp")  # to the edge, and no further

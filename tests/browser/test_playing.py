@@ -42,14 +42,14 @@ PLAYED = {
     ),
     "descent": Played(
         "weights?step=20&pace=1", "step", "Step of SGD", weights.Page().step, 20,
-        ("plane", "turned", "losses"), "gd._fullData.at(-1).x.length - 1", (),
-        ("64 pixels", ".st-key-pictures .nv-plot[data-drawn]"),
+        ("plane",), "gd._fullData.find(({ mode }) => mode === 'lines+markers').x.length - 1", (),
+        ("2 ×", "[aria-checked=true] >> text=2 ×"),
     ),
     "power": Played(
         "weights?show=spectral&iteration=2&iteration_pace=1", "iteration",
         "Step of the power iteration", weights.Page().iteration, 2,
-        ("divided", "power"), "gd._fullData.at(-1).x.length - 1", ("ratios", "slopes"),
-        ("ReLU behind the layer", "text=f: layer and ReLU"),
+        ("ellipses",), "gd.getAttribute('aria-label').match(/step (\\d+)/)[1]", ("ratios",),
+        ("5 ×", "[aria-checked=true] >> text=5 ×"),
     ),
 }  # fmt: skip
 WATCH = """([figures, others]) => {
@@ -189,8 +189,6 @@ def test_a_control_keeps_the_place_while_it_plays_and_a_press_in_a_busy_browser_
     places = [shown.place()]
     shown.page.get_by_text(control, exact=True).click()
     shown.page.wait_for_selector(proof)
-    if name == "descent":  # the pictures have taken the place of the plane
-        shown.page.wait_for_selector(".st-key-losses .nv-plot[data-drawn]")
     shown.watch()
     shown.wait_beyond(shown.place())
     shown.button("Pause").evaluate(BUSY)

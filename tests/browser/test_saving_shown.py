@@ -9,7 +9,6 @@ import pytest
 from pairs import mark_heavy_except
 from patience import settle, visit
 from PIL import Image, ImageColor
-from playwright.sync_api import expect
 
 from normviz.ui.palette import THEMES
 
@@ -62,17 +61,6 @@ def test_a_chart_is_saved_as_svg_with_its_words(page, server):
     assert drawn[0].tag.endswith("title")
     assert drawn[0].text == page.locator(".st-key-response .nv-graph").get_attribute("aria-label")
     assert "contrast" in "".join(drawn.itertext())
-
-
-def test_a_chart_under_a_key_of_several_is_saved_with_its_own_legend(page, server):
-    visit(page, f"{server}/weights")
-    page.wait_for_selector(".st-key-losses .nv-plot[data-drawn]")
-    settle(page)
-    expect(page.locator(".st-key-losses .legend")).to_have_count(0)
-    content, _ = saved(page, "losses", "SVG")
-    words = "".join(ElementTree.fromstring(content).itertext())
-    assert all(name in words for name in ("w = g v/‖v‖", "w, only v learned", "plain w"))
-    assert "trace" not in words  # what is faint has no entry
 
 
 def test_a_picture_is_saved_as_it_is_wiped(page, server):

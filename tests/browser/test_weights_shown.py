@@ -1,9 +1,14 @@
-"""Weights in a real browser: charts that grow in axes that stay, and that a phone shows whole."""
+"""Weight normalization in a real browser: its first screen, charts that grow in axes that stay, and a phone."""
 
 import pytest
+from looks import barriers, change_theme
 from patience import settle, soon, visit
+from playwright.sync_api import expect
+from test_first_screen_shown import CONTROLS, MOST, SIZE
 
-CURVES = ("lengths", "turned", "gains", "losses")
+from normviz.ui.palette import THEMES
+
+FIGURES = {"norm": ("plane", "lengths"), "spectral": ("ellipses", "ratios"), "all": ("units",)}
 AXES = """() => [...document.querySelectorAll('.nv-graph')].map((graph) => {
   const { xaxis, yaxis } = graph._fullLayout;
   return [...xaxis.range, ...yaxis.range, xaxis._length, yaxis._length].map((n) => n.toPrecision(6));
@@ -19,17 +24,43 @@ CUT = """() => [...document.querySelectorAll('.nv-graph')].flatMap((graph) => {
 })"""
 
 
-def open_page(page, url, link=""):
+def open_page(page, url, link="", show="norm"):
     visit(page, f"{url}/weights{link}")
-    for key in ("plane", *CURVES):
+    for key in FIGURES[show]:
         page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
     settle(page)
+
+
+def test_the_first_screen_holds_formula_player_and_picture_and_few_controls(page, server):
+    page.set_viewport_size(SIZE)
+    open_page(page, server)
+    plane = page.locator(".st-key-plane .nv-graph")
+    for part in (
+        page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
+        page.get_by_role("button", name="Play"), page.locator(".katex").first,
+    ):  # fmt: skip
+        expect(part).to_be_in_viewport(ratio=1)
+    assert plane.bounding_box()["height"] >= 320
+    words = plane.inner_text()
+    named = ("learn both", "learn g", "learn v", "origin", "start", "lowest loss", "first weight")
+    assert all(name in words for name in named), words
+    found = page.evaluate(CONTROLS)
+    assert len(found) <= MOST, found
+
+
+@pytest.mark.parametrize("show", ["spectral", "all"])
+def test_the_first_screen_of_every_panel_holds_its_figures(page, server, show):
+    page.set_viewport_size(SIZE)
+    open_page(page, server, f"?show={show}", show)
+    for key in FIGURES[show]:
+        expect(page.locator(f".st-key-{key} .nv-graph")).to_be_in_viewport(ratio=1)
+    assert len(page.evaluate(CONTROLS)) <= MOST
 
 
 def test_curves_grow_with_the_player_and_their_axes_stay(page, server):
     open_page(page, server, "?step=20")
     axes, grown = page.evaluate(AXES), page.evaluate(GROWN)
-    assert set(grown) == {20, 21}  # the angle of a step is there once the step is done
+    assert set(grown) == {21}
     page.get_by_role("button", name="Play", exact=True).click()
     soon(page, lambda: min(page.evaluate(GROWN)) > 40)
     page.get_by_role("button", name="Pause", exact=True).click()
@@ -38,10 +69,18 @@ def test_curves_grow_with_the_player_and_their_axes_stay(page, server):
     assert page.evaluate(AXES) == axes
 
 
-@pytest.mark.parametrize("link", ["", "?rate=1000&step=200"])
+@pytest.mark.parametrize("show", ["spectral", "all"])
+def test_both_themes_and_no_barriers(page, server, show):
+    open_page(page, server, f"?show={show}", show)
+    for theme in THEMES:
+        change_theme(page, theme)
+        assert barriers(page) == []
+
+
+@pytest.mark.parametrize("link", ["", "?rate=1000&step=200", "?show=spectral", "?show=all"])
 def test_on_a_phone_nothing_is_cut(page, server, link):
     page.set_viewport_size({"width": 390, "height": 844})
-    open_page(page, server, link)
+    open_page(page, server, link, link.partition("show=")[2] or "norm")
     assert page.evaluate(CUT) == []
     wide = page.locator(".nv-graph").evaluate_all("graphs => graphs.map((g) => g.getBoundingClientRect().right)")
     assert max(wide) <= 390

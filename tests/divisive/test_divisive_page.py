@@ -1,4 +1,4 @@
-"""The divisive page as a user meets it, run by Streamlit without a browser."""
+"""The page "Contrast" as a user meets it, run by Streamlit without a browser."""
 
 import io
 import re
@@ -11,20 +11,20 @@ from lab_page import latex, open_lab, plots, replaced, said, sound, texts, trace
 from PIL import Image
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import FULL, OWN, Field, Rule
-from normviz.core.limits import gaps_to_limit, reach
+from normviz.core.fields import OWN, Field, Rule
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation
 from normviz.divisive import panels as divisive_panels
 from normviz.divisive.contrast import contrast_ratio, in_fading_light
-from normviz.divisive.state import LIMIT_SCHEMES, LIMITS_SHAPE, PARAMS, PREFIX, RADII, SHAPES, has
+from normviz.divisive.panels import IN_WORDS
+from normviz.divisive.state import PARAMS, PREFIX, SHAPES, has
 from normviz.ui.palette import NOT_FINITE, THEMES
 from normviz.ui.panels import CONTRASTS
 
 SCRIPT = "pages/divisive.py"
-FIGURES = {"contrast picture", "divisor picture", "response", "limits"}
+FIGURES = {"contrast picture", "eps drag", "response"}
 DATA = pytest.mark.parametrize("data", SHAPES)
 
 
@@ -43,10 +43,9 @@ def windows(radius_a, radius_b, axes="HW"):
 
 
 def levels(at, name):
-    """What a picture shows, in 8 bits: by its name, or where there is one alone, under its key."""
-    sent = [(each["names"], each["images"]) for key, each in plots(at).items() if key.endswith(" picture")]
-    found = {label or "divisor": image for each in sent for label, image in zip(*each, strict=True)}
-    return np.asarray(found[name], dtype=int)
+    """What the picture of this name shows, in 8 bits."""
+    sent = plots(at)["contrast picture"]
+    return np.asarray(dict(zip(sent["names"], sent["images"], strict=True))[name], dtype=int)
 
 
 def drawn(values, low, high):
@@ -55,10 +54,13 @@ def drawn(values, low, high):
 
 
 def ring(at):
-    """Row and column of the pixel with the ring, which is the same in both pictures."""
-    first, second = (plots(at)[f"{key} picture"]["focus"] for key in ("contrast", "divisor"))
-    assert first == second
-    return tuple(first)
+    """Row and column of the pixel with the ring."""
+    return tuple(plots(at)["contrast picture"]["focus"])
+
+
+def headline(at):
+    """The contrast of the right half over the left, before and after, in per cent."""
+    return [int(each) for each in re.search(r"half has (\d+)% .* before, (\d+)% after", said(at)).groups()]
 
 
 def picture(data="photo", seed=0, light=0.03):
@@ -73,7 +75,7 @@ def picture(data="photo", seed=0, light=0.03):
 def test_every_picture(data, theme):
     at = open_lab(SCRIPT, theme, data=data)
     assert set(plots(at)) == FIGURES
-    assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
+    assert all(len(plot["alt"]) > 20 for key, plot in plots(at).items() if key != "eps drag")
     assert plots(at)["response"]["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.query_params == ({} if data == "photo" else {"data": data})
@@ -84,12 +86,16 @@ def test_every_control_that_means_something_is_offered(data):
     at = open_page(data=data)
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox]
     view = {"data": data}
-    assert {each.key.removeprefix(PREFIX) for each in widgets} == {p.name for p in PARAMS if has(view, p.name)}
+    offered = {each.key.removeprefix(PREFIX) for each in widgets} | {"eps"}
+    assert plots(at)["eps drag"]["label"].startswith("ε")
+    assert offered == {p.name for p in PARAMS if has(view, p.name)}
 
 
 def test_the_formulas_are_those_of_the_scheme():
     lines = notation.formulas(windows(2, 3))
-    assert latex(open_page(radius="3", radius_a="2")) == [f.latex for f in lines if f.name not in ("output", "where")]
+    assert latex(open_page(radius="3", radius_a="2")) == [
+        IN_WORDS, *(f.latex for f in lines if f.name not in ("output", "where")),
+    ]  # fmt: skip
 
 
 # --- contrast -----------------------------------------------------------------------------------------------------
@@ -103,24 +109,26 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     bright = picture(seed=1, light=1.0)
     np.testing.assert_array_equal(levels(at, "before: x"), drawn(x, bright.min(), bright.max()))
     np.testing.assert_array_equal(levels(at, "after: x̂"), drawn(result.xhat, -3, 3))
-    largest = normalize(bright, scheme, 0.0).deviation.max()
-    np.testing.assert_array_equal(levels(at, "divisor"), drawn(result.deviation, 0, largest))
-    even = normalize(bright, scheme, float(eps)).xhat
-    before, after, best = (f"{contrast_ratio(values):.2g}" for values in (x, result.xhat, even))
-    assert f"is **{before}** of the left half's in x and **{after}** in x̂; with even light, x̂ has {best}." in said(at)
+    before, after = (f"{contrast_ratio(values):.0%}" for values in (x, result.xhat))
+    assert f"The dark half has {before} of the other half’s contrast before, {after} after." in said(at)
     square = normalize(x, scheme, 0.0).deviation[:, :, 64:] ** 2
-    share = np.median(float(eps) / (float(eps) + square)) if float(eps) else 0
-    told = float(re.search(r"in that half (\d+)%", said(at))[1]) / 100
-    assert told == pytest.approx(share, abs=0.0051)
-    assert "up to 7 of 128 columns" in said(at)
+    share = np.median(float(eps) / (float(eps) + square)) if float(eps) else None
+    told = re.search(r"ε is \*\*(\d+)%\*\* of the sum", said(at))
+    assert (told is None) == (share is None)
+    assert told is None or float(told[1]) / 100 == pytest.approx(share, abs=0.0051)
+    assert "**Nearby**: up to $R_B$ = 3 pixels to each side ($R_A$ = 2 for the mean)." in said(at)
+
+
+def test_in_even_light_no_half_is_called_dark():
+    assert "The right half has" in said(open_page(light="1"))
 
 
 def test_contrast_comes_back_for_a_small_eps_only():
-    found = [float(re.search(r"\*\*([\d.]+)\*\* in x̂", said(open_page(eps=eps)))[1]) for eps in ("0", "1e-5", "1")]
+    found = [headline(open_page(eps=eps))[1] for eps in ("0", "1e-5", "1")]
     assert found == sorted(found, reverse=True)
-    assert contrast_ratio(picture()) < 0.2
-    assert found[0] > 0.9
-    assert found[2] < 0.2
+    assert headline(open_page())[0] < 20
+    assert found[0] > 90
+    assert found[2] < 20
 
 
 @pytest.mark.parametrize("link", [{"radius": "0"}, {"radius_a": "0"}])
@@ -140,13 +148,14 @@ def test_windows_across_channels():
 
 def test_eps_is_seen_to_act_in_scales_that_stay():
     weak, strong = (open_page(eps=eps) for eps in ("1e-5", "0.1"))
-    for name in ("after: x̂", "divisor"):
-        assert np.abs(levels(weak, name) - levels(strong, name)).mean() > 5
+    assert np.abs(levels(weak, "after: x̂") - levels(strong, "after: x̂")).mean() > 5
     np.testing.assert_array_equal(levels(weak, "before: x"), levels(strong, "before: x"))
     assert levels(strong, "after: x̂").std() < 0.5 * levels(weak, "after: x̂").std()
-    said_of_scales = [next(text for text in texts(at.caption) if "These scales stay" in text) for at in (weak, strong)]
-    assert said_of_scales[0] == said_of_scales[1]
-    assert "x̂ from −3 to 3" in said_of_scales[0]
+
+
+def test_eps_of_a_link_is_a_stop_of_its_slider():
+    sent = plots(open_page(eps="0.005"))["eps drag"]
+    assert sent["texts"][sent["index"]] == "0.005"
 
 
 def test_light_is_seen_to_fall():
@@ -209,25 +218,6 @@ def test_a_number_chooses_the_pixel_and_an_empty_one_the_largest():
     at = sound(at.number_input(key=PREFIX + "row").set_value(None).run())
     assert at.query_params == {}
     assert largest == f"{ring(at)[0]} (the largest v)"
-
-
-# --- limits -------------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=5)
-@given(seed=st.integers(0, 9999), eps=st.sampled_from(["0", "1e-9", "1e-5", "1"]))
-def test_each_curve_reaches_rounding_where_its_windows_reach(seed, eps):
-    at = open_page(seed=str(seed), eps=eps, data="digits")
-    x = SAMPLES["features"].make(LIMITS_SHAPE, seed)
-    curves = {trace["name"]: np.asarray(trace["y"]) for trace in traces(at, "limits")}
-    assert list(curves) == [scheme.label for scheme in LIMIT_SCHEMES.values()]
-    for scheme in LIMIT_SCHEMES.values():
-        exact = gaps_to_limit(x, scheme, RADII, float(eps))
-        np.testing.assert_allclose(curves[scheme.label], np.maximum(exact, 1e-17))
-        first = reach(scheme, LIMITS_SHAPE)
-        assert exact[first:].max() < 1e-12 < 1e-4 < exact[:first].min()
-        axes = ", ".join(a for a, rule in zip("NHWC", scheme.field.rules, strict=True) if rule == FULL)
-        assert f"**{scheme.label}** ({axes}) at R = {first}, where the gap, " in said(at)
 
 
 # --- one's own picture --------------------------------------------------------------------------------------------
@@ -346,7 +336,7 @@ def test_what_the_core_refuses_is_told_and_the_choices_stay(monkeypatch):
         max_size=4,
     )
 )
-def test_whatever_the_link_the_page_shows_contrast_response_and_limits(link):
+def test_whatever_the_link_the_page_shows_contrast_and_response(link):
     at = open_page(**link)
     assert not at.error
     assert plots(at).keys() == FIGURES

@@ -76,7 +76,7 @@ def stretched(key: str, seed: int) -> float:
     """How many times as far apart a layer on digits puts two inputs, at most, once its matrix has σ₁ = 1."""
     layer = FIRST_LAYERS[key]
     whole = operator(normalize(trained_weights(layer, TRAINED, seed), SCHEMES["spectral"]).xhat, layer)
-    return float(lipschitz_ratios(whole, *pairs_along(whole, seed), relu=False).max())
+    return float(lipschitz_ratios(whole, *pairs_along(whole, seed)).max())
 
 
 def bound_of_a_convolution(seed: int) -> Evidence:

@@ -26,13 +26,13 @@ ROUNDING = RELATIVE["float64"]
 # --- weight norm --------------------------------------------------------------------------------------------------
 
 
-SGD = Setting(inputs="pixels")
+SGD = Setting(length=1.0)
 
 
 @lru_cache(maxsize=64)
 def trained(form: str, seed: int, start: float = 1.0) -> Path:
     """200 steps of SGD that tell two digits apart by their 64 pixels, with w as this parametrization has it."""
-    return descend(PARAMETRIZATIONS[form], replace(SGD, seed=seed, start=start))
+    return descend(PARAMETRIZATIONS[form], replace(SGD, seed=seed, start=start), "pixels")
 
 
 def length_grows(seed: int) -> Evidence:
@@ -116,7 +116,7 @@ def layer(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def stretched(m: np.ndarray, seed: int) -> np.ndarray:
     """‖f(x) − f(y)‖ / ‖x − y‖ for 2,000 pairs of digits, and for 64 along the singular directions."""
     kinds = weights.pairs_of_digits(weights.PAIRS, seed), weights.pairs_along(m, seed)
-    return np.concatenate([weights.lipschitz_ratios(m, x, y, relu=False) for x, y in kinds])
+    return np.concatenate([weights.lipschitz_ratios(m, x, y) for x, y in kinds])
 
 
 def is_lipschitz(seed: int) -> Evidence:
@@ -322,7 +322,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="‖v‖ and w along 200 steps of SGD that tell two kinds of digits apart.",
         expected="holds",
         check=length_grows,
-        see="/weights?show=norm&step=200",
+        see="/weights?show=norm&start=1",
         condition="Of plain SGD, as its paper has it (Salimans & Kingma 2016, section 2.1): the gradient is at right "
         "angles to v. With momentum or weight decay ‖v‖ may shrink.",
     ),
@@ -333,7 +333,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="g along the same steps, and the loss at their end, with g learned and without.",
         expected="wrong",
         check=only_direction,
-        see="/weights?show=norm&step=200",
+        see="/weights?show=norm&start=1",
         condition="g is learned too (Salimans & Kingma 2016, eq. 3): without it, w keeps its first length.",
     ),
     Claim(

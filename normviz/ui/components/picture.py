@@ -1,4 +1,4 @@
-"""A picture pixel by pixel, or two on each other with a handle that wipes between them; a pixel of it can be picked."""
+"""Two pictures on each other, pixel by pixel, with a handle that wipes between them; a pixel can be picked."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,10 +25,10 @@ HTML = """
 def picture(
     images: Mapping[str, np.ndarray], key: str, alt: str, focus: Sequence[int], colour: str, on_pick: Callable[[], Any]
 ) -> None:
-    """Show one picture, or two that are wiped between, in an element of the class `st-key-{key}`.
+    """Show two pictures that are wiped between, in an element of the class `st-key-{key}`.
 
     Args:
-        images: by name, what `shades` gives, of one height and width; of two the first is left of the handle.
+        images: by name, what `shades` gives, two of one height and width; the first is left of the handle.
         key: of the element, and of its state in the session: `st.session_state[f"{key} picture"].focus`.
         alt: the picture in a sentence.
         focus: row and column of the pixel with a ring around it, in this colour.
