@@ -281,9 +281,8 @@ STORIES = (
         title="Find a scheme",
         section="Invariance",
         question="Which normalization ignores the changes you choose?",
-        why="Choose the changes that your layer should ignore. We list the schemes that ignore them, or explain why "
-        "no scheme can.",
-        first="Press one of the three wishes. Each cube below is an answer: the lit elements share their statistics.",
+        why="We list the schemes that ignore them, or explain why no scheme can.",
+        first="",
         takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
         "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
         "contains all six changes.",
@@ -292,25 +291,55 @@ STORIES = (
             See("The averaged elements in the cube", "tensor_lab"),
         ),
         panels={
-            "map": Introduction(
-                question="Which sets of invariances exist?",
-                why="Each card is a set of changes that some schemes ignore. A line leads up to the sets with one or "
-                "more changes in addition.",
-                first="Click a card to see its schemes, and what one more change would cost.",
-                takeaway="Few combinations exist, because the averaged axes decide about all six changes at once.",
+            "one-picture": Introduction(
+                question="Which normalizations ignore the brightness of a picture?",
+                why="A batch holds this picture and another one. This one becomes twice as bright.",
+                first="",
+                takeaway="A scheme ignores the brightness of one picture if it averages inside one picture only. Batch "
+                "norm divides all pictures of the batch by the same number, so a brighter one stays brighter.",
             ),
-            "pointwise": Introduction(
-                question="Can a function without statistics replace normalization?",
-                why="Dynamic tanh and dynamic erf bound every element separately. No elements share a statistic.",
-                first="Increase **δ**: RMS norm stays the same, and the function saturates.",
-                takeaway="A function without statistics bounds its output, but it is invariant to none of the six "
-                "changes.",
+            "all-pictures": Introduction(
+                question="Which normalizations ignore the brightness of all pictures?",
+                why="A batch holds this picture and another one. Both become twice as bright.",
+                first="",
+                takeaway="A factor of all pictures is a factor of every field. Every scheme that divides by a "
+                "statistic ignores it at ε = 0.",
             ),
-            "conditional": Introduction(
-                question="Do γ and β keep the invariances of x̂?",
-                why="FiLM, adaptive norms and gates compute γ and β from an input, which may change with the data.",
-                first="Choose **Learned**, then **Dynamic: the layer's input x**, and compare what y ignores.",
-                takeaway="y keeps an invariance of x̂ if γ and β do not change either.",
+            "colour": Introduction(
+                question="Which normalizations ignore a colour added to all pictures?",
+                why="The same orange is added to every pixel of both pictures in the batch.",
+                first="",
+                takeaway="A scheme ignores the added colour if it subtracts a mean from each channel by itself. Layer "
+                "norm subtracts one mean from all channels, so the colour stays.",
+            ),
+            "companions": Introduction(
+                question="Which normalizations ignore the other pictures of a batch?",
+                why="A batch holds this picture and another one. Then the other one leaves the batch.",
+                first="",
+                takeaway="A scheme ignores the other pictures if it averages inside one picture only. Batch norm "
+                "averages over all pictures of the batch, so it needs running averages at test time.",
+            ),
+            "weights": Introduction(
+                question="Which normalizations ignore a factor of all weights?",
+                why="The pictures pass through a layer that copies them. Then all weights of that layer are doubled.",
+                first="",
+                takeaway="Twice the weights give twice the pre-activations. Every scheme that divides by a statistic "
+                "ignores this at ε = 0.",
+            ),
+            "one-channel": Introduction(
+                question="Which normalizations ignore a factor of one channel's weights?",
+                why="The pictures pass through a layer that copies them. Then the weights of the red channel are "
+                "doubled.",
+                first="",
+                takeaway="A scheme ignores the factor if it divides each channel by a statistic of that channel alone, "
+                "as batch and instance norm do.",
+            ),
+            "constant": Introduction(
+                question="Which normalizations ignore a constant added to all weights?",
+                why="The pictures pass through a layer that copies them. Then 0.25 is added to each of its weights.",
+                first="",
+                takeaway="The constant adds the same number to all channels of a position, and another number at "
+                "other positions. A scheme ignores it if it subtracts the mean over the channels of each position.",
             ),
         },
     ),
