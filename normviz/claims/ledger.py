@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from normviz.claims.checks import batch, found, gradients, groups, layer, table1, training, weights
+from normviz.claims.checks import basics, batch, found, gradients, groups, layer, table1, training, weights
 from normviz.claims.claim import Claim
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
 
 TOPICS: dict[str, tuple[Claim, ...]] = {
+    "First steps": basics.CLAIMS,
     "Table 1": table1.CLAIMS,
     "Layer norm": layer.CLAIMS,
     "Batch norm": batch.CLAIMS,

@@ -441,9 +441,9 @@ STORIES = (
         title="Claims, tested",
         section="Reference",
         question="Common claims about normalization, tested",
-        why="Papers, tutorials and blogs disagree, and some are wrong. Each claim stands beside a measurement that "
-        "supports, limits or refutes it.",
-        first="Guess why a claim below is wrong, then open it. It links to the page that shows the effect.",
+        why="Papers, tutorials and blogs disagree, and some are wrong. We measured each claim. Click one to see the "
+        "evidence.",
+        first="",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             See("Which normalizations are the same?", "identities"),
