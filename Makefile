@@ -52,9 +52,10 @@ format: .venv/dev.stamp node_modules/.package-lock.json
 	$(BIN)/ruff format .
 	$(NPM) run --silent format
 
-# The results that experiments show before anything is run: of all experiments, or those of KEYS="batch-size speed".
+# The results that are shown before anything is run: of all experiments, or those of KEYS="batch-size speed"; of claims.
 results: .venv/run.stamp
 	$(BIN)/python -m normviz.experiments.write_examples $(KEYS)
+	$(BIN)/python -m normviz.claims.shipped
 
 # Every benchmark once, with fewer repetitions than for figures that are recorded; those come from one command each.
 bench: .venv/dev.stamp chromium

@@ -16,7 +16,6 @@ from browsing import browser, served
 from playwright.sync_api import Page
 from visit import PATIENCE
 
-from normviz.design import state as design
 from normviz.geometry import state as geometry
 from normviz.gradients import state as gradients
 from normviz.identities import state as identities
@@ -162,11 +161,8 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "running": ("running", {"play": play, "unit": pick("2"), **panels(running)}),
     "weights": ("weights", {"play": play, **panels(weights)}),
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
-    "design": (
-        "design",
-        panels(design),
-    ),
-    "claims": ("claims?claim=L04", {"verdict": pick("✘ Wrong"), "seed": enter("First seed", "1")}),
+    "design": ("design", {name: pick(name) for name in ("All pictures get brighter", "All weights are doubled")}),
+    "claims": ("claims?claim=L04&source=003", {"verdict": pick("✘ Wrong"), "seed": enter("First seed", "1")}),
 }
 """By name: the address, and what is done there, one after the other."""
 

@@ -9,7 +9,7 @@ from normviz.claims.claim import Claim, Evidence, Tried
 from normviz.claims.command import record
 from normviz.claims.jobs import find_evidence, parts_of
 from normviz.claims.ledger import CLAIMS
-from normviz.claims.shipped import read_shipped
+from normviz.claims.shipped import find_shipped
 from normviz.claims.state import (
     FOLDED,
     OPEN,
@@ -93,10 +93,10 @@ def detail(claim: Claim, view: View) -> None:
     """Show what is right, the evidence, the source, the page that shows it, and how to measure it again."""
     if said := wording.condition(claim):
         st.markdown(said)
-    shipped = read_shipped()
     st.markdown(f"**Measured.** {escape(claim.how)}")
-    show_evidence(shipped.evidence[claim.id])
-    st.caption(wording.provenance(shipped.version, isinstance(claim.check, Tried)))
+    if shipped := find_shipped(claim.id):
+        show_evidence(shipped.evidence)
+        st.caption(wording.provenance(shipped.version, isinstance(claim.check, Tried)))
     st.markdown(wording.sources(claim))
     way(claim.see, "See it in", ":material/visibility:")
     measure_again(claim, view)
@@ -152,7 +152,7 @@ def _want(key: str) -> None:
 
 def numbers(claims: Sequence[Claim]) -> dict[str, list[str]]:
     """Return the claims with their shipped evidence, in columns."""
-    evidence = read_shipped().evidence
-    records = [record(claim, evidence[claim.id]) for claim in claims]
+    found = [(claim, find_shipped(claim.id)) for claim in claims]
+    records = [record(claim, shipped.evidence) for claim, shipped in found if shipped]
     columns = ("id", "source", "claim", "verdict", "expected", "evidence", "condition", "see")
     return {name: [each[name] for each in records] for name in columns}

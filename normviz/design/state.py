@@ -107,7 +107,7 @@ FORMER = ("show", "set", "train", "page", "source", "scheme", "function", "alpha
 def replace_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the page and the link that replace a link to a former panel.
 
-    The map opens as the question for exactly its set of changes. Pointwise schemes are in the tensor lab. γ and β of
+    The map opens as the question for the changes of its set. Pointwise schemes are in the tensor lab. γ and β of
     another picture are on the page on why.
 
     Example:
@@ -126,6 +126,5 @@ def replace_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]
         return "tensor_lab", target | {name: former[name] for name in ("alpha",) if name in former}
     kept = {name: text for name, text in former.items() if name not in FORMER}
     if show == "map" and former.get("set"):
-        chosen = former["set"].split(",")
-        kept |= {key: "need" if key in chosen else "without" for key in TRANSFORMATIONS}
+        kept |= {key: "need" for key in former["set"].split(",") if key in TRANSFORMATIONS}
     return PAGE, kept

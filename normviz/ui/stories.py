@@ -68,6 +68,13 @@ def _source(reference: Reference) -> str:
     return f"[{reference.text}]({reference.url})"
 
 
+_SETS = (
+    "At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
+    "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
+    "contains all six changes."
+)
+"""The takeaway of every question on the page on design."""
+
 STORIES = (
     Story(
         page="tensor_lab",
@@ -283,9 +290,7 @@ STORIES = (
         question="Which normalization ignores the changes you choose?",
         why="We list the schemes that ignore them, or explain why no scheme can.",
         first="",
-        takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
-        "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
-        "contains all six changes.",
+        takeaway=_SETS,
         see=(
             See("The six changes, measured and trained", "invariance"),
             See("The averaged elements in the cube", "tensor_lab"),
@@ -295,51 +300,44 @@ STORIES = (
                 question="Which normalizations ignore the brightness of a picture?",
                 why="A batch holds this picture and another one. This one becomes twice as bright.",
                 first="",
-                takeaway="A scheme ignores the brightness of one picture if it averages inside one picture only. Batch "
-                "norm divides all pictures of the batch by the same number, so a brighter one stays brighter.",
+                takeaway=_SETS,
             ),
             "all-pictures": Introduction(
                 question="Which normalizations ignore the brightness of all pictures?",
                 why="A batch holds this picture and another one. Both become twice as bright.",
                 first="",
-                takeaway="A factor of all pictures is a factor of every field. Every scheme that divides by a "
-                "statistic ignores it at ε = 0.",
+                takeaway=_SETS,
             ),
             "colour": Introduction(
                 question="Which normalizations ignore a colour added to all pictures?",
                 why="The same orange is added to every pixel of both pictures in the batch.",
                 first="",
-                takeaway="A scheme ignores the added colour if it subtracts a mean from each channel by itself. Layer "
-                "norm subtracts one mean from all channels, so the colour stays.",
+                takeaway=_SETS,
             ),
             "companions": Introduction(
                 question="Which normalizations ignore the other pictures of a batch?",
                 why="A batch holds this picture and another one. Then the other one leaves the batch.",
                 first="",
-                takeaway="A scheme ignores the other pictures if it averages inside one picture only. Batch norm "
-                "averages over all pictures of the batch, so it needs running averages at test time.",
+                takeaway=_SETS,
             ),
             "weights": Introduction(
                 question="Which normalizations ignore a factor of all weights?",
                 why="The pictures pass through a layer that copies them. Then all weights of that layer are doubled.",
                 first="",
-                takeaway="Twice the weights give twice the pre-activations. Every scheme that divides by a statistic "
-                "ignores this at ε = 0.",
+                takeaway=_SETS,
             ),
             "one-channel": Introduction(
                 question="Which normalizations ignore a factor of one channel's weights?",
                 why="The pictures pass through a layer that copies them. Then the weights of the red channel are "
                 "doubled.",
                 first="",
-                takeaway="A scheme ignores the factor if it divides each channel by a statistic of that channel alone, "
-                "as batch and instance norm do.",
+                takeaway=_SETS,
             ),
             "constant": Introduction(
                 question="Which normalizations ignore a constant added to all weights?",
                 why="The pictures pass through a layer that copies them. Then 0.25 is added to each of its weights.",
                 first="",
-                takeaway="The constant adds the same number to all channels of a position, and another number at "
-                "other positions. A scheme ignores it if it subtracts the mean over the channels of each position.",
+                takeaway=_SETS,
             ),
         },
     ),

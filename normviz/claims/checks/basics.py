@@ -160,9 +160,9 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=reduces_covariate_shift,
         see="/why",
-        condition="Batch norm does reduce the shift, but this is not why it works here. With noise behind batch norm the "
-        "shift is larger than without both, and the networks learn as well as without the noise. Santurkar et al. 2018 "
-        "(arXiv 1805.11604) found the same.",
+        condition="Batch norm does reduce the shift, but this is not why it works here. With noise behind batch norm "
+        "the shift is larger than without both, and the networks learn as well as without the noise. Santurkar et al. "
+        "2018 (arXiv 1805.11604) found the same.",
         long=True,
     ),
     Claim(

@@ -9,7 +9,7 @@ from normviz.core.text import sentence
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.design.panels.answer import answer, draw_cubes
 from normviz.design.pictures import CHANGES, draw_table
-from normviz.design.questions import COMMON, answer_words, count_words
+from normviz.design.questions import COMMON, answer_words, count_words, find_question
 from normviz.design.reasons import given_up, reason
 from normviz.design.search import Demands, Found, as_asked, found, is_answer, name_of, named, nearest
 from normviz.design.state import PREFIX, demands, pick_text, picked
@@ -38,6 +38,8 @@ def show(view: View, theme: str) -> None:
     if changes and asked.layer == "conv":
         st.html(draw_table(changes))
         st.caption("Each column has one scale of colours, so that a change of the numbers is seen.")
+    if (question := find_question(asked)) is not None:
+        st.markdown(f"**Why?** {question.because}")
     st.markdown("## Over which axes do the answers average?")
     with st.container(key="answers"):
         draw_cubes(choose_pictured(asked, schemes, chosen, bool(view["pick"])), view, theme)
