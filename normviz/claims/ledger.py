@@ -24,11 +24,6 @@ CLAIMS: Mapping[str, Claim] = {claim.id: claim for claims in TOPICS.values() for
 """All by id."""
 
 
-def topic_of(claim: Claim) -> str:
-    """The topic that a claim belongs to."""
-    return next(topic for topic, claims in TOPICS.items() if claim.id in {each.id for each in claims})
-
-
 def get_claims(ids: Iterable[str]) -> list[Claim]:
     """The claims of these ids; raises InvalidInput for one that there is not."""
     wanted = [each.strip() for each in ids]
