@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from normviz.claims.claim import SEEDS, Claim, Evidence, Tried
-from normviz.claims.jobs import find_evidence, measure, parts_of
+from normviz.claims.jobs import find_evidence, measure_claim, parts_of
 from normviz.claims.ledger import CLAIMS, get_claims
 from normviz.claims.sources import SOURCES
 from normviz.core.errors import InvalidInput
@@ -43,7 +43,7 @@ def run(
     results = archive.of(parts)
     for claim in claims:
         try:
-            evidence = find_evidence(claim, seed, results) if claim in tried else measure(claim, seed)
+            evidence = find_evidence(claim, seed, results) if claim in tried else measure_claim(claim, seed)
         except Exception as error:
             failed[claim.id] = told(error)
             continue

@@ -55,14 +55,14 @@ class Measurement:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Measure the evidence."""
-        yield Step(1.0, partial(_arrays, measure(CLAIMS[self.id], self.seed)))
+        yield Step(1.0, partial(_arrays, measure_claim(CLAIMS[self.id], self.seed)))
 
 
 def _arrays(found: Evidence) -> Arrays:
     return {"evidence": np.array(json.dumps(found.record())), "share": np.array(1.0), "device": np.array("CPU")}
 
 
-def measure(claim: Claim, seed: int) -> Evidence:
+def measure_claim(claim: Claim, seed: int) -> Evidence:
     """Measure the evidence of a claim that no experiment decides, here and now."""
     if isinstance(claim.check, Tried):
         raise TypeError(f"{claim.id} is decided by experiments")

@@ -9,7 +9,7 @@ from normviz.claims.claim import Claim, Evidence, Tried
 from normviz.claims.command import record
 from normviz.claims.jobs import find_evidence, parts_of
 from normviz.claims.ledger import CLAIMS
-from normviz.claims.shipped import find_shipped
+from normviz.claims.shipped import find_shipped_evidence
 from normviz.claims.state import (
     FOLDED,
     OPEN,
@@ -94,7 +94,7 @@ def detail(claim: Claim, view: View) -> None:
     if said := wording.condition(claim):
         st.markdown(said)
     st.markdown(f"**Measured.** {escape(claim.how)}")
-    if shipped := find_shipped(claim.id):
+    if shipped := find_shipped_evidence(claim.id):
         show_evidence(shipped.evidence)
         st.caption(wording.provenance(shipped.version, isinstance(claim.check, Tried)))
     st.markdown(wording.sources(claim))
@@ -152,7 +152,7 @@ def _want(key: str) -> None:
 
 def numbers(claims: Sequence[Claim]) -> dict[str, list[str]]:
     """Return the claims with their shipped evidence, in columns."""
-    found = [(claim, find_shipped(claim.id)) for claim in claims]
+    found = [(claim, find_shipped_evidence(claim.id)) for claim in claims]
     records = [record(claim, shipped.evidence) for claim, shipped in found if shipped]
     columns = ("id", "source", "claim", "verdict", "expected", "evidence", "condition", "see")
     return {name: [each[name] for each in records] for name in columns}

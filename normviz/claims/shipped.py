@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import normviz
 from normviz.claims.claim import Evidence, Tried
-from normviz.claims.jobs import find_evidence, measure
+from normviz.claims.jobs import find_evidence, measure_claim
 from normviz.claims.ledger import CLAIMS
 from normviz.experiments.catalogue import get_experiment
 from normviz.experiments.examples import find_example
@@ -32,7 +32,7 @@ class Shipped(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def find_shipped(id: str) -> Shipped | None:
+def find_shipped_evidence(id: str) -> Shipped | None:
     """Return the shipped evidence of a claim; None if an experiment has no result of its default setting."""
     check = CLAIMS[id].check
     if not isinstance(check, Tried):
@@ -64,7 +64,7 @@ def main() -> None:
     """Write the file."""
     checks = [claim for claim in CLAIMS.values() if not isinstance(claim.check, Tried)]
     lines = [
-        f"{json.dumps(claim.id)}: {json.dumps(shorten_values(measure(claim, 0).record()), ensure_ascii=False)}"
+        f"{json.dumps(claim.id)}: {json.dumps(shorten_values(measure_claim(claim, 0).record()), ensure_ascii=False)}"
         for claim in checks
     ]
     PATH.write_text(wrap_lines(normviz.__version__, lines), "utf-8")

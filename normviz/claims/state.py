@@ -77,7 +77,7 @@ def select_claims(view: View) -> list[Claim]:
     ]
 
 
-def group_of(claim: Claim) -> str:
+def find_group(claim: Claim) -> str:
     """Return the group that a claim stands in."""
     if claim.id in FIRST:
         return "first"
@@ -88,7 +88,7 @@ def group_claims(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
     """Return the claims by group, in the order of `GROUPS`; those of the first in the order of `FIRST`."""
     found: dict[str, list[Claim]] = {key: [] for key in GROUPS}
     for claim in claims:
-        found[group_of(claim)].append(claim)
+        found[find_group(claim)].append(claim)
     found["first"].sort(key=lambda claim: FIRST.index(claim.id))
     return {key: some for key, some in found.items() if some}
 

@@ -7,9 +7,9 @@ import pytest
 from pairs import mark_heavy_except
 
 from normviz.claims.claim import Evidence, Trial, over
-from normviz.claims.jobs import measure
+from normviz.claims.jobs import measure_claim
 from normviz.claims.ledger import CLAIMS, TOPICS
-from normviz.claims.shipped import find_shipped
+from normviz.claims.shipped import find_shipped_evidence
 from normviz.claims.sources import SOURCES
 from normviz.ui.link import clean
 from normviz.ui.stories import STORIES
@@ -27,10 +27,10 @@ PAGES = {"": "lab"} | {
 @pytest.mark.parametrize("seed", mark_heavy_except([0], [0, 1234]))
 @pytest.mark.parametrize("claim", QUICK)
 def test_the_measured_verdict_is_the_one_on_record(claim, seed):
-    found = measure(CLAIMS[claim], seed)
+    found = measure_claim(CLAIMS[claim], seed)
     assert found.verdict == CLAIMS[claim].expected, found.says
     if seed == 0:
-        shipped = find_shipped(claim).evidence
+        shipped = find_shipped_evidence(claim).evidence
         assert [(each.what, each.holds, each.fact) for each in shipped.trials] == [
             (each.what, each.holds, each.fact) for each in found.trials
         ]
@@ -56,7 +56,7 @@ def test_a_record_is_complete(claim):
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
 def test_the_shipped_verdict_is_the_one_on_record(claim):
-    assert find_shipped(claim.id).evidence.verdict == claim.expected
+    assert find_shipped_evidence(claim.id).evidence.verdict == claim.expected
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_claim_fits_in_one_line(claim):
 @pytest.mark.heavy
 @pytest.mark.parametrize("claim", [claim.id for claim in CLAIMS.values() if claim.long])
 def test_a_long_check_has_the_verdict_on_record_from_another_seed(claim):
-    assert measure(CLAIMS[claim], 1234).verdict == CLAIMS[claim].expected
+    assert measure_claim(CLAIMS[claim], 1234).verdict == CLAIMS[claim].expected
 
 
 def test_ids_are_unique():

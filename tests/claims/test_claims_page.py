@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 from normviz.claims import jobs, panels, shipped, wording
 from normviz.claims.claim import Evidence, Trial
 from normviz.claims.ledger import CLAIMS, TOPICS
-from normviz.claims.shipped import find_shipped, shorten_values
+from normviz.claims.shipped import find_shipped_evidence, shorten_values
 from normviz.claims.sources import SOURCES
-from normviz.claims.state import FIRST, FOLDED, KEYS, OPEN, PREFIX, TABLE, group_of
+from normviz.claims.state import FIRST, FOLDED, KEYS, OPEN, PREFIX, TABLE, find_group
 from normviz.claims.verdicts import VERDICTS
 from normviz.describe.markdown import escape
 from normviz.experiments import work
@@ -32,13 +32,13 @@ def server(monkeypatch, tmp_path):
     """A server of its own for every test, whose checks take no time and say "holds"; gives what it has measured."""
     measured = []
 
-    def measure(claim, seed):
+    def measure_claim(claim, seed):
         measured.append((claim.id, seed))
         return Evidence([Trial("here and now", True, (0.25, 0.5, 0.75))])
 
     archive = Archive(Kept(tmp_path / "results.sqlite"))
     monkeypatch.setattr(work, "archive", lambda: archive)
-    monkeypatch.setattr(jobs, "measure", measure)
+    monkeypatch.setattr(jobs, "measure_claim", measure_claim)
     with threads(2) as pool:
         desk = Desk(pool, at_once=2)
         monkeypatch.setattr(work, "desk", lambda: desk)
@@ -107,7 +107,7 @@ def test_a_folded_group_opens_in_the_link_and_closes(group):
     at = sound(at.button(key=f"{PREFIX}fold {group}").click().run())
     assert at.query_params["open"] == group
     more = {*shown(at)} - {*before}
-    assert more == {claim.id for claim in CLAIMS.values() if group_of(claim) == group} != set()
+    assert more == {claim.id for claim in CLAIMS.values() if find_group(claim) == group} != set()
     assert (more <= {claim.id for claim in TOPICS["Table 1"]}) == (group == TABLE)
     at = sound(at.button(key=f"{PREFIX}fold {group}").click().run())
     assert [*shown(at)] == before
@@ -159,7 +159,7 @@ def test_an_open_claim_shows_what_there_is_about_it(topic):
         text = said(panel)
         for part in (*(SOURCES[source].citation for source in claim.sources), claim.how, claim.condition, claim.says):
             assert escape(part) in text or (part == claim.says and not claim.short)
-        evidence = find_shipped(claim.id).evidence
+        evidence = find_shipped_evidence(claim.id).evidence
         assert all(escape(trial.number) in text for trial in evidence.trials)
         assert all(escape(verdict.says) in text for verdict in evidence.verdicts)
         assert any("Our result, computed with version" in each for each in texts(panel.caption))
@@ -203,15 +203,15 @@ def test_visitors_share_what_is_measured(server):
 
 
 def test_a_check_that_fails_says_what_and_is_tried_again(monkeypatch, server):
-    good = jobs.measure
+    good = jobs.measure_claim
 
     def broken(claim, seed):
         raise MemoryError("there is no room")
 
-    monkeypatch.setattr(jobs, "measure", broken)
+    monkeypatch.setattr(jobs, "measure_claim", broken)
     at = again(open_page(claim="L04"), ONE)
     assert "there is no room" in at.error[0].value
-    monkeypatch.setattr(jobs, "measure", good)
+    monkeypatch.setattr(jobs, "measure_claim", good)
     at = settled(sound(at.button(key=f"{PREFIX}again L04 retry").click().run()))
     assert not at.error
     assert server == [("L04", 0)]
@@ -219,13 +219,13 @@ def test_a_check_that_fails_says_what_and_is_tried_again(monkeypatch, server):
 
 def test_a_claim_without_a_shipped_result_still_opens(monkeypatch):
     monkeypatch.setattr(shipped, "find_example", lambda key, parts: None)
-    find_shipped.cache_clear()
+    find_shipped_evidence.cache_clear()
     try:
         at = open_page(claim="B17")
         assert escape(CLAIMS["B17"].condition) in said(at)
         assert "B17" not in panels.numbers([CLAIMS["B17"], ONE])["id"]
     finally:
-        find_shipped.cache_clear()
+        find_shipped_evidence.cache_clear()
 
 
 NONSENSE = {"topic": "💥", "source": "9", "verdict": "maybe,1e999", "claim": "L04x,,zz", "seed": "-3"}

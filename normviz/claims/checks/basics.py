@@ -29,7 +29,7 @@ EXAMPLES = (0, 1, 2)
 """The axes that batch norm averages over: N, H, W."""
 
 
-class Noise:
+class NoisyShift:
     """Noise on γ and β of all hidden layers, another one in each step, so that the inputs of a layer never settle.
 
     Attributes:
@@ -63,7 +63,7 @@ def learn(normalized: bool, noise: float, seed: int) -> tuple[np.ndarray, np.nda
     seeds = tuple(seeds_from(seed))
     ones, zeros = (1.0,) * len(seeds), (0.0,) * len(seeds)
     plan = Plan((50,) * 5, "sigmoid", normalized, 3.0, 300, 4.0, ones, zeros, seeds)
-    watch = Noise(noise, plan.steps, seed)
+    watch = NoisyShift(noise, plan.steps, seed)
     network, _ = train(plan, watch)
     return accuracy(network), np.abs(np.diff(watch.means, axis=0)).mean((0, 1, 3))
 
