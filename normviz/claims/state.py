@@ -31,6 +31,8 @@ FOLDED = ("wrong", "holds-if", "open", TABLE, "holds", "opinion")
 KEYS = {re.sub(r"\W+", "-", name.lower()).strip("-"): name for name in TOPICS}
 """The topics by their names in the link."""
 
+_TABLE_IDS = frozenset(claim.id for claim in TOPICS[KEYS[TABLE]])
+
 
 @dataclass(frozen=True)
 class Page:
@@ -81,7 +83,7 @@ def find_group(claim: Claim) -> str:
     """Return the group that a claim stands in."""
     if claim.id in FIRST:
         return "first"
-    return TABLE if claim.expected == "holds" and claim in TOPICS[KEYS[TABLE]] else claim.expected
+    return TABLE if claim.expected == "holds" and claim.id in _TABLE_IDS else claim.expected
 
 
 def group_claims(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
