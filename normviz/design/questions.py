@@ -1,6 +1,7 @@
 """Ready-made questions of the page on design, and their answers in a sentence."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from normviz.core.schemes import SCHEMES
 from normviz.core.text import sentence, spoken
@@ -100,6 +101,7 @@ def find_question(demands: Demands) -> Question | None:
     return next((each for each in QUESTIONS if (each.need, (), each.conditions) == asked), None)
 
 
+@lru_cache(maxsize=64)
 def answer_words(demands: Demands) -> str:
     """Return which of the best known schemes meet the demands, in sentences.
 
