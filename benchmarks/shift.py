@@ -80,6 +80,11 @@ def pick_scheme(name: str) -> Act:
     return act
 
 
+def pick_option(name: str) -> Act:
+    """Choose one of a list of options."""
+    return lambda page: page.locator(".stRadio label").get_by_text(name, exact=True).click()
+
+
 def look(name: str) -> Act:
     """Choose a colour in the menu over the cube of the lab."""
 
@@ -93,7 +98,7 @@ def look(name: str) -> Act:
 
 def panels(state: ModuleType) -> dict[str, Act]:
     """Return a choice of every panel of a page, the first one last."""
-    names, advanced = vars(state).get("SHOWN") or state.PANELS, vars(state).get("ADVANCED", ())
+    names, advanced = vars(state).get("PANELS") or state.SHOWN, vars(state).get("ADVANCED", ())
     first, *others = (name for key, name in names.items() if key not in advanced)
     hidden = ["Advanced", *(names[key] for key in advanced)] if advanced else []
     return {f"panel {name}": pick(name) for name in (*others, *hidden, first)}
@@ -161,7 +166,10 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "running": ("running", {"play": play, "unit": pick("2"), **panels(running)}),
     "weights": ("weights", {"play": play, **panels(weights)}),
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
-    "design": ("design", {name: pick(name) for name in ("All pictures get brighter", "All weights are doubled")}),
+    "design": (
+        "design",
+        {name: pick_option(name) for name in ("All pictures get brighter", "All weights are doubled")},
+    ),
     "claims": ("claims?claim=L04&source=003", {"verdict": pick("✘ Wrong"), "seed": enter("First seed", "1")}),
 }
 """By name: the address, and what is done there, one after the other."""
