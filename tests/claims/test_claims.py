@@ -33,7 +33,7 @@ def test_the_measured_verdict_is_the_one_on_record(claim, seed):
         shipped = find_shipped_evidence(claim).evidence
         assert [(each.what, each.holds, each.fact) for each in shipped.trials] == [
             (each.what, each.holds, each.fact) for each in found.trials
-        ]
+        ], "`python -m normviz.claims.shipped` writes the file anew"
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
