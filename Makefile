@@ -52,9 +52,10 @@ format: .venv/dev.stamp node_modules/.package-lock.json
 	$(BIN)/ruff format .
 	$(NPM) run --silent format
 
-# The results that experiments show before anything is run: of all experiments, or those of KEYS="batch-size speed".
+# The results that are shown before anything is run: of all experiments, or those of KEYS="batch-size speed"; of claims.
 results: .venv/run.stamp
 	$(BIN)/python -m normviz.experiments.write_examples $(KEYS)
+	$(BIN)/python -m normviz.claims.shipped
 
 # Every benchmark once, with fewer repetitions than for figures that are recorded; those come from one command each.
 bench: .venv/dev.stamp chromium
@@ -65,15 +66,13 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/links.py --links 50 --walks 1
 	$(BIN)/python benchmarks/bounds.py --rounds 1
 	$(BIN)/python benchmarks/search.py --cells 1000
-	$(BIN)/python benchmarks/map.py --sample 8
 	$(BIN)/python benchmarks/classroom.py --students 30 --seconds 5
 	$(BIN)/python benchmarks/beside_jobs.py --rounds 1
 	$(BIN)/python benchmarks/cluster.py --jobs 50
 
 # With the Python that is there, which needs a torch for the GPU: nothing is installed. GPU=--write keeps the table.
 gpu:
-	@$(PYTHON) benchmarks/gpu.py $(GPU); status=$$?; [ $$status = 2 ] || \
-	  $(PYTHON) benchmarks/map.py $(if $(findstring --cpu,$(GPU)),--smallest) || status=1; exit $$status
+	@$(PYTHON) benchmarks/gpu.py $(GPU)
 
 # pip brings torch, since it knows where this machine has its builds of torch from; uv brings the rest in seconds.
 .venv/run.stamp: requirements.txt requirements.lock

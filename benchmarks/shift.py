@@ -16,7 +16,6 @@ from browsing import browser, served
 from playwright.sync_api import Page
 from visit import PATIENCE
 
-from normviz.design import state as design
 from normviz.geometry import state as geometry
 from normviz.gradients import state as gradients
 from normviz.identities import state as identities
@@ -81,6 +80,11 @@ def pick_scheme(name: str) -> Act:
     return act
 
 
+def pick_option(name: str) -> Act:
+    """Choose one of a list of options."""
+    return lambda page: page.locator(".stRadio label").get_by_text(name, exact=True).click()
+
+
 def look(name: str) -> Act:
     """Choose a colour in the menu over the cube of the lab."""
 
@@ -94,7 +98,7 @@ def look(name: str) -> Act:
 
 def panels(state: ModuleType) -> dict[str, Act]:
     """Return a choice of every panel of a page, the first one last."""
-    names, advanced = vars(state).get("SHOWN") or state.PANELS, vars(state).get("ADVANCED", ())
+    names, advanced = vars(state).get("PANELS") or state.SHOWN, vars(state).get("ADVANCED", ())
     first, *others = (name for key, name in names.items() if key not in advanced)
     hidden = ["Advanced", *(names[key] for key in advanced)] if advanced else []
     return {f"panel {name}": pick(name) for name in (*others, *hidden, first)}
@@ -164,9 +168,9 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
     "design": (
         "design",
-        panels(design),
+        {name: pick_option(name) for name in ("All pictures get brighter", "All weights are doubled")},
     ),
-    "claims": ("claims?claim=L04", {"verdict": pick("✘ Wrong"), "seed": enter("First seed", "1")}),
+    "claims": ("claims?claim=L04&source=003", {"verdict": pick("✘ Wrong"), "seed": enter("First seed", "1")}),
 }
 """By name: the address, and what is done there, one after the other."""
 

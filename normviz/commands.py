@@ -250,13 +250,9 @@ def design_schemes(arguments: argparse.Namespace) -> int:
     from normviz.design.search import Demands, found, fronts
 
     needed, without, conditions = map(command.keys, (arguments.need, arguments.without, arguments.condition))
-    command.check(
-        (*needed, *without, *conditions), arguments.census, arguments.trained, arguments.sample, arguments.seed
-    )
+    command.check((*needed, *without, *conditions), arguments.census)
     weights = fronts(arguments.weights)
     demands = Demands(arguments.layer, needed, without, weights, conditions)
-    if arguments.trained:
-        return train_census(arguments)
     if arguments.census:
         sets = command.census_records(arguments.layer, weights)
         print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else command.counted(sets))
@@ -269,33 +265,6 @@ def design_schemes(arguments: argparse.Namespace) -> int:
     if not (there := bool(found(demands))):
         print_message(command.refusal(demands))
     return 0 if there else 1
-
-
-def train_census(arguments: argparse.Namespace) -> int:
-    """Train the schemes of the map with their twins, and print all sets with what came out; 1 where an answer differs.
-
-    Also 1 where a job fails, and 130 where it is interrupted: what is done then is kept.
-    """
-    need("train", "torch", "sklearn", "tqdm")
-    from normviz.design import training_command as command
-    from normviz.design.search import fronts
-    from normviz.design.training_results import answers
-    from normviz.experiments.results import Archive
-    from normviz.jobs.kept import Kept
-
-    layer, weights = arguments.layer, fronts(arguments.weights)
-    parts, archive = command.asked(layer, weights, arguments.sample, arguments.seed or 0), Archive(Kept())
-    with ended() as code:
-        results = command.run(parts, sys.stderr.isatty(), archive, partial(workers_for, archive))
-    if code:
-        return code[0]
-    found, troubled = command.records(layer, weights, parts, results), [*answers(results, troubled=True)]
-    wrong = [each for each in troubled if not each.agrees]
-    untold = [each for each in troubled if each.agrees]
-    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else command.listed(found, untold, layer))
-    for each in wrong:
-        print_message(command.told(each, layer))
-    return 1 if wrong else 0
 
 
 def workers_for(archive: "Archive", parts: int) -> "Desk":

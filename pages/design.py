@@ -1,13 +1,22 @@
-"""Design a normalizer: of invariances that are wanted, the schemes that have them, or why there are none."""
+"""Find a scheme: which schemes ignore a change, or why there are none."""
+
+import streamlit as st
 
 from normviz.design import state
-from normviz.design.controls import choose, controls
-from normviz.design.panels import PANELS
-from normviz.ui.frame import introduce, shown
+from normviz.design.controls import controls
+from normviz.design.panels import finding
+from normviz.design.questions import find_question
+from normviz.ui.frame import introduce, open_instead, shown
 from normviz.ui.link import opened
 
+link = st.query_params.to_dict()
+page, replaced = state.replace_former_link(link)
+if page != state.PAGE:
+    open_instead(page, replaced)
+if replaced != link:
+    st.query_params.from_dict(replaced)
 with opened(state.PAGE, state.PARAMS, state.has) as view:
-    introduce(view["show"])
+    question = find_question(state.demands(view))
+    introduce(question.key if question else "")
     controls(view)
-choose()
-shown(PANELS[view["show"]], view)
+shown(finding.show, view)

@@ -70,17 +70,6 @@ def test_thirty_at_once_on_the_heaviest_link():
     assert peak < 1e9  # 530 MB; with every corner in the figure it was 1.6 GB
 
 
-@pytest.mark.heavy
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-@pytest.mark.parametrize("link", ["show=map&layer=conv&weights=any", "show=conditional"])
-def test_what_a_panel_on_design_computes_is_computed_once_for_thirty(link):
-    with served("app.py") as url:
-        visits = all_at_once(url, [f"design?{link}"] * CLASS)
-        peak = Server(url).peak()
-    assert [error for visit in visits for error in visit.errors] == []
-    assert peak < 400e6  # 220 MB; 630 where each measured for itself
-
-
 def test_an_error_on_a_page_is_seen(tmp_path):
     (tmp_path / "broken.py").write_text("import streamlit as st\n\nst.write('before')\nraise ValueError('after')\n")
     with served(str(tmp_path / "broken.py")) as url:

@@ -13,7 +13,6 @@ from lab_page import open_lab, sound, texts
 from normviz import cli
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import SCHEMES
-from normviz.design.training import plan
 from normviz.experiments import batch_size, work
 from normviz.experiments.results import Archive
 from normviz.jobs import fallback
@@ -38,8 +37,7 @@ FAILURES = {
 }
 TABLE = Training.of([SCHEMES["batch"], SCHEMES["none"]], Setting(steps=6, batch=8, width=8, rate=0.01), [0, 3])
 EXPERIMENT = batch_size.EXPERIMENT.parts(batch_size.Setting(steps=20, seeds=2, schemes=("layer",)))[0]
-MAP = plan("dense", ("none",), 1)[0]
-JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT, "map": MAP}
+JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT}
 SOON = 60  # seconds that a test waits at most
 
 

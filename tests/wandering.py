@@ -69,7 +69,7 @@ FIGURES = {
 
 WORDS = {
     "identities": ("Do both always give the same x̂", "up to rounding", "same on this shape"),
-    "claims": (" claims:",),
+    "claims": (" claims, tested:",),
     "design": ("### ",),
     "gradients": ("#### 1. Compute",),
 }

@@ -1,7 +1,7 @@
 """What a claim is, what evidence is, and the rule that makes a verdict of it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -94,13 +94,14 @@ class Evidence:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {"opinion": self.opinion, "trials": [trial.record() for trial in self.trials]}
+        trials, verdicts = [trial.record() for trial in self.trials], [asdict(each) for each in self.verdicts]
+        return {"opinion": self.opinion, "trials": trials, "verdicts": verdicts}
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> "Evidence":
         """That of a record."""
         trials = [Trial(**{**each, "values": tuple(map(_number, each["values"]))}) for each in record["trials"]]
-        return Evidence(trials, record["opinion"])
+        return Evidence(trials, record["opinion"], [Verdict(**each) for each in record["verdicts"]])
 
 
 @dataclass(frozen=True)
@@ -123,12 +124,13 @@ class Claim:
         id: in links and on the command line.
         sources: keys of `SOURCES`, of those that say so.
         says: what is claimed, in our own words, a sentence.
+        short: the same in a few words, where `says` is long.
         how: what is measured and how, a sentence.
         expected: the verdict on record.
         check: what measures it.
         see: the link to the view of the app that shows it: "/compare?schemes=layer,instance".
         condition: where it holds, or what is right instead; a sentence, empty where there is nothing to add.
-        long: whether the check takes more than a second, and so runs as a job of its own.
+        long: whether the check takes more than a second.
         asked: whether the sources ask it as a question; what is said is then this app's answer.
     """
 
@@ -142,6 +144,12 @@ class Claim:
     condition: str = ""
     long: bool = False
     asked: bool = False
+    short: str = ""
+
+    @property
+    def line(self) -> str:
+        """The claim in one line."""
+        return self.short or self.says
 
     @property
     def quick(self) -> bool:

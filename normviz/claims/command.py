@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from normviz.claims.claim import SEEDS, Claim, Evidence
-from normviz.claims.jobs import evidence, long_parts, quick_parts
+from normviz.claims.claim import SEEDS, Claim, Evidence, Tried
+from normviz.claims.jobs import find_evidence, measure_claim, parts_of
 from normviz.claims.ledger import CLAIMS, get_claims
 from normviz.claims.sources import SOURCES
 from normviz.core.errors import InvalidInput
@@ -13,7 +13,7 @@ from normviz.experiments.command import run_missing
 from normviz.experiments.results import Archive
 from normviz.jobs.desk import Desk
 from normviz.jobs.executors import on_one_core
-from normviz.jobs.spec import finish
+from normviz.jobs.failures import told
 
 
 def chosen(ids: Sequence[str], everything: bool) -> list[Claim]:
@@ -28,19 +28,29 @@ def run(
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """A record of each claim that could be measured, and by id what failed with the others.
 
-    The quick ones are measured here and now, on one core as a worker does; the others are jobs, whose results are
-    kept. `desk`: for so many; `shown`: with a progress bar on stderr. Raises what `run_missing` does, and InvalidInput
-    for a seed that cannot be.
+    Checks are measured here and now, on one core as a worker does; experiments are jobs, whose results are kept.
+    `desk`: for so many; `shown`: with a progress bar on stderr. Raises what `run_missing` does, and InvalidInput for
+    a seed that cannot be.
     """
     if not 0 <= seed < SEEDS:
         raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEEDS - 1} would do.")
     on_one_core()
-    results = {part: finish(part) for part in quick_parts(claims, seed)}
-    long = long_parts(claims, seed)
-    run_missing(long, archive, desk, shown)
-    results |= archive.of(long)
-    found, failed = evidence(claims, seed, results)
-    failed = {claim.id: "there is no result." for claim in claims if claim.id not in found} | failed
+    found: dict[str, Evidence] = {}
+    failed: dict[str, str] = {}
+    tried = [claim for claim in claims if isinstance(claim.check, Tried)]
+    parts = [*dict.fromkeys(part for claim in tried for part in parts_of(claim, seed))]
+    run_missing(parts, archive, desk, shown)
+    results = archive.of(parts)
+    for claim in claims:
+        try:
+            evidence = find_evidence(claim, seed, results) if claim in tried else measure_claim(claim, seed)
+        except Exception as error:
+            failed[claim.id] = told(error)
+            continue
+        if evidence is None:
+            failed[claim.id] = "there is no result."
+        else:
+            found[claim.id] = evidence
     return [record(claim, found[claim.id]) for claim in claims if claim.id in found], failed
 
 

@@ -8,6 +8,9 @@ from normviz.ui.settings import Controls
 
 
 def controls(view: View) -> None:
-    """Draw the filters by verdict, topic and source, and the seed of the measurements."""
+    """Draw the filter by topic, and under "Advanced" those by verdict and source, and the seed of measurements."""
+    page = Controls(Page, PREFIX, view)
     with st.sidebar:
-        Controls(Page, PREFIX, view).draw("verdict", "topic", "source", "seed")
+        page.draw("topic")
+        with st.expander("Advanced", bool(view["verdict"]) or view["source"] != Page().source):
+            page.draw("verdict", "source", "seed")

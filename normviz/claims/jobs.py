@@ -1,9 +1,9 @@
-"""The checks as jobs: the quick ones of a topic together, each long one by itself, and experiments as their parts."""
+"""The checks as jobs: each by itself, and experiments as their parts."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -14,13 +14,11 @@ import numpy as np
 
 import normviz
 from normviz.claims.claim import Claim, Evidence, Tried
-from normviz.claims.ledger import CLAIMS, topic_of
+from normviz.claims.ledger import CLAIMS
 from normviz.experiments.catalogue import get_experiment
-from normviz.experiments.experiment import Arrays, Part, Results
+from normviz.experiments.experiment import Arrays, Experiment, Part, Results
 from normviz.experiments.results import done
-from normviz.jobs.failures import told
 from normviz.jobs.spec import Step
-from normviz.jobs.store import Store
 
 QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
 """About the time of a check."""
@@ -40,125 +38,55 @@ is imported, as files may change below a server that runs."""
 
 
 @dataclass(frozen=True)
-class Checks:
-    """Checks, one after the other: their claims' ids, the first seed, and the code that they are of."""
+class Measurement:
+    """The check of one claim: its id, the first seed, and the code that it is of."""
 
     kind: ClassVar[str] = "claims"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
-    ids: tuple[str, ...]
+    id: str
     seed: int
     code: str
 
     @property
     def seconds(self) -> float:
-        """About the time that they take."""
-        return sum(QUICK_SECONDS if CLAIMS[each].quick else LONG_SECONDS for each in self.ids)
+        """About the time that it takes."""
+        return QUICK_SECONDS if CLAIMS[self.id].quick else LONG_SECONDS
 
     def steps(self) -> Iterator[Step[Arrays]]:
-        """Claim by claim; where a check raises, that is what came out of it, and the others go on."""
-        found: dict[str, Any] = {}
-        for number, each in enumerate(self.ids, 1):
-            try:
-                found[each] = evidence_of(each, self.seed).record()
-            except Exception as error:
-                found[each] = {"fault": told(error)}
-            yield Step(number / len(self.ids), partial(_arrays, dict(found), number / len(self.ids)))
+        """Measure the evidence."""
+        yield Step(1.0, partial(_arrays, measure_claim(CLAIMS[self.id], self.seed)))
 
 
-def evidence_of(claim: str, seed: int) -> Evidence:
-    """The evidence of a claim that no experiment decides, measured here and now."""
-    check = CLAIMS[claim].check
-    if isinstance(check, Tried):
-        raise TypeError(f"{claim} is decided by experiments")
-    return check(seed)
+def _arrays(found: Evidence) -> Arrays:
+    return {"evidence": np.array(json.dumps(found.record())), "share": np.array(1.0), "device": np.array("CPU")}
 
 
-def _arrays(found: Mapping[str, Any], share: float) -> Arrays:
-    return {"evidence": np.array(json.dumps(found)), "share": np.array(share), "device": np.array("CPU")}
+def measure_claim(claim: Claim, seed: int) -> Evidence:
+    """Measure the evidence of a claim that no experiment decides, here and now."""
+    if isinstance(claim.check, Tried):
+        raise TypeError(f"{claim.id} is decided by experiments")
+    return claim.check(seed)
 
 
-def quick_parts(claims: Sequence[Claim], seed: int) -> list[Part]:
-    """What has to be run for the quick ones of these claims: those of a topic are one job."""
-    topics: dict[str, list[str]] = {}
-    for claim in claims:
-        if claim.quick:
-            topics.setdefault(topic_of(claim), []).append(claim.id)
-    return [Checks(tuple(ids), seed, CODE) for ids in topics.values()]
+def parts_of(claim: Claim, seed: int) -> tuple[Part, ...]:
+    """Return the jobs that measure a claim; claims share those of an experiment."""
+    if not isinstance(claim.check, Tried):
+        return (Measurement(claim.id, seed, CODE),)
+    return tuple(part for each, setting in _settings(claim.check, seed) for part in each.parts(setting))
 
 
-def long_parts(claims: Sequence[Claim], seed: int) -> list[Part]:
-    """What has to be run for the long ones of these claims; claims share the parts of an experiment."""
-    found: list[Part] = []
-    for claim in claims:
-        if isinstance(claim.check, Tried):
-            found += _tried(claim.check, seed)
-        elif claim.long:
-            found.append(Checks((claim.id,), seed, CODE))
-    return [*dict.fromkeys(found)]
-
-
-def _settings(check: Tried, seed: int) -> list[tuple[Any, Any]]:
+def _settings(check: Tried, seed: int) -> list[tuple[Experiment, Any]]:
     experiments = map(get_experiment, check.experiments)
     return [(each, each.setting(seed=seed, **check.settings)) for each in experiments]
 
 
-def _tried(check: Tried, seed: int) -> tuple[Part, ...]:
-    return _parts_of(check.experiments, tuple(check.settings.items()), seed)
-
-
-@lru_cache(maxsize=1024)
-def _parts_of(experiments: tuple[str, ...], settings: tuple[tuple[str, Any], ...], seed: int) -> tuple[Part, ...]:
-    """Return the parts of some experiments; cached, as every session asks for them in every run."""
-    pairs = _settings(Tried(experiments, dict(settings)), seed)
-    return tuple(part for experiment, setting in pairs for part in experiment.parts(setting))
-
-
-def _measured(seed: int, results: Results) -> dict[str, Evidence | str]:
-    """Return the evidence of the checks so far by id, or what was raised."""
-    found: dict[str, Evidence | str] = {}
-    for part, arrays in results.items():
-        if isinstance(part, Checks) and part.seed == seed:
-            found |= _read(str(arrays["evidence"]))
-    return found
-
-
-@lru_cache(maxsize=64)
-def _read(text: str) -> dict[str, Evidence | str]:
-    """Read the evidence of some claims by id, or what was raised; cached, as every session reads the same texts."""
-    return {each: one.get("fault") or Evidence.of(one) for each, one in json.loads(text).items()}
-
-
-def evidence(claims: Sequence[Claim], seed: int, results: Results) -> tuple[dict[str, Evidence], dict[str, str]]:
-    """By id the evidence that there is among the results, and what failed: what was raised, and where."""
-    measured = _measured(seed, results)
-    found = {each: one for each, one in measured.items() if isinstance(one, Evidence)}
-    faults = {each: one for each, one in measured.items() if isinstance(one, str)}
-    for claim in claims:
-        if isinstance(claim.check, Tried) and all(
-            part in results and done(results[part]) for part in _tried(claim.check, seed)
-        ):
-            try:
-                found[claim.id] = _of_experiments(claim, claim.check, seed, results)
-            except Exception as error:
-                faults[claim.id] = told(error)
-    return {claim.id: found[claim.id] for claim in claims if claim.id in found}, faults
-
-
-def _of_experiments(claim: Claim, check: Tried, seed: int, results: Results) -> Evidence:
-    """Return what experiments say of a claim; computed once for the same arrays, whoever asks."""
-    arrays = tuple(results[part] for part in _tried(check, seed))
-    known = _REPORTED.get((claim.id, seed))
-    if known is not None and all(one is other for one, other in zip(known[0], arrays, strict=True)):
-        return known[1]
-    reports = (
-        experiment.report(setting, {part: results[part] for part in experiment.parts(setting)})
-        for experiment, setting in _settings(check, seed)
-    )
-    found = Evidence((), verdicts=[report.verdict_on(claim.id) for report in reports])
-    _REPORTED.put((claim.id, seed), (arrays, found))
-    return found
-
-
-_REPORTED: Store[tuple[str, int], tuple[tuple[Arrays, ...], Evidence]] = Store(64)
-"""The evidence of experiments, by claim and first seed, with the arrays that it comes from."""
+def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
+    """Return the evidence of a claim from the results of its jobs; None where one of them is not done."""
+    parts = parts_of(claim, seed)
+    if not all(part in results and done(results[part]) for part in parts):
+        return None
+    if not isinstance(claim.check, Tried):
+        return Evidence.of(json.loads(str(results[parts[0]]["evidence"])))
+    reports = (each.report(setting, results) for each, setting in _settings(claim.check, seed))
+    return Evidence((), verdicts=[report.verdict_on(claim.id) for report in reports])

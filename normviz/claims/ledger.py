@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from normviz.claims.checks import batch, found, gradients, groups, layer, table1, training, weights
+from normviz.claims.checks import basics, batch, found, gradients, groups, layer, table1, training, weights
 from normviz.claims.claim import Claim
 from normviz.core.errors import InvalidInput
 from normviz.core.text import spoken
 
 TOPICS: dict[str, tuple[Claim, ...]] = {
+    "First steps": basics.CLAIMS,
     "Table 1": table1.CLAIMS,
     "Layer norm": layer.CLAIMS,
     "Batch norm": batch.CLAIMS,
@@ -21,11 +22,6 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
 
 CLAIMS: Mapping[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
 """All by id."""
-
-
-def topic_of(claim: Claim) -> str:
-    """The topic that a claim belongs to."""
-    return next(topic for topic, claims in TOPICS.items() if claim.id in {each.id for each in claims})
 
 
 def get_claims(ids: Iterable[str]) -> list[Claim]:

@@ -1,7 +1,7 @@
 """The state of the page on claims: what its link holds, and which claims are shown."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from normviz.claims.claim import SEEDS, Claim
@@ -19,14 +19,19 @@ ALL = "all"
 TABLE = "table-1"
 """The key of the topic, and of the group, with the entries of Table 1."""
 
-GROUPS = ("failed", "wrong", "holds-if", "open", TABLE, "holds", "opinion")
-"""The groups in the order of the page: what surprises first. All but the entries of Table 1 are keys of `VERDICTS`."""
+FIRST = ("X10", "X11", "B17", "B09", "X12", "X13", "X14", "R02", "X08")
+"""The ids of the claims that the page begins with: what beginners hear, and what surprises most."""
 
-FOLDED = (TABLE, "holds", "opinion")
+GROUPS = ("first", "wrong", "holds-if", "open", TABLE, "holds", "opinion")
+"""The groups in the order of the page. All but `FIRST` and the entries of Table 1 are keys of `VERDICTS`."""
+
+FOLDED = ("wrong", "holds-if", "open", TABLE, "holds", "opinion")
 """The groups of which the page shows one line until they are opened."""
 
 KEYS = {re.sub(r"\W+", "-", name.lower()).strip("-"): name for name in TOPICS}
 """The topics by their names in the link."""
+
+_TABLE_IDS = frozenset(claim.id for claim in TOPICS[KEYS[TABLE]])
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,9 @@ class Page:
     verdict: Sequence[str] = several((), {key: each.name for key, each in VERDICTS.items()}, label="Verdict")
     claim: Sequence[str] = several((), tuple(CLAIMS))
     open: Sequence[str] = several((), FOLDED)
-    seed: int = whole(0, 0, SEEDS - 1, label="First seed", help="Of those that each measurement is repeated with.")
+    seed: int = whole(
+        0, 0, SEEDS - 1, label="First seed", help="Of those that a measurement on this server is repeated with."
+    )
 
 
 PARAMS = params(Page, PREFIX)
@@ -56,28 +63,35 @@ def has(view: View, name: str) -> bool:
     return True
 
 
-def select_claims(view: View, verdicts: Mapping[str, str]) -> list[Claim]:
-    """Return the claims that pass the filters; `verdicts`: what is known of each claim, by its id."""
+def is_filtered(view: View) -> bool:
+    """Return True if a view leaves out some claims."""
+    return view["topic"] != ALL or view["source"] != ALL or bool(view["verdict"])
+
+
+def select_claims(view: View) -> list[Claim]:
+    """Return the claims that pass the filters."""
+    topics = TOPICS.values() if view["topic"] == ALL else [TOPICS[KEYS[view["topic"]]]]
     return [
         claim
-        for name, claims in TOPICS.items()
-        if view["topic"] in (ALL, next(key for key, each in KEYS.items() if each == name))
+        for claims in topics
         for claim in claims
-        if view["source"] in (ALL, *claim.sources) and (not view["verdict"] or verdicts[claim.id] in view["verdict"])
+        if view["source"] in (ALL, *claim.sources) and (not view["verdict"] or claim.expected in view["verdict"])
     ]
 
 
-def group_by_verdict(claims: Sequence[Claim], verdicts: Mapping[str, str]) -> dict[str, list[Claim]]:
-    """Return the claims by group, in the order of `GROUPS`.
+def find_group(claim: Claim) -> str:
+    """Return the group that a claim stands in."""
+    if claim.id in FIRST:
+        return "first"
+    return TABLE if claim.expected == "holds" and claim.id in _TABLE_IDS else claim.expected
 
-    A claim that is not measured yet is in the group of the verdict on record, so that it does not move when it is. In
-    each group the entries of Table 1 come last.
-    """
-    table = {claim.id for claim in TOPICS[KEYS[TABLE]]}
+
+def group_claims(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
+    """Return the claims by group, in the order of `GROUPS`; those of the first in the order of `FIRST`."""
     found: dict[str, list[Claim]] = {key: [] for key in GROUPS}
-    for claim in sorted(claims, key=lambda claim: claim.id in table):
-        verdict = claim.expected if verdicts[claim.id] == "unmeasured" else verdicts[claim.id]
-        found[TABLE if claim.id in table and verdict == "holds" else verdict].append(claim)
+    for claim in claims:
+        found[find_group(claim)].append(claim)
+    found["first"].sort(key=lambda claim: FIRST.index(claim.id))
     return {key: some for key, some in found.items() if some}
 
 
@@ -85,5 +99,4 @@ def is_unfolded(view: View, group: str, claims: Sequence[Claim]) -> bool:
     """Return True if the page lists the claims of a group: always with a filter, or if one of them is open."""
     if group not in FOLDED or group in view["open"]:
         return True
-    is_filtered = view["topic"] != ALL or view["source"] != ALL or bool(view["verdict"])
-    return is_filtered or any(claim.id in view["claim"] for claim in claims)
+    return is_filtered(view) or any(claim.id in view["claim"] for claim in claims)

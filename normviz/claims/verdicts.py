@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from normviz.experiments.reports import SHAPES
-from normviz.ui.palette import ORANGE, PURPLE, SKY, THEMES, VERMILION, YELLOW
+from normviz.ui.palette import ORANGE, PURPLE, SKY, THEMES, VERMILION
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim is found to be, or that it is not known yet.
+    """What a claim is found to be.
 
     Attributes:
         sign: tells it apart where colours cannot.
@@ -41,16 +41,10 @@ class Verdict:
 
 VERDICTS = {
     "holds": Verdict(SHAPES["holds"], "Holds", "holds", "hold", SKY),
-    "holds-if": Verdict(
-        SHAPES["holds-if"], "Holds under a condition", "holds under a condition", "hold under a condition", ORANGE
-    ),
+    "holds-if": Verdict(SHAPES["holds-if"], "It depends", "depends on a condition", "depend on a condition", ORANGE),
     "wrong": Verdict(SHAPES["wrong"], "Wrong", "is wrong", "are wrong", VERMILION),
     "opinion": Verdict(SHAPES["opinion"], "Opinion", "is an opinion", "are opinions", PURPLE),
-    "open": Verdict("?", "Undecided", "is undecided", "are undecided", THEMES["light"].cell),
-    "unmeasured": Verdict(
-        SHAPES["open"], "Not measured yet", "is not measured yet", "are not measured yet", THEMES["dark"].muted
-    ),
-    "failed": Verdict("⚠", "Check failed", "has a check that failed", "have a check that failed", YELLOW),
+    "open": Verdict(SHAPES["open"], "Undecided", "is undecided", "are undecided", THEMES["light"].cell),
 }
 """By key."""
 

@@ -3,13 +3,12 @@
 import inspect
 from functools import partial
 
-from normviz.claims.claim import Claim, Evidence, Trial, Tried
+from normviz.claims.claim import COUNT, Claim, Evidence, Trial, Tried
 from normviz.claims.sources import SOURCES
 from normviz.claims.state import TABLE
 from normviz.claims.verdicts import VERDICTS
 from normviz.core.text import sentence
 from normviz.describe.markdown import escape
-from normviz.describe.wording import plural
 from normviz.experiments.catalogue import get_experiment
 from normviz.experiments.experiment import command
 from normviz.experiments.reports import SHAPES, WORDS, Verdict
@@ -23,35 +22,39 @@ SIDES = {True: "◇ for it", False: "◇ against it"}
 """What a trial says, by whether it holds: of the claim, of what the verdict rests on, of an opinion."""
 
 
-def group_words(key: str, count: int, unmeasured: int = 0) -> str:
-    """Return how many claims a group has, in words with the sign of its verdict, and how many are not measured yet.
+def group_words(key: str, count: int) -> str:
+    """Return how many claims a group has, in words with the sign of its verdict.
 
     Example:
-        >>> group_words("wrong", 13, 2), group_words("table-1", 35)
-        ('✘ 13 claims are wrong (2 not measured yet)', '✔ 35 claims hold: the entries of Table 1')
+        >>> group_words("wrong", 13), group_words("table-1", 35)
+        ('✘ 13 more claims are wrong', '✔ 35 claims hold: the entries of Table 1')
     """
+    if key == "first":
+        return "Have you heard these?"
     verdict = VERDICTS["holds" if key == TABLE else key]
-    said = f"{verdict.sign} {plural(count, 'claim')} {verdict.one if count == 1 else verdict.many}"
-    said += ": the entries of Table 1" if key == TABLE else ""
-    return f"{said} ({unmeasured} not measured yet)" if unmeasured else said
+    more = "" if key == TABLE else "more "
+    said = f"{verdict.sign} {count} {more}{'claim' if count == 1 else 'claims'} "
+    said += verdict.one if count == 1 else verdict.many
+    return said + (": the entries of Table 1" if key == TABLE else "")
 
 
-def row(claim: Claim, verdict: str) -> str:
-    """Verdict, id and statement; and that the verdict is not the one on record, where it is not."""
-    aside = f" **On record: {VERDICTS[claim.expected].name}.**" if differs(claim, verdict) else ""
-    return f"{VERDICTS[verdict].chip} **{claim.id}** {escape(claim.says)}{aside}"
+def row(claim: Claim) -> str:
+    """Return the verdict and the claim in one line, as Markdown."""
+    return f"{VERDICTS[claim.expected].chip} {escape(claim.line)}"
 
 
-def differs(claim: Claim, verdict: str) -> bool:
-    """Whether what was measured is not the verdict on record."""
-    return verdict not in ("unmeasured", "failed", claim.expected)
+def provenance(version: str, is_tried: bool) -> str:
+    """Return where shipped evidence comes from, in a sentence."""
+    what = "the experiment with its default settings" if is_tried else f"seeds 0 to {COUNT - 1}"
+    return f"Our result, computed with version {version}: {what}."
 
 
 def sources(claim: Claim) -> str:
-    """Who says so, or asks, each with where it can be read."""
+    """Return the claim in full where its row is shorter, and who says so, each with where it can be read."""
     found = [SOURCES[each] for each in claim.sources]
     named = (f"[{escape(each.citation)}]({each.url})" if each.url else escape(each.citation) for each in found)
-    return f"**{'Asked in' if claim.asked else 'Source'}.** {'; '.join(named)}" + (
+    full = f"**The claim in full.** {escape(claim.says)}  \n" if claim.short else ""
+    return f"{full}**{'Asked in' if claim.asked else 'Source'}.** {'; '.join(named)}" + (
         ". The answer is this app's." if claim.asked else ""
     )
 

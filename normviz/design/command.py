@@ -83,14 +83,8 @@ def _names(kind: dict[str, Any]) -> str:
     return "; ".join(filter(None, [counted, others and f"not counted: {', '.join(others)}"]))
 
 
-def check(
-    demanded: Invariances,
-    census_wanted: bool,
-    trained: bool = False,
-    sample: str | None = None,
-    seed: int | None = None,
-) -> None:
-    """Raise InvalidInput where nothing is asked for, or two things, or something of what is not asked for."""
+def check(demanded: Invariances, census_wanted: bool) -> None:
+    """Raise InvalidInput where nothing is asked for, or two things."""
     if demanded and census_wanted:
         raise InvalidInput(
             "--census counts all sets of invariances; it goes without --need, --without and --condition."
@@ -98,9 +92,3 @@ def check(
     if not demanded and not census_wanted:
         told = f"--need names the changes to ignore: {spoken(TRANSFORMATIONS)}"
         raise InvalidInput(f"{told}; --condition what else is to be: {spoken(CONDITIONS)}; or --census would do.")
-    if trained and not census_wanted:
-        raise InvalidInput("--trained trains the schemes that --census counts, and goes with it.")
-    if sample is not None and not trained:
-        raise InvalidInput("--sample says how many schemes of every set are trained, and goes with --trained.")
-    if seed is not None and not trained:
-        raise InvalidInput("--seed is that of the sample and of the training, and goes with --trained.")

@@ -1,40 +1,38 @@
-"""The controls of the page on design."""
+"""The controls of the page on design, in the sidebar."""
 
 import streamlit as st
 
-from normviz.core.text import sentence
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.lattice_words import SIGNS
-from normviz.design.state import DEMANDS, PREFIX, SHOWN, Page, has
-from normviz.ui.link import KEPT, View, segments
+from normviz.design.questions import QUESTIONS, Question, find_question
+from normviz.design.state import DEMANDS, PREFIX, Page, demands
+from normviz.ui.link import KEPT, View
 from normviz.ui.settings import Controls
 
+QUESTION = PREFIX + "question"
+"""Where the session holds the ready-made question that is asked, None for another."""
 
-def choose() -> None:
-    """Draw the choice of the panel."""
-    segments(PREFIX + "show", "Show", SHOWN)
+NAMES = {key: each.name for each in QUESTIONS for key in each.need}
+"""Each transformation as the button of its question states it."""
 
 
 def controls(view: View) -> None:
-    """Everything in the sidebar that means something to what is shown."""
-    page = Controls(Page, PREFIX, view, has)
+    """Draw the ready-made questions, and under "Advanced" the demands of a question of one's own."""
+    page = Controls(Page, PREFIX, view)
+    st.session_state[QUESTION] = find_question(demands(view))
     with st.sidebar:
-        page.draw("layer")
-        if has(view, "conditions"):
-            _demands(page)
-        page.draw("weights", "scheme", "function", "alpha", "delta", "seed")
+        st.radio(
+            "What changes?", QUESTIONS, key=QUESTION, index=None, format_func=lambda each: each.name, on_change=_ask
+        )
+        with st.expander("Advanced: your own question", st.session_state[QUESTION] is None):
+            for key, name in NAMES.items():
+                st.selectbox(
+                    name, list(DEMANDS), key=PREFIX + key, format_func=DEMANDS.__getitem__,
+                    help=f"{TRANSFORMATIONS[key].name}: {TRANSFORMATIONS[key].plain}", **KEPT,
+                )  # fmt: skip
+            page.draw("conditions", "layer", "weights")
 
 
-def _demands(page: Controls) -> None:
-    """Draw a menu for each of the six changes, and the conditions."""
-    for key, change in TRANSFORMATIONS.items():
-        st.selectbox(
-            f"{sentence(change.name)}: {SIGNS[key]}", list(DEMANDS), key=PREFIX + key,
-            format_func=DEMANDS.__getitem__, on_change=show_first_page, **KEPT,
-        )  # fmt: skip
-    page.draw("conditions")
-
-
-def show_first_page() -> None:
-    """Show the beginning of the list of schemes."""
-    st.session_state[PREFIX + "page"] = 1
+def _ask() -> None:
+    """Ask the question that was chosen."""
+    question: Question = st.session_state[QUESTION]
+    st.session_state.update({PREFIX + name: value for name, value in question.values.items()})

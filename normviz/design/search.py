@@ -379,9 +379,10 @@ def is_answer(scheme: Scheme, demands: Demands) -> bool:
     return stands and demands.met(has(scheme, demands.layer))
 
 
-def named(demands: Demands) -> list[Scheme]:
+@lru_cache(maxsize=64)
+def named(demands: Demands) -> tuple[Scheme, ...]:
     """The registered schemes that meet the demands."""
-    return [row for row in registered(demands.layer, demands.weights) if is_answer(row, demands)]
+    return tuple(row for row in registered(demands.layer, demands.weights) if is_answer(row, demands))
 
 
 def name_of(scheme: Scheme, layer: str) -> str | None:

@@ -1,60 +1,29 @@
 """The state of the page on design: what its link holds, and what it asks for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from normviz.core.scheme import Scheme
 from normviz.core.schemes import SCHEMES
-from normviz.core.settings import choice, real, several, whole
+from normviz.core.settings import choice, several
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.design import search
-from normviz.design.conditional import SOURCES
 from normviz.design.conditions import CONDITIONS
-from normviz.design.pointwise import POINTWISE
-from normviz.design.search import ANY, SHAPES, Demands, invariances
-from normviz.design.training import FEW, SAMPLE, sampled, total
+from normviz.design.questions import QUESTIONS
+from normviz.design.search import ANY, SHAPES, Demands
 from normviz.experiments.experiment import own_scheme, own_text
 from normviz.ui import link, looking
-from normviz.ui.choice import words
 from normviz.ui.custom import FRONTS
 from normviz.ui.link import Param, View, params
-from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, ALPHAS, FIRST_ALPHA
 
 PAGE = "design"
 PREFIX = f"{PAGE} "
 """Of all keys in the session: other pages have values of the same names."""
 
-SHOWN = {
-    "find": "Find a scheme",
-    "map": "Map of all schemes",
-    "pointwise": "Without statistics",
-    "conditional": "γ and β from elsewhere",
-}
-"""The panels, by their keys in the link; the page computes only the one that is shown."""
-
-BELONGS: dict[str, tuple[str, ...]] = {
-    "layer": ("find", "map", "pointwise"),
-    "weights": ("find", "map"),
-    **dict.fromkeys((*TRANSFORMATIONS, "conditions"), ("find",)),
-    **dict.fromkeys(("set", "train"), ("map",)),
-    **dict.fromkeys(("pick", "page", "code", "camera", "focus"), ("find",)),
-    **dict.fromkeys(("source", "scheme", "seed"), ("conditional",)),
-    "delta": ("conditional", "pointwise"),
-    **dict.fromkeys(("function", "alpha"), ("pointwise",)),
-}
-"""Where a value means something; one that is not here does everywhere."""
-
-DEMANDS = {"either": "Either", "need": "Ignored", "without": "Not ignored"}
+DEMANDS = {"either": "Does not matter", "need": "Ignored", "without": "Not ignored"}
 """Labels of the demands that each transformation can have."""
-
-
-MOST = 10_000
-"""Schemes up to which a page trains all; more are for the command line."""
-
-TRAIN = {"sample": f"{SAMPLE} schemes of every set", "all": "All schemes"}
-"""Which schemes are trained, where all take minutes without a GPU."""
 
 
 def pick_text(scheme: Scheme, layer: str) -> str:
@@ -88,33 +57,12 @@ def read_pick(given: Any, view: View) -> str:
 class Page:
     """What the page's link holds, beside a demand for each transformation."""
 
-    show: str = choice("find", SHOWN)
-    layer: str = choice("dense", {key: key.capitalize() for key in LAYERS}, label="Layer")
+    layer: str = choice("conv", {key: key.capitalize() for key in LAYERS}, label="Layer")
     weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="Weight normalization in front")
     conditions: Sequence[str] = several(
         (), {key: each.name for key, each in CONDITIONS.items()}, label="The scheme has to"
     )
-    page: int = whole(1, 1, 9999)
     code: str = choice("PyTorch", {name: name for name in FRAMEWORKS}, label="Code for")
-    set: Sequence[str] = several(
-        invariances(SCHEMES["layer"], "dense"), {key: each.name for key, each in TRANSFORMATIONS.items()}
-    )
-    train: str = choice("sample", TRAIN)
-    source: str = choice(
-        "style", {key: each.name for key, each in SOURCES.items()}, label="γ and β from", control="segments"
-    )
-    scheme: str = choice("instance", {key: words(key) for key in SCHEMES if key != "custom"}, label="Scheme")
-    delta: float = real(
-        3.0,
-        1e-3,
-        1e3,
-        label="δ (re-scaling factor)",
-        symbol="δ",
-        stops=(1e-3, 0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 10.0, 100.0, 1e3),
-    )
-    function: str = choice(next(iter(POINTWISE)), POINTWISE, label="In place of statistics", control="segments")
-    alpha: float = real(FIRST_ALPHA, *ALPHAS, label=ALPHA_LABEL, symbol="α", stops=ALPHA_STEPS)
-    seed: int = whole(0, 0, 9999, label="Seed", help="Of the digits' order, the weights, the shifts, and V.")
 
 
 def _focus(given: Any, view: View) -> tuple[int, ...]:
@@ -139,24 +87,44 @@ PARAMS = (
 
 
 def has(view: View, name: str) -> bool:
-    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
-    if view["show"] not in BELONGS.get(name, tuple(SHOWN)):
-        return False
-    return name != "train" or FEW < total(view["layer"], fronts(view)) <= MOST
-
-
-def fronts(view: View) -> tuple[str, ...]:
-    """What may stand in front."""
-    return search.fronts(view["weights"])
-
-
-def each(view: View) -> int | None:
-    """How many schemes of every set are trained; None for all."""
-    wanted = view["train"] == "all" and has(view, "train")
-    return None if wanted else sampled(view["layer"], fronts(view))
+    """Return True: every value matters in every view."""
+    return True
 
 
 def demands(view: View) -> Demands:
-    """What is asked for."""
+    """Return the demands of a view; those of the first question where it has none."""
     need, without = (tuple(key for key in TRANSFORMATIONS if view[key] == asked) for asked in ("need", "without"))
-    return Demands(view["layer"], need, without, fronts(view), tuple(view["conditions"]))
+    conditions = tuple(view["conditions"])
+    if not (need or without or conditions):
+        need, conditions = QUESTIONS[0].need, QUESTIONS[0].conditions
+    return Demands(view["layer"], need, without, search.fronts(view["weights"]), conditions)
+
+
+FORMER = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed")
+"""Names in links to former panels of the page."""
+
+
+def replace_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the page and the link that replace a link to a former panel.
+
+    The map opens as the question for the changes of its set. Pointwise schemes are in the tensor lab. γ and β of
+    another picture are on the page on why.
+
+    Example:
+        >>> replace_former_link({"show": "map", "set": "case-rescaling", "layer": "conv"})[1]["case-rescaling"]
+        'need'
+        >>> replace_former_link({"show": "pointwise", "function": "dynamic-erf", "alpha": "2"})
+        ('tensor_lab', {'scheme': 'dynamic-erf', 'tab': 'response', 'alpha': '2'})
+        >>> replace_former_link({"show": "conditional", "source": "sums"})
+        ('why', {'show': 'style'})
+    """
+    show = former.get("show")
+    if show == "conditional":
+        return "why", {"show": "style"}
+    if show == "pointwise":
+        target = {"scheme": former.get("function", "dynamic-tanh"), "tab": "response"}
+        return "tensor_lab", target | {name: former[name] for name in ("alpha",) if name in former}
+    kept = {name: text for name, text in former.items() if name not in FORMER}
+    if show == "map" and former.get("set"):
+        kept |= {key: "need" for key in former["set"].split(",") if key in TRANSFORMATIONS}
+    return PAGE, kept

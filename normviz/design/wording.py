@@ -1,8 +1,9 @@
-"""A scheme's rules in words, as the search lists it."""
+"""Schemes in words: their rules, their names, and which of them are counted."""
 
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.schemes import SCHEMES, Scheme
-from normviz.design.search import axes_of, name_of
+from normviz.core.text import spoken
+from normviz.design.search import RULES, Names, axes_of, name_of
 
 LAYER_WORDS = {"dense": "dense", "conv": "convolutional"}
 """What a layer is called in sentences."""
@@ -32,3 +33,23 @@ def _over(field: Field, layer: str) -> str:
     reached = {axis: rule for axis, rule in axes.items() if rule != OWN}
     words = {"full": "{axis}", "groups": "{rule.number} groups of {axis}", "window": "windows of {axis}"}
     return ", ".join(words[rule.kind].format(axis=axis, rule=rule) for axis, rule in reached.items()) or "each element"
+
+
+def labelled(names: Names) -> str:
+    """Return all short names: "Layer = Layer (channels), Group; not counted: Divisive".
+
+    Between the names of counted schemes whose x̂ is the same on the layer stands "=".
+    """
+    counted = ", ".join(" = ".join(SCHEMES[key].label for key in keys) for keys in names.counted)
+    others = ", ".join(SCHEMES[key].label for key in names.uncounted)
+    return "; ".join(filter(None, [counted, others and f"not counted: {others}"]))
+
+
+def count_of(layer: str) -> str:
+    """Return which schemes are counted, in sentences."""
+    axes = spoken([AXES["activation"][axis] for axis in axes_of(layer)], "and")
+    return (
+        f"The count contains every choice along {axes}: keep the axis, average over it, or average over "
+        f"{RULES[-1].number} groups of it. The mean and the divisor choose separately. Schemes with windows and "
+        "pointwise schemes are not counted. Whitening is left out."
+    )

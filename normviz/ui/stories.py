@@ -68,6 +68,13 @@ def _source(reference: Reference) -> str:
     return f"[{reference.text}]({reference.url})"
 
 
+_SETS = (
+    "At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
+    "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
+    "contains all six changes."
+)
+"""The takeaway of every question on the page on design."""
+
 STORIES = (
     Story(
         page="tensor_lab",
@@ -281,36 +288,56 @@ STORIES = (
         title="Find a scheme",
         section="Invariance",
         question="Which normalization ignores the changes you choose?",
-        why="Choose the changes that your layer should ignore. We list the schemes that ignore them, or explain why "
-        "no scheme can.",
-        first="Press one of the three wishes. Each cube below is an answer: the lit elements share their statistics.",
-        takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
-        "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
-        "contains all six changes.",
+        why="We list the schemes that ignore them, or explain why no scheme can.",
+        first="",
+        takeaway=_SETS,
         see=(
             See("The six changes, measured and trained", "invariance"),
             See("The averaged elements in the cube", "tensor_lab"),
         ),
         panels={
-            "map": Introduction(
-                question="Which sets of invariances exist?",
-                why="Each card is a set of changes that some schemes ignore. A line leads up to the sets with one or "
-                "more changes in addition.",
-                first="Click a card to see its schemes, and what one more change would cost.",
-                takeaway="Few combinations exist, because the averaged axes decide about all six changes at once.",
+            "one-picture": Introduction(
+                question="Which normalizations ignore the brightness of a picture?",
+                why="A batch holds this picture and another one. This one becomes twice as bright.",
+                first="",
+                takeaway=_SETS,
             ),
-            "pointwise": Introduction(
-                question="Can a function without statistics replace normalization?",
-                why="Dynamic tanh and dynamic erf bound every element separately. No elements share a statistic.",
-                first="Increase **δ**: RMS norm stays the same, and the function saturates.",
-                takeaway="A function without statistics bounds its output, but it is invariant to none of the six "
-                "changes.",
+            "all-pictures": Introduction(
+                question="Which normalizations ignore the brightness of all pictures?",
+                why="A batch holds this picture and another one. Both become twice as bright.",
+                first="",
+                takeaway=_SETS,
             ),
-            "conditional": Introduction(
-                question="Do γ and β keep the invariances of x̂?",
-                why="FiLM, adaptive norms and gates compute γ and β from an input, which may change with the data.",
-                first="Choose **Learned**, then **Dynamic: the layer's input x**, and compare what y ignores.",
-                takeaway="y keeps an invariance of x̂ if γ and β do not change either.",
+            "colour": Introduction(
+                question="Which normalizations ignore a colour added to all pictures?",
+                why="The same orange is added to every pixel of both pictures in the batch.",
+                first="",
+                takeaway=_SETS,
+            ),
+            "companions": Introduction(
+                question="Which normalizations ignore the other pictures of a batch?",
+                why="A batch holds this picture and another one. Then the other one leaves the batch.",
+                first="",
+                takeaway=_SETS,
+            ),
+            "weights": Introduction(
+                question="Which normalizations ignore a factor of all weights?",
+                why="The pictures pass through a layer that copies them. Then all weights of that layer are doubled.",
+                first="",
+                takeaway=_SETS,
+            ),
+            "one-channel": Introduction(
+                question="Which normalizations ignore a factor of one channel's weights?",
+                why="The pictures pass through a layer that copies them. Then the weights of the red channel are "
+                "doubled.",
+                first="",
+                takeaway=_SETS,
+            ),
+            "constant": Introduction(
+                question="Which normalizations ignore a constant added to all weights?",
+                why="The pictures pass through a layer that copies them. Then 0.25 is added to each of its weights.",
+                first="",
+                takeaway=_SETS,
             ),
         },
     ),
@@ -412,9 +439,9 @@ STORIES = (
         title="Claims, tested",
         section="Reference",
         question="Common claims about normalization, tested",
-        why="Papers, tutorials and blogs disagree, and some are wrong. Each claim stands beside a measurement that "
-        "supports, limits or refutes it.",
-        first="Guess why a claim below is wrong, then open it. It links to the page that shows the effect.",
+        why="Papers, tutorials and blogs disagree, and some are wrong. We measured each claim. Click one to see the "
+        "evidence.",
+        first="",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             See("Which normalizations are the same?", "identities"),

@@ -7,12 +7,11 @@ from typing import Any
 
 from playwright.sync_api import Page, Route
 
-from normviz.ui.components import diagram, element, grid, picked, picture, toolbar, twins
+from normviz.ui.components import element, grid, picked, picture, toolbar, twins
 from normviz.ui.packed import packed
 from normviz.web.modules import MODULES
 
 MARKUP = {
-    "diagram": diagram.HTML,
     "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
     "grid": grid.HTML,
     "element": element.HTML,

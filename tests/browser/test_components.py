@@ -8,8 +8,6 @@ from normviz.web.modules import MODULES
 
 LABEL = "what is shown"
 DATA = {
-    "diagram": {"alt": LABEL, "name": "map", "alarm": "#000", "width": 1, "height": 1, "mark": [1, 1], "chosen": ""}
-    | {"key": {"marks": [], "texts": []}, "levels": [], "lines": [], "cards": []},
     "drag": {"label": LABEL, "texts": ["1", "2"], "index": 0},
     "element": {
         "says": LABEL,

@@ -1,31 +1,26 @@
-"""The page on design in a real browser: every panel in both themes, on a phone under a finger, and by link and Back."""
-
-import re
+"""Find a scheme in a real browser: the first screen, a question by finger, by link and Back, and former links."""
 
 import pytest
-from looks import barriers, change_theme, cut_off
+from looks import CONTROLS, barriers, change_theme, cut_off
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.design.state import SHOWN
+from normviz.design.pictures import SHOWN
+from normviz.design.questions import QUESTIONS
 from normviz.ui.palette import THEMES
 
-BATCH = "weight-matrix-rescaling,weight-vector-rescaling,dataset-rescaling,dataset-recentering"
-"""The changes that batch norm ignores on a dense layer."""
-
-CHOICES = {
-    "find": (
-        "case-rescaling=need",
-        lambda page: page.get_by_role("button", name="Ignores the scale of one example"),
-    ),
-    "map": ("weight-vector-rescaling", lambda page: page.locator(f'.st-key-map .card[data-code="{BATCH}"]')),
-    "pointwise": ("function=dynamic-erf", lambda page: page.get_by_role("radio", name="Dynamic erf")),
-    "conditional": ("source=normalized", lambda page: page.get_by_role("radio", name="A gate: x̂")),
-}
-"""By panel, a choice on it: as the link has it, and what to press."""
+DIM = """img => {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [img.naturalWidth, img.naturalHeight];
+  const context = canvas.getContext("2d");
+  context.drawImage(img, 0, 0);
+  const bytes = context.getImageData(0, 0, canvas.width, canvas.height).data;
+  return bytes.reduce((sum, each) => sum + each, 0) / bytes.length;
+}"""
+"""The mean of all bytes of a picture."""
 
 
-def open_page(page, url, link):
+def open_page(page, url, link=""):
     visit(page, f"{url}/design{link}")
     page.get_by_role("heading", level=1).wait_for()
     settle(page)
@@ -36,70 +31,80 @@ def shown(page):
     return page.locator(".stMain").inner_text()
 
 
-def wide(page):
-    """How far the page reaches to the right, pixels."""
-    return page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+def question(page, number):
+    return page.get_by_role("radio", name=QUESTIONS[number].name)
 
 
-@pytest.mark.parametrize("show", SHOWN)
-def test_both_themes_and_no_barriers(page, server, show):
-    open_page(page, server, f"?show={show}")
+def test_the_first_screen_has_an_answered_question_and_its_pictures(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server)
+    expect(
+        page.get_by_role("heading", name="Which normalizations ignore the brightness of a picture?")
+    ).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("Layer, Instance, Group and RMS norm do. Batch norm does not.")).to_be_in_viewport(ratio=1)
+    images = page.locator(".nv-answers img")
+    expect(images).to_have_count(2 * (1 + len(SHOWN)))
+    for number in range(images.count()):
+        expect(images.nth(number)).to_be_in_viewport(ratio=1)
+        assert images.nth(number).bounding_box()["width"] >= 120
+    expect(page.locator(".nv-answers b")).to_have_text(["≠ changed", "= the same", "= the same", "= the same"])
+    for number in range(len(QUESTIONS)):
+        expect(page.get_by_text(QUESTIONS[number].name, exact=True).first).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("Why?")).to_be_in_viewport(ratio=1)
+    found = page.evaluate(CONTROLS)
+    assert len(found) <= 25, found
+
+
+def test_a_changed_picture_looks_changed_and_the_same_looks_the_same(page, server):
+    open_page(page, server)
+    images = page.locator(".nv-answers img")
+    levels = [images.nth(number).evaluate(DIM) for number in range(images.count())]
+    before, after = levels[: len(levels) // 2], levels[len(levels) // 2 :]
+    plain, batch, *others = (b - a for a, b in zip(before, after, strict=True))
+    assert plain > 8
+    assert batch > 8
+    assert max(map(abs, others)) < 0.5
+
+
+@pytest.mark.parametrize("link", ["", "?layer=dense&case-rescaling=need&dataset-recentering=need"])
+def test_both_themes_and_no_barriers(page, server, link):
+    open_page(page, server, link)
     for theme in THEMES:
         change_theme(page, theme)
         assert barriers(page) == []
 
 
-@pytest.mark.parametrize("show", SHOWN)
-def test_on_a_phone_a_finger_comes_to_every_panel_and_nothing_is_cut(phone, server, show):
-    open_page(phone, server, "?show=pointwise" if show == "find" else "")
-    phone.get_by_role("radio", name=SHOWN[show], exact=True).tap()
-    soon(phone, lambda: phone.url.endswith("/design" if show == "find" else f"?show={show}"))
-    settle(phone)
-    assert wide(phone) <= 390
+def test_on_a_phone_nothing_is_cut(phone, server):
+    open_page(phone, server)
+    assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     assert cut_off(phone) == []
 
 
-@pytest.mark.parametrize(
-    "show", sorted(CHOICES.keys() - {"pointwise"})
-)  # whose choices are in the sidebar, folded on a phone
-def test_a_choice_is_made_by_a_finger(phone, server, show):
-    link, choice = CHOICES[show]
-    open_page(phone, server, f"?show={show}")
-    choice(phone).tap()
-    phone.wait_for_url(f"**{link}**")
-
-
-@pytest.mark.parametrize("show", CHOICES)
-def test_back_undoes_a_choice_and_its_link_opens_it(page, server, show):
-    link, choice = CHOICES[show]
-    open_page(page, server, f"?show={show}")
+def test_back_undoes_a_question_and_its_link_opens_it(page, server):
+    open_page(page, server)
     before = shown(page)
-    choice(page).click()
-    page.wait_for_url(f"**{link}**")
+    question(page, 1).press("Space")
+    page.wait_for_url("**/design?dataset-rescaling=need")
     settle(page)
     chosen, address = shown(page), page.url
     assert chosen != before
     page.evaluate("() => history.back()")
-    soon(page, lambda: link not in page.url)
+    soon(page, lambda: "dataset-rescaling" not in page.url)
     soon(page, lambda: shown(page) == before)
     visit(page, address)
     soon(page, lambda: shown(page) == chosen)
 
 
-def test_the_button_for_more_stays_under_the_finger(phone, server):
-    open_page(phone, server, "?weights=any")
-    more = phone.get_by_test_id("stMain").get_by_role("button", name="More")
-    more.scroll_into_view_if_needed()
-    before = more.bounding_box()["y"]
-    for number in (2, 3):
-        more.tap()
-        phone.wait_for_url(f"**page={number}**")
-        settle(phone)
-        assert more.bounding_box()["y"] == before
-
-
-def test_from_γ_and_β_to_photographs(page, server):
-    open_page(page, server, "?show=conditional")
-    page.get_by_role("link", name="on photographs").click()
-    page.wait_for_url(re.compile("/why.show=style$"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("What does instance norm remove from a picture?")
+@pytest.mark.parametrize(
+    ("link", "address"),
+    [
+        ("?show=map&set=dataset-recentering", "/design?dataset-recentering=need"),
+        ("?show=pointwise&function=dynamic-erf", "/?scheme=dynamic-erf&tab=response"),
+        ("?show=conditional&source=sums", "/why?show=style"),
+    ],
+)
+def test_a_link_to_a_former_panel_opens_what_is_nearest(new_page, server, link, address):
+    visit(new_page, f"{server}/design{link}")
+    soon(new_page, lambda: new_page.url == f"{server}{address}")
+    settle(new_page)
+    expect(new_page.get_by_text("is ignored")).to_have_count(0)

@@ -13,7 +13,7 @@ NAMES = {"" if story is STORIES[0] else story.page: story.title for story in STO
 """What the navigation calls a page, by its address."""
 
 SET = {
-    "design": ("show=map", "Map of all schemes", "Find a scheme"),
+    "design": ("dataset-rescaling=need", "All pictures get brighter", "One picture gets brighter"),
     "experiments": ("show=speed", "Speed", "Batch size"),
     "geometry": ("stage=step", "4 Take a step", "3 Divide"),
     "gradients": ("show=formula", "Formula", "Step by step"),

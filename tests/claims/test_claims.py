@@ -7,11 +7,15 @@ import pytest
 from pairs import mark_heavy_except
 
 from normviz.claims.claim import Evidence, Trial, over
-from normviz.claims.jobs import evidence_of
+from normviz.claims.jobs import measure_claim
 from normviz.claims.ledger import CLAIMS, TOPICS
+from normviz.claims.shipped import find_shipped_evidence
 from normviz.claims.sources import SOURCES
 from normviz.ui.link import clean
 from normviz.ui.stories import STORIES
+
+LINE = 88
+"""Characters that a row of the page has room for."""
 
 QUICK = [claim.id for claim in CLAIMS.values() if claim.quick]
 PAGES = {"": "lab"} | {
@@ -23,8 +27,13 @@ PAGES = {"": "lab"} | {
 @pytest.mark.parametrize("seed", mark_heavy_except([0], [0, 1234]))
 @pytest.mark.parametrize("claim", QUICK)
 def test_the_measured_verdict_is_the_one_on_record(claim, seed):
-    found = evidence_of(claim, seed)
+    found = measure_claim(CLAIMS[claim], seed)
     assert found.verdict == CLAIMS[claim].expected, found.says
+    if seed == 0:
+        shipped = find_shipped_evidence(claim).evidence
+        assert [(each.what, each.holds, each.fact) for each in shipped.trials] == [
+            (each.what, each.holds, each.fact) for each in found.trials
+        ], "`python -m normviz.claims.shipped` writes the file anew"
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
@@ -43,6 +52,24 @@ def test_a_record_is_complete(claim):
     assert claim.says.endswith(".")
     assert claim.how.endswith(".")
     assert claim.condition.endswith(".") or (not claim.condition and claim.expected in ("holds", "opinion"))
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_the_shipped_verdict_is_the_one_on_record(claim):
+    assert find_shipped_evidence(claim.id).evidence.verdict == claim.expected
+
+
+@pytest.mark.parametrize(
+    "claim", [claim for claim in CLAIMS.values() if claim not in TOPICS["Table 1"]], ids=lambda claim: claim.id
+)
+def test_a_claim_fits_in_one_line(claim):
+    assert len(claim.line) <= LINE
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("claim", [claim.id for claim in CLAIMS.values() if claim.long])
+def test_a_long_check_has_the_verdict_on_record_from_another_seed(claim):
+    assert measure_claim(CLAIMS[claim], 1234).verdict == CLAIMS[claim].expected
 
 
 def test_ids_are_unique():

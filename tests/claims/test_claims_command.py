@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from normviz.claims.jobs import Checks
+from normviz.claims.jobs import Measurement
 from normviz.claims.ledger import CLAIMS
 from normviz.cli import main
 from normviz.jobs.desk import Desk
@@ -37,10 +37,11 @@ def test_the_page_has_the_same_numbers(capsys):
     ids = ("T01", "B07", "L07", "N04", "S01")
     _, out, _ = run(capsys, "--id", ",".join(ids), "--seed", "3", "--json")
     with Processes(1) as pool:
-        kept = []
-        ticket = Desk(pool, lease=STARTED).submit([Checks(ids, 3, "here")], lambda job, result: kept.append(result))
+        kept = {}
+        jobs = [Measurement(each, 3, "here") for each in ids]
+        ticket = Desk(pool, lease=STARTED).submit(jobs, lambda job, result: kept.update({job.id: result}))
         assert ticket.wait(STARTED)
-    found = json.loads(str(kept[-1]["evidence"]))
+    found = {each: json.loads(str(result["evidence"])) for each, result in kept.items()}
     assert {one["id"]: one["trials"] for one in json.loads(out)} == {each: found[each]["trials"] for each in ids}
 
 

@@ -1,24 +1,41 @@
 """The panel that finds a scheme, run by Streamlit without a browser."""
 
+import re
 from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
-from lab_page import ROOT, plots, said, sound
+from lab_page import ROOT, plots, replaced, said, sound, texts
 from streamlit.testing.v1 import AppTest
 
 from normviz.core.schemes import SCHEMES, same_as
 from normviz.core.text import sentence
+from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
-from normviz.describe.notation import formulas
 from normviz.design import state
-from normviz.design.panels.answer import MARKS, about, invariance_table, links, registered
-from normviz.design.panels.finding import AT_ONCE, BY_NAME, CUBES, LIST, by_name, choose_pictured
-from normviz.design.questions import QUESTIONS, answers_words
+from normviz.design.controls import QUESTION
+from normviz.design.panels.answer import MARKS, about, invariance_table, links
+from normviz.design.panels.finding import AT_ONCE, CUBES, LIST, choose_pictured, list_answers
+from normviz.design.pictures import SHOWN, compare_pictures
+from normviz.design.questions import QUESTIONS, answer_words, count_words, find_question
 from normviz.design.reasons import given_up, reason
-from normviz.design.search import SHAPES, WEIGHTS, Demands, found, has, invariances, name_of, named, nearest, searched
+from normviz.design.search import (
+    SHAPES,
+    WEIGHTS,
+    Demands,
+    as_asked,
+    found,
+    has,
+    invariances,
+    is_answer,
+    name_of,
+    named,
+    nearest,
+    searched,
+)
 from normviz.design.state import PREFIX, pick_text, picked
+from normviz.ui.stories import STORIES
 
 ASKED = [
     {},
@@ -30,11 +47,11 @@ ASKED = [
     {"conditions": "gain-only", "case-rescaling": "need"},
 ]
 NOTHING = [
-    {"dataset-recentering": "need", "case-rescaling": "need"},
+    {"layer": "dense", "dataset-recentering": "need", "case-rescaling": "need"},
     {"layer": "conv", "weights": "any", "weight-matrix-rescaling": "need", "weight-matrix-recentering": "need",
      "case-rescaling": "without", "conditions": "nothing-kept"},
-    {"weights": "weight", "weight-matrix-recentering": "need"},
-    {"weights": "spectral", "conditions": "nothing-kept"},
+    {"layer": "dense", "weights": "weight", "weight-matrix-recentering": "need"},
+    {"layer": "dense", "weights": "spectral", "conditions": "nothing-kept"},
     dict.fromkeys(TRANSFORMATIONS, "need") | {"layer": "conv"},
 ]  # fmt: skip
 
@@ -46,11 +63,17 @@ def open_page(**link):
     return sound(at.run())
 
 
+def radio(at, key):
+    return next(each for each in at.radio if each.key == key)
+
+
 def asked(link):
     need, without = (tuple(key for key in TRANSFORMATIONS if link.get(key) == each) for each in ("need", "without"))
     front = link.get("weights", "none")
     conditions = tuple(filter(None, link.get("conditions", "").split(",")))
-    return Demands(link.get("layer", "dense"), need, without, WEIGHTS if front == "any" else (front,), conditions)
+    if not (need or without or conditions):
+        need = QUESTIONS[0].need
+    return Demands(link.get("layer", "conv"), need, without, WEIGHTS if front == "any" else (front,), conditions)
 
 
 def button(at, words):
@@ -58,29 +81,79 @@ def button(at, words):
 
 
 @pytest.mark.parametrize("link", ASKED)
-def test_the_simplest_come_first_and_one_of_them_is_open(link):
+def test_the_best_known_answer_is_open_and_the_answers_have_cubes(link):
     at, demands = open_page(**link), asked(link)
     schemes, layer = found(demands), demands.layer
-    (first, absorbed), (options,) = schemes[0], [radio.options for radio in at.radio]
-    assert answers_words(demands, schemes) in said(at)
-    assert len(options) == min(len(schemes), AT_ONCE)
-    assert at.session_state[LIST] == pick_text(first, layer)
-    assert about(first, layer) in said(at)
+    text = said(at)
+    assert f"### {answer_words(demands)}" in text
+    assert count_words(demands, schemes) in " ".join(texts(at.caption))
+    chosen = picked(at.session_state[LIST])
+    assert is_answer(chosen, demands)
+    assert about(as_asked(chosen, demands), layer) in text
     table = at.table[0].value
-    assert list(table["At ε = 0"]) == [MARKS[key in absorbed] for key in TRANSFORMATIONS]
-    assert [latex.value.strip("$\n") for latex in at.latex] == [
-        line.latex for line in formulas(registered(first, layer)) if line.name != "where"
-    ]
+    assert list(table["At ε = 0"]) == [MARKS[key in invariances(chosen, layer)] for key in TRANSFORMATIONS]
     assert "import torch" in at.code[0].value
     copies = plots(at)["cubes"]["hover"]["copies"]
-    answers = choose_pictured(demands, schemes, first, False)
-    assert [copy["bounds"] is None for copy in copies] == [
-        each.on_activations is None or each.field is None for each in answers
-    ]
-    assert len(copies) == min(len(answers), CUBES)
-    pills = next((each for each in at.pills if each.key == BY_NAME), None)
-    assert (pills.options if pills else []) == list(by_name(demands).values())
-    assert all(any(scheme.label in label for label in by_name(demands).values()) for scheme in named(demands))
+    assert len(copies) == min(len(choose_pictured(demands, schemes, chosen, False)), CUBES)
+    assert all(any(scheme.label in label for label in radio(at, LIST).options) for scheme in named(demands))
+
+
+@pytest.mark.parametrize("layer", SHAPES)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.key)
+def test_every_listed_scheme_is_an_answer(question, layer):
+    demands = Demands(layer, question.need, conditions=question.conditions)
+    schemes = found(demands)
+    listed = list_answers(demands, schemes, schemes[0][0])
+    assert len(listed) >= AT_ONCE or len(listed) >= len(schemes)
+    assert all(is_answer(picked(text), demands) for text in listed)
+
+
+def test_the_page_opens_on_a_question_that_is_answered_in_pictures():
+    at = open_page()
+    assert radio(at, QUESTION).value == QUESTIONS[0]
+    assert "Layer, Instance, Group and RMS norm do. Batch norm does not." in said(at)
+    (html,) = (each.proto.body for each in at.get("html") if "nv-answers" in each.proto.body)
+    assert html.count("<img") == 2 * (1 + len(SHOWN))
+    assert re.findall(r'class="(\w+)">[=≠]', html) == ["changed", "same", "same", "same"]
+    assert at.query_params == {}
+
+
+@pytest.mark.parametrize("change", TRANSFORMATIONS)
+@pytest.mark.parametrize("scheme", SHOWN)
+def test_the_pictures_say_what_the_rule_says(scheme, change):
+    pair = compare_pictures(scheme, change)
+    assert pair.same == predict(SCHEMES[scheme], TRANSFORMATIONS[change], "conv", *SHAPES["conv"]).invariant
+    seen = np.abs(pair.after - pair.before).max() / np.ptp(pair.before)
+    assert seen < 1e-9 if pair.same else seen > 0.1
+    assert not compare_pictures("none", change).same
+
+
+@pytest.mark.parametrize("scheme", SHOWN)
+def test_the_picture_alone_in_the_batch_says_what_the_condition_says(scheme):
+    assert compare_pictures(scheme, "independent").same == ("independent" in has(SCHEMES[scheme], "conv"))
+
+
+FORMER = [
+    ({"show": "map"}, {}),
+    ({"show": "map", "set": "dataset-recentering,weight-vector-rescaling", "train": "all"},
+     {"dataset-recentering": "need", "weight-vector-rescaling": "need"}),
+    ({"show": "find", "page": "7", "layer": "dense"}, {"layer": "dense"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("former", "link"), FORMER)
+def test_a_link_to_a_former_panel_opens_the_nearest_question(former, link):
+    at = open_page(**former)
+    assert at.query_params == link
+    assert not replaced(at)
+    assert answer_words(asked(link)) in said(at)
+
+
+def test_links_to_what_other_pages_show_lead_there():
+    assert state.replace_former_link({"show": "pointwise"}) == (
+        "tensor_lab", {"scheme": "dynamic-tanh", "tab": "response"}
+    )  # fmt: skip
+    assert state.replace_former_link({"show": "conditional", "delta": "3"}) == ("why", {"show": "style"})
 
 
 @pytest.mark.parametrize("link", NOTHING)
@@ -94,33 +167,41 @@ def test_where_there_are_none_the_reason_and_what_gives_up_least(link):
         assert each[1:] in text
     near = nearest(demands)[0]
     at = sound(button(at, "Show ").click().run())
-    assert f"### {near.schemes:,} " in said(at)
     assert "No scheme on a" not in said(at)
     assert set(near.missed).isdisjoint({*at.query_params, *at.session_state[PREFIX + "conditions"]})
 
 
 def test_a_demand_and_a_condition_are_asked_by_a_click():
-    at = open_page()
+    at = open_page(layer="dense")
     at = sound(at.selectbox(key=PREFIX + "case-rescaling").set_value("need").run())
     assert at.query_params["case-rescaling"] == "need"
     at = sound(at.pills(key=PREFIX + "conditions").set_value(["gain-only"]).run())
     both = Demands("dense", ("case-rescaling",), conditions=("gain-only",))
-    assert answers_words(both, found(both)) in said(at)
+    assert answer_words(both) in said(at)
     assert "It learns γ alone." in said(at)
+    assert radio(at, QUESTION).value is None
 
 
 @pytest.mark.parametrize("layer", SHAPES)
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.key)
-def test_a_question_asks_only_for_itself_and_has_pictures(question, layer):
-    at = open_page(layer=layer, **{"weight-matrix-rescaling": "without", "conditions": "gain-only", "page": "2"})
-    at = sound(at.button(key=f"{PREFIX}question {question.key}").click().run())
+def test_a_question_asks_only_for_itself(question, layer):
+    at = open_page(layer=layer, **{"weight-matrix-rescaling": "without", "conditions": "gain-only"})
+    at = sound(radio(at, QUESTION).set_value(question).run())
     demands = Demands(layer, question.need, conditions=question.conditions)
-    assert answers_words(demands, found(demands)) in said(at)
-    assert question.is_asked(demands)
-    wanted = dict.fromkeys(question.need, "need") | {"layer": layer} | {"conditions": ",".join(question.conditions)}
-    defaults = {"layer": "dense", "conditions": ""}
+    assert answer_words(demands) in said(at)
+    assert find_question(demands) == question
+    assert any("nv-answers" in each.proto.body for each in at.get("html")) == (layer == "conv")
+    assert f"**Why?** {question.because}" in said(at)
+    wanted = {} if question == QUESTIONS[0] else dict.fromkeys(question.need, "need")
+    wanted |= {"layer": layer, "conditions": ",".join(question.conditions)}
+    defaults = {"layer": "conv", "conditions": ""}
     assert dict(at.query_params) == {name: text for name, text in wanted.items() if text != defaults.get(name)}
-    assert len(plots(at)["cubes"]["hover"]["copies"]) > 1
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.key)
+def test_a_question_has_words_of_its_own(question):
+    (story,) = (story for story in STORIES if story.page == "design")
+    assert question.key in story.panels
 
 
 def test_the_scheme_that_is_picked_has_a_cube():
@@ -130,18 +211,13 @@ def test_the_scheme_that_is_picked_has_a_cube():
         assert (len(cubes), cubes[-1]) == (CUBES, scheme)
 
 
-def test_another_one_is_picked_in_the_list_and_by_its_name_and_stays_in_the_link():
-    at = open_page(layer="conv")
-    at = sound(button(at, "More").click().run())
-    schemes = found(Demands("conv"))
-    third, _ = schemes[AT_ONCE + 2]
-    at = sound(at.radio(key=LIST).set_value(pick_text(third, "conv")).run())
-    assert about(third, "conv") in said(at)
-    again = open_page(**{key: at.query_params[key] for key in at.query_params})
-    assert about(third, "conv") in said(again)
+def test_another_one_is_picked_in_the_list_and_stays_in_the_link():
+    at = open_page()
     group = pick_text(SCHEMES["group"], "conv")
-    at = sound(at.pills(key=BY_NAME).set_value(group).run())
+    at = sound(radio(at, LIST).set_value(group).run())
     assert "### Group normalization" in said(at)
+    again = open_page(**{key: at.query_params[key] for key in at.query_params})
+    assert "### Group normalization" in said(again)
     at = sound(at.selectbox(key=PREFIX + "weight-vector-rescaling").set_value("need").run())
     assert "### Group normalization" not in said(at)  # which does not absorb it
 
@@ -158,8 +234,8 @@ def test_another_one_is_picked_in_the_list_and_by_its_name_and_stays_in_the_link
         "own,full,full,own|own,full,full,own",
     ],
 )
-def test_a_link_to_what_is_no_scheme_here_shows_the_first(pick):
-    assert "### No normalization" in said(open_page(pick=pick, page="900"))
+def test_a_link_to_what_is_no_answer_here_shows_the_best_known(pick):
+    assert "### Layer normalization" in said(open_page(pick=pick, layer="dense"))
 
 
 def some_schemes():
@@ -193,7 +269,7 @@ def test_the_lab_and_table_1_make_this_very_scheme(scheme, layer):
 
 def test_the_links_of_the_page_lead_there():
     at = open_page(layer="conv", **{"case-rescaling": "need", "dataset-recentering": "need"})
-    scheme = found(asked({"layer": "conv", "case-rescaling": "need", "dataset-recentering": "need"}))[0][0]
+    scheme = SCHEMES["instance"]
     shown = [
         dict(parse_qsl(link.proto.query_string)) for link in at.get("page_link") if "scheme" in link.proto.query_string
     ]
@@ -212,7 +288,10 @@ def test_what_is_picked_comes_back_from_its_text(layer):
 @pytest.mark.parametrize("key", [row.key for row in named(Demands("conv", weights=WEIGHTS))])
 def test_every_named_one_opens(key):
     text = pick_text(SCHEMES[key], "conv")
-    at = open_page(layer="conv", weights="any", pick=text)
+    asked = ((each, Demands("conv", each.need, (), WEIGHTS, each.conditions)) for each in QUESTIONS)
+    question = next(each for each, demands in asked if is_answer(SCHEMES[key], demands))
+    link = dict.fromkeys(question.need, "need") | {"conditions": ",".join(question.conditions)}
+    at = open_page(layer="conv", weights="any", pick=text, **{name: text for name, text in link.items() if text})
     assert about(picked(text), "conv") in said(at)
     assert f"### {sentence(name_of(picked(text), 'conv'))}" in said(at)
 
@@ -228,12 +307,6 @@ def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
         ]
 
 
-def test_every_value_of_the_panel_belongs_to_it():
-    view = {"show": "find"}
-    assert all(state.has(view, name) for name in ("pick", "page", "code", "camera", "conditions", *TRANSFORMATIONS))
-    assert not any(state.has({"show": "map"}, name) for name in ("pick", "page", "code", "conditions"))
-
-
 @pytest.mark.parametrize("layer", SHAPES)
 def test_what_is_known_by_name_is_found_or_has_windows(layer):
     """Instance norm leaves only zeros on a dense layer, and is no answer there."""
@@ -241,25 +314,33 @@ def test_what_is_known_by_name_is_found_or_has_windows(layer):
         demands = Demands(layer, (key,), weights=WEIGHTS)
         texts = {pick_text(scheme, layer) for scheme, _ in found(demands)}
         windows = {pick_text(row, layer) for row in named(demands) if "window" in row.parameters}
-        assert set(by_name(demands)) - windows <= texts
-        assert layer == "conv" or not any("Instance" in label for label in by_name(demands).values())
+        known = {pick_text(row, layer) for row in named(demands)}
+        assert known - windows <= texts
+        assert layer == "conv" or "instance" not in {row.key for row in named(demands)}
 
 
 @pytest.mark.parametrize(
     ("link", "gain", "bias"),
     [
-        ({"dataset-recentering": "need", "dataset-rescaling": "without"}, False, True),  # mean-only batch norm
-        ({"case-rescaling": "need", "weight-matrix-recentering": "without"}, True, False),  # RMS norm
+        (
+            {"layer": "dense", "dataset-recentering": "need", "dataset-rescaling": "without"},
+            False,
+            True,
+        ),  # mean-only batch norm
+        ({"layer": "dense", "case-rescaling": "need", "weight-matrix-recentering": "without"}, True, False),  # RMS norm
         ({"case-rescaling": "need", "weight-vector-rescaling": "need", "layer": "conv"}, True, True),
-        ({"case-rescaling": "need", "weights": "weight-standardization"}, True, False),  # RMS norm behind it
+        (
+            {"layer": "dense", "case-rescaling": "need", "weights": "weight-standardization"},
+            True,
+            False,
+        ),  # RMS norm behind it
     ],
 )
 def test_what_is_called_by_a_name_learns_what_that_one_learns(link, gain, bias):
     at = open_page(**link)
     last = next(each.value for each in at.latex if each.value.lstrip("$\n").startswith("y_"))
     assert (r"\gamma" in last, r"\beta" in last) == (gain, bias)
-    first = found(asked(link))[0][0]
-    assert ("It learns γ alone" in about(first, link.get("layer", "dense"))) == (gain and not bias)
+    assert ("It learns γ alone" in said(at)) == (gain and not bias)
 
 
 @pytest.mark.parametrize("link", NOTHING)

@@ -360,6 +360,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B01",
         ("001", "004"),
+        short="Batch norm gives each channel mean 0 and variance 1.",
         says="Batch norm normalizes each channel over N, H, W: before γ and β its output has mean 0 and variance 1.",
         how="Mean and variance of x̂ by channel, on random tensors whose channels differ in scale.",
         expected="holds-if",
@@ -371,6 +372,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B02",
         ("004",),
+        short="Batch norm's variance for inference, times m/(m−1), is unbiased.",
         says="Where the m values are independent, the variance for inference, m/(m−1) times the mean of the "
         "mini-batches' σ², is unbiased.",
         how=f"Mini-batches of m = {PAIR} digits drawn independently, behind a dense layer of random weights, where the "
@@ -384,6 +386,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B03",
         ("001",),
+        short="At test time, batch norm is one affine map with moving averages.",
         says="Inference takes moving averages of mean and variance, so that batch norm is one affine map.",
         how="A layer whose weights drift over 200 mini-batches, its moving averages with a momentum of 0.9: outputs of "
         "unseen digits with batch norm folded into the weights, and the average of a mean that drifts.",
@@ -396,6 +399,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B04",
         ("004",),
+        short="Twice the weights in front of batch norm give the same output.",
         says="At ε = 0, multiplying all weights by a > 0 does not change the output: BN(Wu) = BN((aW)u).",
         how="x̂ of random layers with aW and with W.",
         expected="holds",
@@ -406,6 +410,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B05",
         ("004",),
+        short="Twice the weights in front of batch norm give the same gradient below.",
         says="At ε = 0, multiplying all weights by a > 0 does not change what goes back to the layer below: "
         "∂BN((aW)u)/∂u = ∂BN(Wu)/∂u.",
         how="∂l/∂u of random layers and a random ∂l/∂x̂, with aW and with W.",
@@ -416,6 +421,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B06",
         ("004",),
+        short="Twice the weights in front of batch norm get half the gradient.",
         says="At ε = 0, weights a > 0 times as large have gradients 1/a times as large: "
         "∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W.",
         how="a · ∂l/∂(aW) of random layers and a random ∂l/∂x̂, beside ∂l/∂W.",
@@ -435,6 +441,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B08",
         ("004",),
+        short="If the gradient ignores the normalization, a bias grows and the loss stays.",
         says="Where the gradient does not see the normalization, a bias grows and the loss does not move.",
         how="Gradient descent on b in x̂ = u + b − E[u + b], with E[x] taken for a constant, and with its gradient.",
         expected="holds",
@@ -445,6 +452,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B10",
         ("004",),
+        short="With batch norm, the output for an example depends on its mini-batch.",
         says="With batch norm the output for a training example is not deterministic: it depends on its mini-batch.",
         how="x̂ of one digit among others drawn at random, with batch norm and with layer norm.",
         expected="holds",
@@ -455,6 +463,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "B12",
         ("004",),
+        short="Batch norm keeps units out of the flat parts of the sigmoid.",
         says="With a stable distribution of its inputs, “the optimizer would be less likely to get stuck in the "
         "saturated regime” (Ioffe & Szegedy 2015, section 1).",
         how="The share of the last layer's inputs at which the slope of the sigmoid is below a tenth of its largest, "

@@ -274,6 +274,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X01",
         ("normviz",),
+        short="Behind a convolution, m/(m−1) makes batch norm's variance unbiased.",
         says="On a convolution, the factor m/(m−1) with m = N·H·W makes batch norm's variance unbiased.",
         how="The exact mean of σ² over mini-batches of two digits, times m/(m−1), beside the variance of all digits.",
         expected="wrong",
@@ -285,6 +286,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X02",
         ("normviz",),
+        short="A kernel divided by its largest singular value gives a 1-Lipschitz convolution.",
         says="A convolution is 1-Lipschitz if its kernel matrix is divided by its largest singular value.",
         how="Spectral norm on filters trained on digits; pairs of digits along the layer's own singular directions.",
         expected="wrong",
@@ -296,6 +298,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X03",
         ("normviz",),
+        short="With one input channel, weight standardization cancels a shift of all data.",
         says="On a convolution with one input channel, weight standardization is invariant to dataset re-centring.",
         how="Outputs of a convolution of digits and of digits plus τ, with one and with three input channels.",
         expected="holds",
@@ -329,6 +332,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X06",
         ("normviz",),
+        short="If normalization cancels a factor of the weights, training is the same, too.",
         says="If normalization is invariant to a re-scaling of the weights, the network learns as without the "
         "re-scaling.",
         how="The twins of all invariant cells of Table 1, trained by SGD on digits at ε = 0 with δ = 3.",
@@ -342,6 +346,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X07",
         ("normviz",),
+        short="After batch norm, the activations are white: the channels are not correlated.",
         says="Batch norm gives every channel mean 0 and variance 1, so the activations are white.",
         how="Correlations between channels of x̂, of feature maps of digits at ε = 0.",
         expected="wrong",
@@ -352,6 +357,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X08",
         ("normviz",),
+        short="The same momentum means the same in PyTorch and in Keras.",
         says="The same value of momentum gives the same running average in PyTorch and in Keras.",
         how="One stream of mini-batches of digits, averaged by the rule of each.",
         expected="wrong",
@@ -363,6 +369,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X09",
         ("normviz",),
+        short="With two examples, batch norm keeps only which one has the larger number.",
         says="With two examples, batch norm behind a dense layer keeps, of each unit, only which example has the "
         "larger number.",
         how="x̂ of random tensors at ε = 0: how far it is from +1 and −1.",

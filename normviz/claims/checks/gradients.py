@@ -286,6 +286,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "N01",
         ("000",),
+        short="The gradients of layer norm's gain and bias are those of the notes.",
         says="The gradient of layer norm's gain is ∂l/∂h f′ (a − μ)/σ, and that of its bias is ∂l/∂h f′.",
         how="Both formulas on random sums, with ∂l/∂h f′ given, beside the gradients that PyTorch's autograd finds.",
         expected="holds",
@@ -296,6 +297,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "N02",
         ("000",),
+        short="Through layer norm, the gradient of a unit comes back through that unit alone.",
         says="With layer norm, the gradient of a pre-activation is ∂l/∂aᵢ = ∂l/∂hᵢ · ∂hᵢ/∂aᵢ.",
         how="That term, the sum of such terms over all units, and autograd's gradient, on random sums of one example.",
         expected="wrong",
@@ -306,6 +308,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "N03",
         ("000",),
+        short="The gradient of the smoothing term is the one that the notes have.",
         says="The gradient of the smoothing term s, where ε = s², is ∂l/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
         how="The formula, at one unit and summed over all, beside the gradient of layer norm by s.",
         expected="holds-if",
@@ -316,6 +319,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "N04",
         ("000",),
+        short="With normalization, the length of the weights sets the effective learning rate.",
         says="In a normalized model the norm of the weight vector controls its effective learning rate.",
         how="The Fisher information of w as w is doubled, in a small model; and SGD on digits behind batch norm, with "
         "twins that start from longer weights.",
@@ -327,6 +331,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "N05",
         ("000",),
+        short="How the gain is learned depends on the error, and on no scale of weights or data.",
         says="Learning the gain of batch or layer norm depends on the size of the prediction error, and neither on the "
         "scale of the weights nor on that of the data.",
         how="The Fisher information of γ as the weights or the data are doubled, in a small model.",
@@ -339,6 +344,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "F01",
         ("000",),
+        short="Weight norm in front of layer norm gains one invariance and costs another.",
         says="Weight norm in front makes layer norm invariant to weight vector re-scaling, and costs it weight matrix "
         "re-centring.",
         how="x̂ of a layer on digits, before and after each change, with weight norm in front and without.",
@@ -353,6 +359,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "F02",
         ("000",),
+        short="A larger ε takes away the invariances to factors, and none to shifts.",
         says="The smoothing term takes the invariances to re-scaling away little by little as it grows, and none to "
         "re-centring.",
         how="x̂ of a layer on digits, before and after each change that is absorbed at ε = 0, at several ε.",
@@ -364,6 +371,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "F03",
         ("000",),
+        short="With Adam, the effective learning rate is η/‖w‖ instead of η/‖w‖².",
         says="With Adam the analysis holds with another power: the effective learning rate is η/‖w‖, not η/‖w‖².",
         how="A network with batch norm on digits, and twins that start from 3 times its weights, at η, 3η and 3²η.",
         expected="holds",

@@ -214,6 +214,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "I01",
         ("001",),
+        short="In instance norm, the variance is taken around the mean of the whole example.",
         says="Instance norm's variance is the mean square around μ(n), the mean of the whole example.",
         how="x̂ with that variance, and with that around the channel's own mean μ(n, c), beside PyTorch's layer.",
         expected="wrong",
@@ -284,6 +285,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "G05",
         ("000",),
+        short="It is questionable what group norm is worth, as its groups have to be chosen.",
         says="That the number of groups has to be chosen makes it questionable what group norm is worth.",
         how="x̂ by the number of groups; what is absorbed, in Table 1 and beyond; the noise of the means.",
         expected="opinion",

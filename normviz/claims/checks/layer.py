@@ -212,6 +212,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "L01",
         ("000", "004"),
+        short="In layer norm, all units share one mean and one deviation; each example has its own.",
         says="In layer norm all units of a layer share one mean and one deviation, and each example has its own.",
         how="One unit of one example is changed; which x̂ change, on noise whose mean and scale differ by example.",
         expected="holds",
@@ -222,6 +223,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "L03",
         ("004", "001"),
+        short="Layer norm computes the same in training and at test time.",
         says="Layer norm computes the same in training and at test time, and keeps nothing beside γ and β.",
         how="x̂ of digits in a mini-batch, and of each alone, for all three readings of layer norm; batch norm's with "
         "the statistics of the mini-batch, and with running averages.",
@@ -233,6 +235,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "L04",
         ("003",),
+        short="After a convolution, layer norm normalizes each channel of an example by itself.",
         says="After a convolution, layer norm normalizes each channel of an example separately, over H and W.",
         how="x̂ of all three readings on random tensors, and of instance norm.",
         expected="wrong",
@@ -243,6 +246,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "L05",
         ("003",),
+        short="Layer norm over each channel's H and W is batch norm at a batch size of 1.",
         says="Layer norm behind a convolution, over each channel's H and W, is batch norm at a batch size of 1.",
         how="x̂ of all three readings and of batch norm on random tensors of one example.",
         expected="holds",
@@ -274,6 +278,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "L08",
         ("001",),
+        short="In Keras, batch norm and layer norm both have the last axis by default.",
         says="In Keras, batch norm and layer norm both have the last axis, C, as their axis by default.",
         how="The axis that this app states for each of Keras's two layers, which its tests compare with the layer's "
         "own, and the number of means that each then has.",

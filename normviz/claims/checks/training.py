@@ -6,7 +6,14 @@ from normviz.experiments.reports import Word
 
 
 def tried(
-    id: str, sources: str, expected: Word, *keys: str, says: str = "", condition: str = "", asked: bool = False
+    id: str,
+    sources: str,
+    expected: Word,
+    *keys: str,
+    says: str = "",
+    short: str = "",
+    condition: str = "",
+    asked: bool = False,
 ) -> Claim:
     """A claim of these sources that experiments decide; it is said as the first of them says it, where nothing else is.
 
@@ -17,6 +24,7 @@ def tried(
         id,
         tuple(sources.split()),
         says=says or experiments[0].claim,
+        short=short,
         how=" ".join(each.about for each in experiments),
         expected=expected,
         check=Tried(keys),
@@ -32,6 +40,7 @@ CLAIMS: tuple[Claim, ...] = (
         "000",
         "holds-if",
         "recurrent",
+        short="Layer norm prevents exploding and vanishing gradients in recurrent networks.",
         says="“The normalization terms make a layer invariant to any re-scaling of its summed inputs, which prevents "
         "both exploding and vanishing gradients” in recurrent networks. The paper claims less: it “results in much "
         "more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
@@ -43,6 +52,7 @@ CLAIMS: tuple[Claim, ...] = (
         "000 004",
         "holds-if",
         "convolution",
+        short="In convolutional networks layer norm helps less, because of units near the border.",
         says="In convolutional networks layer norm helps less than batch norm. Units near the border are rarely turned "
         "on, so their statistics are unlike those of the rest of the layer.",
         condition="The order holds at the best learning rate of each: batch norm, layer norm, no normalization. The "
@@ -53,10 +63,17 @@ CLAIMS: tuple[Claim, ...] = (
         "004",
         "holds-if",
         "learning-rate",
+        short="Batch norm allows higher learning rates.",
         condition="It depends on the scheme. With batch norm the largest rate that trains is 7 to 10 times as large. "
         "With layer norm it is about twice as large, and with weight norm it is no larger.",
     ),
-    tried("B11", "004", "holds", "weight-decay"),
+    tried(
+        "B11",
+        "004",
+        "holds",
+        "weight-decay",
+        short="With normalization, weight decay does not regularize; it sets the learning rate.",
+    ),
     tried(
         "B13",
         "001 000 004",
@@ -71,6 +88,7 @@ CLAIMS: tuple[Claim, ...] = (
         "002",
         "holds-if",
         "recurrent",
+        short="Batch norm cannot be used on time sequences.",
         says="“Batch normalization cannot be used on time sequence data”, because its channel axis is “the time "
         "dimension” there.",
         condition="Normalized at each step, or in the layout (B, C, T), batch norm learns sequences. Its errors rise "
@@ -82,6 +100,7 @@ CLAIMS: tuple[Claim, ...] = (
         "holds-if",
         "batch-size",
         "convolution",
+        short="Batch norm beats layer norm in convolutional networks, but needs a large batch.",
         says="Batch norm outperforms layer norm in convolutional networks; in dense ones, on digits whose pixels are "
         "in no order, layer norm is robust to the size of the batch, and batch norm is not.",
         condition="In dense networks it is so. In convolutional ones batch norm has the lower training loss; the test "
@@ -92,6 +111,7 @@ CLAIMS: tuple[Claim, ...] = (
         "004",
         "wrong",
         "dropout",
+        short="With batch norm, dropout can be removed or reduced.",
         condition="Here networks of two layers learn random labels by heart. Batch norm alone does not lower the test "
         "error, and dropout with it does. The paper's networks were far larger and learned ImageNet.",
     ),
@@ -100,6 +120,7 @@ CLAIMS: tuple[Claim, ...] = (
         "001",
         "holds-if",
         "gan",
+        short="Spectral norm makes the training of a GAN stable.",
         condition="It depends on the steps of the discriminator. With three for each step of the generator, spectral "
         "norm covers 5.8 of 8 modes and no normalization 2.2, after 1000 steps. With one there is no clear gain, "
         "unless the discriminator reads points scaled by 5: spectral norm bounds its slope.",
@@ -109,6 +130,7 @@ CLAIMS: tuple[Claim, ...] = (
         "001",
         "holds-if",
         "speed",
+        short="RMS norm is faster than layer norm.",
         condition="RMS norm takes fewer operations. Where nothing is fused, its forward pass is faster. On a CPU "
         "PyTorch fuses layer norm and not RMS norm, which is then slower at all three sizes.",
     ),
@@ -117,6 +139,7 @@ CLAIMS: tuple[Claim, ...] = (
         "000",
         "holds-if",
         "smoothing",
+        short="The learned ε of divisive normalization decreases with the depth of the layer.",
         says="The learned smoothing term of divisive normalization tends to decrease with the depth of the network.",
         condition="It depends on the learning rate of Adam: at 0.003 and 0.01 it decreases with depth, at 0.03 it has "
         "no clear trend.",
@@ -126,6 +149,7 @@ CLAIMS: tuple[Claim, ...] = (
         "000",
         "open",
         "smoothing",
+        short="A smoothing term and an L1 term improve the accuracy of all three schemes.",
         says="Smoothing the normalizers and adding an L1 term improves the accuracy of batch, layer and divisive "
         "normalization.",
         condition="With the learning rate, the first ε and the factor of the L1 term chosen on validation digits, "
@@ -137,6 +161,7 @@ CLAIMS: tuple[Claim, ...] = (
         "000",
         "holds-if",
         "start",
+        short="The first values of γ and β matter.",
         condition="Some first values end clearly worse than γ = 1, β = 0, even at their best learning rates; none ends "
         "clearly better.",
         asked=True,

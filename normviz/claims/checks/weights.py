@@ -317,6 +317,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "W01",
         ("001",),
+        short="With weight norm, each step of SGD makes v longer and so turns w less.",
         says="Weight norm trains w = g v/‖v‖, and steadies itself: a step of SGD only ever makes v longer, and the "
         "longer v is, the less a step turns w.",
         how="‖v‖ and w along 200 steps of SGD that tell two kinds of digits apart.",
@@ -339,6 +340,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "W03",
         ("000",),
+        short="There is no reason to prefer weight norm over layer norm.",
         says="With the invariances in mind, there is no reason to prefer weight norm over layer norm.",
         how="The changes of Table 1 that each absorbs behind a dense layer on digits, at ε = 0.",
         expected="opinion",
@@ -350,6 +352,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "S01",
         ("001",),
+        short="A dense layer divided by its largest singular value is 1-Lipschitz.",
         says="A dense layer whose weight matrix is divided by its largest singular value is 1-Lipschitz.",
         how="Pairs of digits, and pairs along the singular directions, before and behind a layer trained on digits.",
         expected="holds",
@@ -361,6 +364,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "S02",
         ("001",),
+        short="Dividing weights by their largest singular value also bounds a layer from below.",
         says="Division by the largest singular value also bounds a layer from below (bi-Lipschitz), or makes ‖∇f‖ = 1.",
         how="The same pairs with as many units as inputs, and the slope of a critic, also normalized, behind ReLU.",
         expected="wrong",
@@ -372,6 +376,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "R01",
         ("001",),
+        short="RMS norm divides by the root mean square: it does not centre and learns no β.",
         says="RMS norm divides by the root mean square along the last axis: it does not centre, and learns no β.",
         how="x̂ beside the formula's and beside layer norm over channels; the changes of Table 1 that both absorb.",
         expected="holds",
@@ -406,6 +411,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "D01",
         ("000",),
+        short="Batch and layer norm are special cases of divisive normalization.",
         says="Batch and layer norm are the general form of divisive normalization, with the ranges of Table 2.",
         how="x̂ of each on random tensors, beside the general form with those ranges, ε = 0, and with wide windows.",
         expected="holds",
@@ -415,6 +421,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "D02",
         ("000",),
+        short="A larger ε makes divisive normalization linear instead of saturated.",
         says="The smoothing term takes the response of divisive normalization from saturated to linear.",
         how="A random tensor at once and twice the contrast, for ε from 10⁻⁴ to 10⁴.",
         expected="holds",

@@ -19,12 +19,11 @@ from normviz.cube.panels import copies
 from normviz.data.samples import SAMPLES
 from normviz.describe.snippets import snippet
 from normviz.describe.wording import named
-from normviz.design.panels.ways import table_link
 from normviz.design.search import SHAPES, name_of
 from normviz.design.state import CAMERA, PREFIX, Page
-from normviz.design.state import has as belongs
 from normviz.design.wording import steps
 from normviz.lab.panels import formula
+from normviz.table1 import state as table1
 from normviz.ui.frame import way
 from normviz.ui.link import View
 from normviz.ui.scheme import link_of
@@ -47,7 +46,7 @@ def answer(scheme: Scheme, view: View) -> None:
     way(lab, "Step by step, in the", ":material/grid_view:")
     way(table, "The six changes, measured and trained:", ":material/grid_on:")
     formula(written)
-    Controls(Page, PREFIX, view, belongs).draw("code")
+    Controls(Page, PREFIX, view).draw("code")
     shape = SHAPES[layer][0 if scheme.on_activations is not None else 1]
     st.code(snippet(written, view["code"], shape, _eps(written)), "python")
 
@@ -98,6 +97,12 @@ def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     on = 0 if row.on_activations is not None else 1
     lab = link_of(row) | dict(zip(SIZES, SHAPES[layer][on], strict=True))
     return {"/": lab, "/invariance": {"layer": layer} | table_link(row)}
+
+
+def table_link(scheme: Scheme) -> dict[str, str]:
+    """Return what a link to Table 1 says of one scheme: its key, and of its rules what that page takes."""
+    known = {param.name for param in table1.PARAMS}
+    return {"schemes": scheme.key} | {name: value for name, value in link_of(scheme).items() if name in known}
 
 
 def _eps(scheme: Scheme) -> float:
