@@ -14,7 +14,8 @@ from normviz.core.errors import InvalidInput
 from normviz.describe.markdown import escape
 from normviz.ui.link import PRESENTING, View, current_theme, lead
 from normviz.ui.redirects import REDIRECTS
-from normviz.ui.stories import STORIES, Introduction, Story, following, previous
+from normviz.ui.stories import STORIES, following, previous
+from normviz.ui.story import Introduction, Story
 
 
 def script(page: str) -> str:
