@@ -82,9 +82,10 @@ def brief_words(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
     Example:
         >>> from normviz.core.schemes import SCHEMES
         >>> brief_words(SCHEMES["batch"], (4, 4, 4, 6))
-        'Mixes examples: **yes**. Works with a batch of one: **only as Instance**.'
+        'Mixes examples: **yes**. Works with a batch of one: **yes, but then it equals Instance**.'
     """
     mixes, alone = (words.partition(":")[0] for words in (on_batch(scheme, shape), single_example(scheme, shape, eps)))
+    alone = alone.replace("only as ", "yes, but then it equals ")
     return f"Mixes examples: **{mixes}**. Works with a batch of one: **{alone}**."
 
 

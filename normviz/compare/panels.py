@@ -22,7 +22,8 @@ def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Norm
     copies(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
-    st.caption("All of this is in training. Dashed: the field of the mean, where it is another.")
+    dashed = any(len(wording.taken(scheme, x.shape)) == 2 for scheme in schemes)
+    st.caption("This is for training." + " Dashed: the elements that share the mean, if they are others." * dashed)
 
 
 def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> tuple[np.ndarray, dict]:

@@ -173,7 +173,7 @@ def _widened(key: str, axes: str, question: str) -> Identity:
 _ROWS = (
     Identity(
         "one-group",
-        "Group norm with one group = layer norm?",
+        "Is group norm with one group the same as layer norm over H, W, C?",
         _groups(lambda shape: 1),
         _plain("layer"),
         "One group holds all channels of an example.",
@@ -181,7 +181,7 @@ _ROWS = (
     ),
     Identity(
         "all-groups",
-        "Group norm with C groups = instance norm?",
+        "Is group norm with C groups the same as instance norm?",
         _groups(lambda shape: shape[-1]),
         _plain("instance"),
         "Each group holds one channel of an example.",
@@ -189,7 +189,7 @@ _ROWS = (
     ),
     Identity(
         "one-channel",
-        "With one channel: layer norm = instance norm?",
+        "With one channel: is layer norm the same as instance norm?",
         _plain("layer"),
         _plain("instance"),
         "The only channel of an example is its whole layer.",
@@ -198,7 +198,7 @@ _ROWS = (
     ),
     Identity(
         "one-case",
-        "With one example: batch norm = instance norm?",
+        "With one example: is batch norm the same as instance norm?",
         _plain("batch"),
         _plain("instance"),
         "The only example is the whole mini-batch.",
@@ -207,7 +207,7 @@ _ROWS = (
     ),
     Identity(
         "over-positions",
-        "Layer norm over H and W = instance norm?",
+        "Is layer norm over H and W the same as instance norm?",
         _plain("layer-spatial"),
         _plain("instance"),
         "Some texts call this layer norm for convolutions. Only the name differs.",
@@ -215,7 +215,7 @@ _ROWS = (
     ),
     Identity(
         "over-positions-one-case",
-        "With one example: layer norm over H and W = batch norm?",
+        "With one example: is layer norm over H and W the same as batch norm?",
         _plain("layer-spatial"),
         _plain("batch"),
         "One example is the whole batch. Layer norm over H, W and C would also need C = 1.",
@@ -224,7 +224,7 @@ _ROWS = (
     ),
     Identity(
         "dense",
-        "After a dense layer (H = W = 1): layer norm over H, W, C = layer norm over C?",
+        "After a dense layer (H = W = 1): is layer norm over H, W, C the same as layer norm over C?",
         _plain("layer"),
         _plain("layer-channels"),
         "Without positions, the channels of an example are its whole layer.",
@@ -232,7 +232,7 @@ _ROWS = (
     ),
     Identity(
         "centred-rms",
-        "RMS norm of a centred input = layer norm over C?",
+        "Is RMS norm of a centred input the same as layer norm over C?",
         Side(lambda shape: SCHEMES["rms"], of_centred, "of x without its mean over the channels"),
         _plain("layer-channels"),
         "RMS norm only omits the mean. With mean 0, the mean square is the variance.",
@@ -240,16 +240,16 @@ _ROWS = (
     ),
     Identity(
         "whitening-alone",
-        "Decorrelated batch norm with C groups = batch norm?",
+        "Is decorrelated batch norm with C groups the same as batch norm?",
         _whitening(lambda shape: shape[-1]),
         _plain("batch"),
         "The covariance matrix of a single channel is its variance: nothing is left to be decorrelated.",
     ),
-    _widened("batch", "NHW", "Divisive norm with windows across N, H, W = batch norm?"),
-    _widened("layer", "HWC", "Divisive norm with windows across H, W, C = layer norm?"),
+    _widened("batch", "NHW", "Is divisive norm with windows across N, H, W the same as batch norm?"),
+    _widened("layer", "HWC", "Is divisive norm with windows across H, W, C the same as layer norm?"),
     Identity(
         "weight-length",
-        "Weight norm v/‖v‖ = RMS norm of each unit’s weights, over √fan-in?",
+        "Is weight norm v/‖v‖ the same as RMS norm of each unit’s weights, over √fan-in?",
         Side(lambda shape: SCHEMES["weight"], by_length, "by length", ("where",)),
         Side(lambda shape: SCHEMES["weight"], words="in general form", lines=("mean square", "normalized")),
         "A vector's length is its root mean square times the root of its number of elements. Your tensor is read as "
@@ -258,7 +258,7 @@ _ROWS = (
     ),
     Identity(
         "layer-is-batch-at-one-case",
-        "With one example: layer norm = batch norm?",
+        "With one example: is layer norm the same as batch norm?",
         _plain("layer"),
         _plain("batch"),
         "Layer norm mixes the channels, and batch norm never does.",
@@ -268,7 +268,7 @@ _ROWS = (
     ),
     Identity(
         "layer-is-over-positions",
-        "Layer norm = each channel’s picture normalized alone?",
+        "Is layer norm the same as each channel’s picture normalized alone?",
         _plain("layer"),
         _plain("layer-spatial"),
         "That is instance norm: in layer norm all channels share one mean and one variance.",
@@ -278,7 +278,7 @@ _ROWS = (
     ),
     Identity(
         "layer-is-over-the-batch",
-        "Layer norm = batch norm?",
+        "Is layer norm the same as batch norm?",
         _plain("layer"),
         _plain("batch"),
         "Layer norm averages over all channels of one example, batch norm over all examples for each channel.",
@@ -288,7 +288,7 @@ _ROWS = (
     ),
     Identity(
         "layer-is-its-default",
-        "Layer norm over H, W, C = layer norm over the last axis only?",
+        "Is layer norm over H, W, C the same as layer norm over the last axis only?",
         _plain("layer"),
         _plain("layer-channels"),
         "Over the last axis each position has a mean and variance of its own. Over H, W, C all positions share them.",
@@ -298,7 +298,7 @@ _ROWS = (
     ),
     Identity(
         "groups-are-sizes",
-        "Group norm with G groups = group norm with G channels in each group?",
+        "Is group norm with G groups the same as group norm with G channels in each group?",
         _groups(_unequal),
         _groups(lambda shape: shape[-1] // _unequal(shape)),
         "Frameworks count groups: G groups have C/G channels each, which is G only where G² = C.",
@@ -308,7 +308,7 @@ _ROWS = (
     ),
     Identity(
         "whitening-is-batch",
-        "Decorrelated batch norm (whitening) = batch norm?",
+        "Is decorrelated batch norm (whitening) the same as batch norm?",
         _whitening(lambda shape: 1),
         _plain("batch"),
         "Batch norm keeps the correlations between channels. Whitening removes them too.",
@@ -317,7 +317,7 @@ _ROWS = (
     ),
     Identity(
         "rms-is-layer",
-        "RMS norm = layer norm over C?",
+        "Is RMS norm the same as layer norm over C?",
         _plain("rms"),
         _plain("layer-channels"),
         "RMS norm does not subtract the mean. The two agree only where the mean is already 0.",

@@ -53,9 +53,9 @@ STORIES = (
         title="Same or different?",
         section="Start",
         question="Which normalizations are the same?",
-        why="Two layers are the same here if they give the same **x̂**, the normalized tensor before γ and β. Compare "
-        "their **fields**: a field is the elements that share a mean and variance.",
-        first="Guess. Then see why, and what differs beside x̂.",
+        why="Two normalizations are the same here if they give the same normalized tensor **x̂** for every input. Blue "
+        "in the cubes is a **field**: the elements that share a mean and variance.",
+        first="Guess. Then see why.",
         takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
         "the same elements give the same x̂.",
         see=(
@@ -147,7 +147,8 @@ STORIES = (
         title="Backward pass",
         section="Why it works",
         question="How does a gradient get back through normalization?",
-        why="Normalized numbers share a mean and a variance. Each number changes the loss through both, and directly.",
+        why="Normalized numbers share a mean and a variance. So each number reaches the loss on three paths: directly, "
+        "through the mean, and through the variance.",
         first="Press **Play**: the gradient of the loss comes back, arrow by arrow.",
         takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
         "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
@@ -335,8 +336,9 @@ STORIES = (
         title="Weight normalization",
         section="Reference",
         question="What does weight normalization learn?",
-        why="It replaces a weight vector w by **g · v/‖v‖**: the length g and the direction v/‖v‖ are learned apart.",
-        first="Press **Play**. Three runs of SGD start from the same weights.",
+        why="It replaces a weight vector w by **g · v/‖v‖**: the length g and the direction v/‖v‖ are learned "
+        "separately.",
+        first="Press **Play**. Three runs of SGD start from the same weights: they learn g, v, or both.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer.",
         see=(

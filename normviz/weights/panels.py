@@ -69,7 +69,7 @@ def _steps(runs: dict[str, Path], rate: float, theme: str, step: int) -> None:
             f"- learn **g**, the length: {ends['length']}\n"
             f"- learn **v**, the direction: {ends['direction']}\n"
             f"- learn **both**, weight norm: **{ends['weight']}**\n"
-            f"- plain SGD on w: {ends['plain']}"
+            f"- plain SGD on w, not drawn: {ends['plain']}"
         )
         st.caption(
             f"Two weights learn to tell the digit {PAIR[0]} from {PAIR[1]}, each run from the same mini-batches."

@@ -41,8 +41,8 @@ class Setting:
 
     depth: int = whole(5, 1, 6, label="Hidden layers", control="slider")
     start: float = real(
-        4.0, 0.5, 8.0, label="Scale of the first weights", stops=SCALES,
-        help="Of a layer with n inputs the first weights have the standard deviation scale/√n.",
+        4.0, 0.5, 8.0, label="Scale of the initial weights", stops=SCALES,
+        help="The initial weights of a layer with n inputs have the standard deviation scale/√n.",
     )  # fmt: skip
     rate: float = real(3.0, 0.01, 10.0, label="Learning rate", stops=RATES)
     seed: int = whole(0, 0, 9999, label="Seed")

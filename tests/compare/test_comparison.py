@@ -144,7 +144,7 @@ def test_the_sentence_under_a_cube_is_what_changing_another_example_does(key, sh
     assert words.startswith("Mixes examples")
     assert ("**yes**. Works" in words) == mixes
     alone = words.split("Works with a batch of one: ")[1]
-    assert alone.startswith(("**yes**", "**no**", "**hardly**", "**only as "))
-    if alone.startswith(("**yes**", "**only as ")):  # more is left than zeros or signs
+    assert alone.startswith(("**yes", "**no**", "**hardly**"))
+    if alone.startswith("**yes"):  # more is left than zeros or signs
         xhat = np.abs(normalize(x[:1], scheme, 1e-5).xhat)
         assert np.ptp(xhat) > 1e-3

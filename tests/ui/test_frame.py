@@ -44,7 +44,8 @@ def test_the_introduction_of_a_panel_is_whole():
     for story in STORIES:
         for panel in story.panels.values():
             assert panel.question.endswith("?")
-            assert panel.why.endswith(".") and panel.takeaway.endswith(".")
+            assert panel.why.endswith(".")
+            assert panel.takeaway.endswith(".")
             assert panel.first.endswith(".") or not panel.first
 
 

@@ -70,7 +70,7 @@ def test_what_means_nothing_is_not_offered():
     assert {"Correlation", "Scale of x₀ against x₁"} <= own - offered(show="whitening")
     assert {"Patches of k × k pixels, k", "Seed"} <= offered(show="style", space="features") - offered(show="style")
     assert offered(show="history") == {"Show", "Advanced"}
-    assert {"Learning rate", "Scale of the first weights"} < offered()
+    assert {"Learning rate", "Scale of the initial weights"} < offered()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,10 @@ def test_the_answer_counts_the_rates_at_which_all_networks_learn():
     plain, normed = (sweeps[name].robust for name in learning.KINDS.values())
     assert normed > plain
     at = open_page()
-    assert f"at {normed} of {len(saturation.RATES)} learning rates with batch norm, at {plain} without" in said(at)
+    assert (
+        f"at {normed} of {len(saturation.RATES)} learning rates with batch norm, at {'only ' * (plain < normed)}{plain} without"
+        in said(at)
+    )
     best = [mean_percent(sweep.accuracy[sweep.best]) for sweep in sweeps.values()]
     assert f"At the best rate of each: {best[0]} without batch norm, {best[1]} with it." in said(at)
 

@@ -35,6 +35,7 @@ def show(view: View, theme: str) -> None:
     st.markdown(f"### Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it.")
     if sweeps is not None:
         st.markdown(f"**Why normalize?** {_robustness(sweeps)}")
+    st.caption("Handwritten digits. Thin lines: one network each; thick line: their mean; ±: 95% interval of the mean.")
     for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
@@ -51,8 +52,9 @@ def show(view: View, theme: str) -> None:
 def _robustness(sweeps: Mapping[str, RateSweep]) -> str:
     """Say at how many learning rates the networks of all seeds learn."""
     plain, normed = sweeps[PLAIN].robust, sweeps[NORMED].robust
+    only = f"at {'only ' * (plain < normed)}{plain}"
     counts = (
-        f"all {STUDY.seeds} networks learn at {normed} of {len(RATES)} learning rates with batch norm, at {plain} "
+        f"all {STUDY.seeds} networks learn at {normed} of {len(RATES)} learning rates with batch norm, {only} "
         "without it"
     )
     if normed > plain:
@@ -70,8 +72,8 @@ def _caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "
         f"{setting.depth} layers of {WIDTH} sigmoid units, {STEPS} mini-batches of {BATCH} digits, SGD. Both kinds "
-        f"start from the same weights. Accuracy on {TESTED} test digits; thick line: mean; ±: 95% interval "
-        "over the seeds; dotted: guessing."
+        f"start from the same weights. Accuracy on {TESTED} test digits; intervals are over the seeds; dotted: "
+        "guessing."
     )
 
 
