@@ -156,10 +156,8 @@ def test_the_answer_counts_the_rates_at_which_all_networks_learn():
     plain, normed = (sweeps[name].robust for name in learning.KINDS.values())
     assert normed > plain
     at = open_page()
-    assert (
-        f"at {normed} of {len(saturation.RATES)} learning rates with batch norm, at {'only ' * (plain < normed)}{plain} without"
-        in said(at)
-    )
+    counts = f"at {normed} of {len(saturation.RATES)} learning rates with batch norm"
+    assert f"{counts}, at {'only ' * (plain < normed)}{plain} without" in said(at)
     best = [mean_percent(sweep.accuracy[sweep.best]) for sweep in sweeps.values()]
     assert f"At the best rate of each: {best[0]} without batch norm, {best[1]} with it." in said(at)
 
