@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.tolerances import INVARIANT
 from normviz.data.samples import SAMPLES
+from normviz.describe.aims import field_noun
 
 SHOWN = ("batch", "layer", "instance", "rms")
 """Keys of the schemes. Group norm needs more channels than red, green and blue."""
@@ -87,7 +88,7 @@ def draw_table(changes: Sequence[str]) -> str:
     """
     keys = ("none", *SHOWN)
     pairs = {key: [compare_pictures(key, change) for change in changes] for key in keys}
-    names = ("no normalization", *(SCHEMES[key].label for key in SHOWN))
+    names = ("no normalization", *(f"{SCHEMES[key].label}<small>{_per(SCHEMES[key])}</small>" for key in SHOWN))
     rows = [
         "".join(f"<th scope=col>{name}</th>" for name in ("", *names)),
         "<th scope=row>before</th>"
@@ -102,6 +103,12 @@ def draw_table(changes: Sequence[str]) -> str:
             cells.append(f"<td>{_image(pair.after, pair.before)}{verdict}</td>")
         rows.append("".join(cells))
     return f'<table class="nv-answers">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
+
+
+def _per(scheme: Scheme) -> str:
+    """Return over what a scheme normalizes: "normalizes each channel"."""
+    noun = field_noun(scheme.fields[-1], scheme.axes, photographs().shape)
+    return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
 
 
 def _image(values: np.ndarray, scale: np.ndarray) -> str:

@@ -384,7 +384,7 @@ STORIES = (
         title="Claims, tested",
         section="Reference",
         question="Common claims about normalization, tested",
-        why="Papers, tutorials and blogs disagree, and some are wrong. We measured each claim. Click one to see the "
+        why="Papers, tutorials and blogs disagree, and some are wrong. We tested each claim. Click one to see the "
         "evidence.",
         first="",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",

@@ -37,10 +37,10 @@ def show(view: View, theme: str) -> None:
     changes = tuple(key for key in CHANGES if key in dict(asked.each))
     if changes and asked.layer == "conv":
         st.html(draw_table(changes))
-        st.caption("Each column has one scale of colours, so that a change of the numbers is seen.")
+        st.caption("Both rows of a column have the same scale of colours.")
     if (question := find_question(asked)) is not None:
         st.markdown(f"**Why?** {question.because}")
-    st.markdown("## Over which axes do the answers average?")
+    st.markdown("## Which elements do they average?")
     with st.container(key="answers"):
         draw_cubes(choose_pictured(asked, schemes, chosen, bool(view["pick"])), view, theme)
     left, right = st.columns([2, 3], gap="medium")
