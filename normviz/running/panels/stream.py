@@ -96,7 +96,7 @@ def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
     outputs = {name: values[:, unit] for name, values in batch.output.items()}
     shown = Outputs(batch.pictures, batch.classes, outputs, slots(view["batch"]), widest)
     of = f"the first {SHOWN} of {view['batch']}" if view["batch"] > SHOWN else f"all {view['batch']}"
-    values = "; ".join(f"x̂ in {name} {write_output(each[followed])}" for name, each in outputs.items())
+    values = "; ".join(f"x̂ in {name} {write_output(float(each[followed]))}" for name, each in outputs.items())
     alt = (
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
