@@ -10,7 +10,7 @@ import numpy as np
 from normviz.core.fields import OWN, Shape
 from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
-from normviz.core.text import sentence, spoken
+from normviz.core.text import spoken
 from normviz.data.digits import SIDE, digits
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import to_percent
@@ -197,8 +197,12 @@ def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[Shown]:
     ]
     said = "; ".join(f"at {size} {_levels(each)}" for size, each in ended.items())
     idle = [label for k, label in enumerate(setting.labels) if not _learns(ended, k)]
-    budget = "steps" if setting.equal == "steps" else "examples"
-    caption = f"All sizes train on the same number of {budget}, so compare the schemes at one size."
+    budget, other = (
+        ("for the same number of steps", "more training digits in all")
+        if setting.equal == "steps"
+        else ("on the same number of digits", "fewer steps")
+    )
+    caption = f"All networks train {budget}, so larger batches mean {other}. Compare schemes at the same batch size."
     if idle:
         caption += f" {spoken(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield Shown("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
@@ -268,15 +272,19 @@ def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> Difference
 
 
 def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
-    """Say the test errors at the smallest batch size, and at the largest."""
+    """Say the test errors at the smallest batch size, and at the largest, or that these are within a point there."""
     if not ended:
         return f"Training on batches of {spoken(begun)} has begun." if begun else "Nothing is trained yet."
     small, large = min(ended), max(ended)
     pair = _choose_pair(setting, ended) or foremost(setting.rows, 2)
-    levels = {size: [f"{np.mean(ended[size][k].last):.0%}" for k in pair] for size in (small, large)}
-    first = [f"{level} with {setting.names[k]}" for k, level in zip(pair, levels[small], strict=True)]
-    last = f"; of {large}: {spoken(levels[large], 'and')}" if large > small else ""
-    return sentence(f"test error on batches of {small}: {spoken(first, 'and')}{last}.")
+    errors = {size: [float(np.mean(ended[size][k].last)) for k in pair] for size in (small, large)}
+    levels = {size: [f"{error:.0%}" for error in each] for size, each in errors.items()}
+    text = f"On batches of {small}, {setting.names[pair[0]]} has {levels[small][0]} test error"
+    text += "".join(f", {setting.names[k]} {level}" for k, level in zip(pair[1:], levels[small][1:], strict=True))
+    if small < large:
+        close = len(pair) > 1 and max(errors[large]) - min(errors[large]) < 0.01
+        text += f"; on {large}, {'they are within 1 point' if close else spoken(levels[large], 'and')}"
+    return text + "."
 
 
 def _verdict(setting: Setting, ended: Outcomes) -> Verdict:

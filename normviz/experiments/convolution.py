@@ -120,7 +120,7 @@ def _draw_rates(ended: Outcomes) -> Iterator[Shown]:
     panels = [
         Panel(
             PADDINGS[padding], [_curve(each, np.array(RATES), each.losses) for each in found.values()],
-            "learning rate", "training loss, mean over all steps", "xy", marks=RATES,
+            "learning rate", "mean training loss", "xy", marks=RATES,
         )
         for padding, found in ended.items()
     ]  # fmt: skip
@@ -217,7 +217,7 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
 
 EXPERIMENT = Experiment(
     key="convolution", title="Convolutions", claims=("L09", "B16"),
-    question="Why does layer norm help less in convolutional networks?",
+    question="Why does layer norm help CNNs less?",
     claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
     "normalization outperforms the other methods.” The paper offers a thought on why: units “whose receptive fields "
     "lie near the boundary of the image are rarely turned on and thus have very different statistics from the rest of "

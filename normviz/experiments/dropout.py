@@ -203,7 +203,7 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
 
 EXPERIMENT = Experiment(
     key="dropout", title="Batch norm and dropout", claims=("B17",),
-    question="Does batch norm make dropout superfluous?",
+    question="Does batch norm replace dropout?",
     claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & Szegedy 2015, "
     "section 3.4).",
     about="Dense networks of two normalized layers of 64 units learn digits, some of whose training labels are random. "

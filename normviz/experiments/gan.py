@@ -274,7 +274,7 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
 
 EXPERIMENT = Experiment(
     key="gan", title="Modes of a GAN", claims=("S03",),
-    question="Does spectral norm keep a GAN from mode collapse?",
+    question="Does spectral norm stop mode collapse?",
     claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. "
     "2018, abstract). A tutorial says that it was introduced against mode collapse.",
     about="A generator learns to make points like those of eight Gaussians on a ring. A discriminator, normalized or "

@@ -256,7 +256,7 @@ def _points(difference: Difference, sign: int) -> str:
 
 EXPERIMENT = Experiment(
     key="leak", title="A leak in the batch", claims=("B10",),
-    question="Can an example's label leak through its batch?",
+    question="Can labels leak through the batch?",
     claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling “effectively "
     "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
     about="Dense networks of two layers of 64 units learn digits in groups that are normalized by themselves, as on "

@@ -221,7 +221,7 @@ def _gain(outcome: Outcome, gain: Difference, sign: int, plain: Outcome) -> str:
 
 EXPERIMENT = Experiment(
     key="learning-rate", title="Learning rate", claims=("B09",),
-    question="Does normalization allow higher learning rates?",
+    question="Which schemes allow high learning rates?",
     claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
     about="Dense networks of normalized layers of 32 units learn digits at 17 learning rates, four to each power of "
     "ten. Weight norm starts from the data, as its paper does.",

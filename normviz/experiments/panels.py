@@ -99,7 +99,7 @@ def change_seeds(view: View) -> None:
 
 
 def _example_words(example: Example, found: Results, asked: work.Asked) -> str:
-    words = f"Example result, computed with version {example.version}."
+    words = f"Example result (version {example.version})."
     ready = sum(map(done, found.values()))
     return f"{words} {ready} of {len(asked.parts)} parts are done on this server." if ready else words
 

@@ -337,7 +337,7 @@ def _tabulate(setting: Setting, ended: Runs) -> dict[str, list[Any]]:
 
 EXPERIMENT = Experiment(
     key="placement", title="Placement", claims=(),
-    question="Where in a residual network should one normalize?",
+    question="Where to normalize in residual networks?",
     claim="Post norm normalizes behind each residual sum, and the gradient of its last layer is “independent of L”, "
     "the number of layers. Pre norm normalizes in front of each branch, and that gradient is smaller by √L (Xiong et "
     "al. 2020, arXiv 2002.04745, section 3.3, Theorem 1). With post norm, “using a large learning rate without "

@@ -276,7 +276,7 @@ def _tabulate(setting: Setting, runs: Runs) -> dict[str, list[Any]]:
 
 EXPERIMENT = Experiment(
     key="recurrent", title="Recurrent networks", claims=("B15", "L02"),
-    question="Does normalization work on sequences, and keep gradients alive through them?",
+    question="Does normalization work on sequences?",
     claim="“Batch normalization cannot be used on time sequence data”, since its channel axis is “the time dimension” "
     "there (a tutorial on layer norm). A layer-normalized recurrent network is invariant to “re-scaling all of the "
     "summed inputs to a layer, which results in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section "

@@ -238,7 +238,7 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
 
 EXPERIMENT = Experiment(
     key="repair", title="Repair at test time", claims=(),
-    question="Can new statistics repair a network on shifted pictures?",
+    question="Can new statistics repair a network?",
     claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach achieves "
     "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
     about="Dense networks of two normalized layers of 64 units learn digits. The test pictures are then made brighter, "

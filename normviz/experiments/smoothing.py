@@ -275,7 +275,7 @@ def _change(change: Difference, effect: str) -> str:
 
 EXPERIMENT = Experiment(
     key="smoothing", title="Learned smoothing", claims=("D03", "D04"),
-    question="Do a learned ε and an L1 term improve normalization?",
+    question="Do a learned ε and an L1 term help?",
     claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer on the "
     "activations, leads to significant benefits over standard normalization techniques” (Ren et al. 2017, arXiv "
     "1611.04520, abstract).",

@@ -331,7 +331,7 @@ def _sentence(setting: Setting, row: Row, found: Outcome, is_clear: bool) -> str
 
 EXPERIMENT = Experiment(
     key="weight-decay", title="Weight decay and batch norm", claims=("B11",),
-    question="What is left of weight decay behind batch norm?",
+    question="Does weight decay work with batch norm?",
     claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, regularization "
     "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
     "1706.05350, abstract).",

@@ -54,7 +54,7 @@ class Page(Setting):
     )  # fmt: skip
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
     mode: str = choice("training", MODES)
-    digit: int = whole(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed")
+    digit: int = whole(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed, 0 is the first")
     unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
     step: int = whole(60, 0, BATCHES)
     pace: int = among(1, PACES)

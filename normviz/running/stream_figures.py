@@ -13,6 +13,9 @@ from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES
 from normviz.ui.style import finish, here
 
+BESIDE = {"training": -0.14, "inference": 0.14}
+"""By mode how far beside its digit an output stands, so that one does not cover the other."""
+
 
 @dataclass(frozen=True)
 class Followed:
@@ -87,7 +90,7 @@ class Outputs:
 
 
 def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light") -> Figure:
-    """Draw digits in a row, and below each its output: a filled marker with its value, an open one in another mode.
+    """Draw digits in a row, and below each its output: a filled marker with its value, a grey open one in another mode.
 
     The digit that is followed stands in a frame. Axes and places are those of every mini-batch.
     """
@@ -105,31 +108,32 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
     figure.add_scatter(x=[None], y=[None], mode="markers", showlegend=False, hoverinfo="skip", row=1, col=1)
     places = np.arange(count)
     for name in sorted(batch.outputs, key=lambda name: name == mode):
-        values, colour, on = batch.outputs[name], getattr(colours, name), name == mode
+        values, on = batch.outputs[name], name == mode
+        colour = getattr(colours, name) if on else colours.muted
+        x = places + BESIDE[name]
         if on:
             stems = np.stack([np.zeros(count), values, np.full(count, np.nan)], 1).ravel()
             figure.add_scatter(
-                x=np.repeat(places, 3), y=stems, mode="lines", line={"color": colour, "width": 2}, showlegend=False,
+                x=np.repeat(x, 3), y=stems, mode="lines", line={"color": colour, "width": 2}, showlegend=False,
                 name=f"{name}, from 0", hoverinfo="skip", row=2, col=1,
             )  # fmt: skip
         symbol = ROLE_SYMBOLS[name] + ("" if on else "-open")
-        marker = {"color": colour, "size": 13 if on else 9, "symbol": symbol, "opacity": 1 if on else 0.8}
-        written = {"text": [f"{value:.2f}".replace("-", "−") for value in values], "textfont": {"color": colour}}
+        marker = {"color": colour, "size": 13 if on else 9, "symbol": symbol} | ({} if on else {"line": {"width": 2}})
+        written = {"text": [write_output(value) for value in values], "textfont": {"color": colour}}
         gaps = sum(values - other for other in batch.outputs.values())
-        above = np.where(np.abs(gaps) > 0.05 * batch.span, gaps > 0, values >= 0)  # away from the other marker
+        above = np.where(np.abs(gaps) > 0.1 * batch.span, gaps > 0, values >= 0)  # away from the other marker
         written["textposition"] = np.where(above, "top center", "bottom center").tolist()
         figure.add_scatter(
-            x=places, y=values, mode="markers+text" if on else "markers", marker=marker, name=f"x̂ in {name}",
+            x=x, y=values, mode="markers+text" if on else "markers", marker=marker, name=f"x̂ in {name}",
             row=2, col=1, **(written if on else {}),
-            hovertemplate="digit %{x}: %{y:.3f}", legendrank=list(ROLE_SYMBOLS).index(name),
+            hovertemplate="%{y:.2f}", legendrank=list(ROLE_SYMBOLS).index(name),
         )  # fmt: skip
     frame = {"x0": followed - 0.48, "x1": followed + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 2.5}, **frame)
     room = [-0.6, batch.slots - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
-    for row, labels in enumerate((batch.classes, places), 1):
-        figure.update_xaxes(**ticks, ticktext=list(map(str, labels)), row=row, col=1)
-    figure.update_xaxes(title=near("digit of the batch"), row=2, col=1)
+    figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)
+    figure.update_xaxes(**ticks, showticklabels=False, title=near("digits of the batch"), row=2, col=1)
     beside = {
         "xref": "paper",
         "x": 0,
@@ -144,6 +148,16 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
     high = 1.25 * batch.span or 1.0  # room for the values
     figure.update_yaxes(range=[-high, high], nticks=5, title=near("x̂"), fixedrange=True, row=2, col=1)
     return finish(figure, colours, {"t": 4, "b": 84, "l": 55}, LEGEND, zero="y")
+
+
+def write_output(value: float) -> str:
+    """Return a normalized value with two decimals, without a sign where that is zero.
+
+    Example:
+        >>> write_output(-1.234), write_output(-0.001)
+        ('−1.23', '0.00')
+    """
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def picture_url(picture: np.ndarray, ink: str) -> str:

@@ -83,7 +83,7 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
         for level in panel.levels:
             figure.add_hline(level, line=rule(colours), **place)
         figure.update_xaxes(
-            title={"text": panel.x, "standoff": 4},
+            title={"text": f"{panel.x} (log scale)" if "x" in panel.log else panel.x, "standoff": 4},
             **(_decades([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
             **place,
         )
@@ -92,9 +92,10 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **place)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
         scale = _decades(heights) if "y" in panel.log else {"nticks": 6}
+        upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
         form = {"tickformat": panel.ticks} if panel.ticks else {}
-        figure.update_yaxes(title={"text": panel.y, "standoff": 4}, automargin=True, **scale, **span, **form, **place)
+        figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **form, **place)
         if panel.square:
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **place)

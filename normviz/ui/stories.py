@@ -289,11 +289,12 @@ STORIES = (
         page="running",
         title="Training vs. inference",
         section="Training",
-        question="Why does batch norm behave differently at test time?",
-        why="In training, batch norm normalizes each digit by the mean and variance of its mini-batch. At test time it "
-        "uses **running averages** of these. Below each digit stands its normalized value **x̂** at one unit.",
-        first="Switch to **Inference**: the same digits get other values. Then open **What goes wrong**.",
-        takeaway="In training, the output for one example depends on the other examples of its batch. At test time it "
+        question="Why does batch norm behave differently in inference?",
+        why="In training, batch norm normalizes each digit by the mean and variance of its mini-batch. In inference "
+        "(at test time) it uses **running averages** of these: an example may come alone, and its output should not "
+        "depend on other examples. Below each digit stands **x̂**, the normalized value of one hidden unit.",
+        first="Switch to **Inference**: the grey values become the outputs. Then open **What goes wrong**.",
+        takeaway="In training, the output for one example depends on the other examples of its batch. In inference it "
         "depends on the running averages, which must fit the new data.",
         see=(
             See("Which schemes depend on the batch?", "compare"),

@@ -6,6 +6,7 @@ from patience import load, settle, soon, visit
 from playwright.sync_api import expect
 from watching import open_watched
 
+from normviz.experiments.catalogue import EXPERIMENTS
 from normviz.ui.palette import THEMES
 
 SMALL = "?show=batch-size&batch_size_steps=20&batch_size_seeds=2&batch_size_schemes=layer&batch_size_seed="
@@ -122,9 +123,13 @@ def test_run_progress_and_curve_are_in_sight_while_it_trains(page, server):
 def test_the_first_screen_has_a_result_and_few_controls(page, server):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server)
-    page.get_by_text("Example result, computed with version").wait_for()
+    page.get_by_text("Example result (version").wait_for()
     assert page.evaluate(IN_SIGHT, ".st-key-lead .nv-graph")
     assert page.locator(".st-key-verdict").bounding_box()["y"] < 760
+    lines = page.locator(".st-key-experiments-show [data-testid=stCaptionContainer] p").all()
+    assert len(lines) == len(EXPERIMENTS)
+    for each in lines:
+        assert each.evaluate("each => each.scrollWidth <= each.clientWidth"), each.inner_text()
     assert len(page.evaluate(CONTROLS)) <= 25
 
 
@@ -135,7 +140,7 @@ def test_a_phone_shows_claim_run_and_figure(phone, server):
     assert phone.locator(".st-key-lead .nv-graph").first.bounding_box()["y"] < 700
     phone.get_by_role("button", name="Change").click()
     phone.get_by_text("Learning rate", exact=True).click()
-    phone.get_by_role("heading", level=1, name="Does normalization allow higher learning rates?").wait_for()
+    phone.get_by_role("heading", level=1, name="Which schemes allow high learning rates?").wait_for()
     soon(phone, lambda: phone.locator(".stSidebar").bounding_box()["x"] < -300)  # and does not cover it
 
 

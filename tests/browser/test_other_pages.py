@@ -10,7 +10,7 @@ from normviz.ui.palette import THEMES
 
 PAGES = {
     "identities": ("Which normalizations are the same?", []),
-    "running": ("Why does batch norm behave differently at test time?", ["stream"]),
+    "running": ("Why does batch norm behave differently in inference?", ["stream"]),
     "weights": ("What does weight normalization learn?", ["plane", "lengths"]),
     "divisive": ("How does ε decide which contrast survives?", ["response"]),
 }

@@ -8,6 +8,7 @@ import pytest
 from normviz.core.errors import InvalidInput
 from normviz.experiments.batch_size import MIDDLE, PAIR, RATES, SIZES, SMALL, Noise, Setting, parts, report
 from normviz.experiments.dense_grid import DenseGrid
+from normviz.experiments.figures import figure_of
 from normviz.jobs.spec import finish
 
 SETTING = Setting(seeds=4, schemes=("none", "batch", "layer"))
@@ -68,11 +69,23 @@ def test_levels_and_differences_are_said_at_both_small_sizes_and_at_the_large_on
     assert "batches of 128, 2.1 ± 0.2% and 2.1 ± 0.2%." in says
 
 
-def test_the_headline_is_that_of_the_smallest_size_and_of_the_largest():
-    found = report(SETTING, made_up(lambda n: 0.02 + 1 / n, lambda n: 0.02))
-    assert (
-        found.headline == "Test error on batches of 2: 52% with batch norm and 2% with layer norm; of 128: 3% and 2%."
-    )
+@pytest.mark.parametrize(
+    ("batch", "end"),
+    [(lambda n: 0.02 + 1 / n, "they are within 1 point"), (lambda n: 0.04 + 0.96 / n, "5% and 2%")],
+)
+def test_the_headline_is_that_of_the_smallest_size_and_of_the_largest(batch, end):
+    found = report(SETTING, made_up(batch, lambda n: 0.02))
+    assert found.headline == f"On batches of 2, batch norm has 52% test error, layer norm 2%; on 128, {end}."
+
+
+@pytest.mark.parametrize(("equal", "words"), [("steps", "more training digits"), ("examples", "fewer steps")])
+def test_the_caption_says_what_a_larger_batch_changes_besides(equal, words):
+    setting = replace(SETTING, equal=equal)
+    (shown,) = (each for each in report(setting, made_up(lambda n: 0.02, lambda n: 0.02, setting)).figures
+                if each.key == "sizes")  # fmt: skip
+    assert f"larger batches mean {words}" in shown.caption
+    titles = [figure_of(shown).layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
+    assert titles == ["batch size N (log scale)", "test error, % (log scale)"]
 
 
 def test_nothing_is_said_before_the_end_or_without_two_to_compare():

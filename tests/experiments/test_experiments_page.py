@@ -110,7 +110,7 @@ def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     assert at.code[0].value == f"normviz experiment {key}"
     assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1
     if path_of(key).exists():
-        assert f"Example result, computed with version {normviz.__version__}." in texts(at.markdown)
+        assert f"Example result (version {normviz.__version__})." in texts(at.markdown)
         assert plots(at).keys() - {"blank"}
     else:
         assert "Press **Run**" in said(at)
@@ -150,8 +150,8 @@ def shipped(monkeypatch):
 
 def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held):
     at = open_page(**SMALL)
-    assert headlines(at) == ["### Test error on batches of 2: 25% with layer norm; of 128: 25%."]
-    assert "Example result, computed with version 0.0.1." in texts(at.markdown)
+    assert headlines(at) == ["### On batches of 2, layer norm has 25% test error; on 128, 25%."]
+    assert "Example result (version 0.0.1)." in texts(at.markdown)
     assert "run it yourself" in at.button(key="start run").label.lower()
     at = press(at, "start run")
     assert held.waits.wait(SOON)  # it really trains
@@ -174,7 +174,7 @@ def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
     at = press(at, "cancel run")
     held.go_on.set()
     assert ticket.wait(SOON)
-    assert headlines(sound(at.run())) == ["### Test error on batches of 2: 25% with layer norm; of 128: 25%."]
+    assert headlines(sound(at.run())) == ["### On batches of 2, layer norm has 25% test error; on 128, 25%."]
 
 
 def test_a_setting_without_a_result_leads_to_the_default():
@@ -209,7 +209,7 @@ def test_schemes_have_the_colours_of_their_curves():
 def test_the_first_figure_says_what_its_bands_are_and_the_chosen_rates_are_folded():
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
-    assert words.startswith("Lines: means of 8 networks. Bands: 95% intervals. All sizes")
+    assert words.startswith("Lines: means of 8 networks. Bands: 95% intervals. All networks")
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)

@@ -23,7 +23,7 @@ from normviz.running.modes import MODES
 from normviz.running.panels.stream import average_words
 from normviz.running.state import PACES, PANELS, PARAMS, PREFIX, has
 from normviz.running.stream import BATCHES, Setting
-from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
+from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure, write_output
 from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/running.py"
@@ -105,25 +105,27 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     assert np.abs(expected["training"] - expected["inference"]).max() > 0.02
     for mode, at in shown.items():
         drawn = {trace["name"]: trace for trace in traces(at, "batch") if "name" in trace}
-        # One set of values; after the switch to inference those of before are still there, unfilled.
-        visible = {"training"} if mode == "training" else set(MODES)
-        assert {name.removeprefix("x̂ in ") for name in drawn if name.startswith("x̂ in")} == visible
-        for name in visible:
+        assert {name for name in drawn if name.startswith("x̂ in")} == {f"x̂ in {name}" for name in MODES}
+        for name in MODES:
             values, trace = expected[name], drawn[f"x̂ in {name}"]
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
-            assert trace["marker"]["color"] == getattr(THEMES[theme], name)
+            assert trace["marker"]["color"] == getattr(THEMES[theme], name if name == mode else "muted")
+            assert trace.get("showlegend", True)
             assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
-            written = [f"{value:.2f}".replace("-", "−") for value in values]
+            written = [write_output(value) for value in values]
             assert trace.get("text") == (written if name == mode else None)
-        assert (f"In training it was {decimals(expected['training'][3])}." in said(at)) == (mode == "inference")
         formula, below = at.latex[0].value, {"training": "batch", "inference": "run"}[mode]
         assert rf"\mu_\mathrm{{{below}}}" in formula
         assert getattr(THEMES[theme], mode) in formula
         assert f"= {float(f'{expected[mode][3]:.3g}'):g}" in formula
         marked = [name for name in at.table[0].value.iloc[:, 0] if name.startswith("**▸")]
         assert marked == ["**▸ batch of 8**" if mode == "training" else "**▸ running average**"]
-        assert f"Digit 3, in the frame: x̂ in training {decimals(expected['training'][3])}" in plots(at)["batch"]["alt"]
-        assert f"Digit 3 in {mode}: x̂ = {decimals(expected[mode][3])}, from the" in said(at)
+        label = running.digits()[1][running.order(setting)[39, 3]]
+        followed = f"fourth digit, a{'n' if label == 8 else ''} {label}"
+        values = {name: write_output(expected[name][3]) for name in MODES}
+        assert f"In the frame the {followed}: x̂ in training {values['training']}; " in plots(at)["batch"]["alt"]
+        (other,) = {*MODES} - {mode}
+        assert f"### The {followed}: x̂ = {values[mode]} in {mode}, {values[other]} in {other}." in texts(at.markdown)
     moments = [at.table[0].value.iloc[-1].tolist() for at in shown.values()]
     factor = np.sqrt(kept.variance[40, unit] + 0.1)
     mean, variance = (own[0] - kept.mean[40, unit]) / factor, own[1] / factor**2
@@ -175,7 +177,7 @@ def test_fewer_digits_than_the_one_that_is_followed():
     at = sound(at.select_slider(key=PREFIX + "batch").set_value(4).run())
     assert at.number_input(key=PREFIX + "digit").value == 3
     assert at.number_input(key=PREFIX + "digit").max == 3
-    assert "Digit 3, in the frame" in plots(at)["batch"]["alt"]
+    assert "In the frame the fourth digit, a" in plots(at)["batch"]["alt"]
 
 
 def test_drift_is_told_where_it_is_set_and_where_it_is_seen():

@@ -13,7 +13,7 @@ from normviz.running.averages import CONVENTIONS, Averages, Convention, lag, wri
 from normviz.running.modes import MODES, Batch, batch_at, span
 from normviz.running.state import PACES, PREFIX, averages_of, setting_of, traced
 from normviz.running.stream import BATCHES, SHOWN, Trace
-from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure
+from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure, write_output
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View, segments
 from normviz.ui.palette import THEMES
@@ -22,8 +22,11 @@ from normviz.ui.player import Player
 SYMBOLS = {"training": "batch", "inference": "run"}
 """The subscript of μ and σ² in a formula, by mode."""
 
-DRAWN = {"training": ("training",), "inference": ("training", "inference")}
-"""The outputs that are drawn, by mode: after the switch to inference those of before are still there, unfilled."""
+ORDINALS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
+    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+)  # fmt: skip
+"""Names of the places of the digits that are shown."""
 
 
 def show(view: View, theme: str) -> None:
@@ -72,28 +75,31 @@ def slots(batch: int) -> int:
 
 
 def _sentence(view: View, batch: Batch) -> str:
-    """Return the output of the digit that is followed, and the statistics that it comes from."""
-    mode, digit = view["mode"], view["digit"]
+    """Return the outputs of the digit that is followed, first that of the page's mode."""
+    mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
     if mode not in batch.output:
-        return f"Digit {digit} in inference: no output, as the running variance and ε are 0."
-    value = decimals(float(batch.output[mode][digit, view["unit"] - 1]))
-    source = {"training": "the mean and variance of its batch", "inference": "the running averages"}[mode]
-    before = decimals(float(batch.output["training"][digit, view["unit"] - 1]))
-    change = "" if mode == "training" else f" In training it was {before}."
-    return f"Digit {digit} in {mode}: x̂ = {value}, from {source}.{change}"
+        return f"The {name}, has no output in inference, as the running variance and ε are 0."
+    order = sorted(batch.output, key=lambda each: each != mode)
+    values = [f"{write_output(float(batch.output[each][digit, view['unit'] - 1]))} in {each}" for each in order]
+    return f"The {name}: x̂ = {', '.join(values)}."
+
+
+def _name_digit(view: View, batch: Batch) -> str:
+    """Return the place and the class of the digit that is followed: "first digit, a 1"."""
+    label = batch.classes[view["digit"]]
+    return f"{ORDINALS[view['digit']]} digit, {'an' if label == 8 else 'a'} {label}"
 
 
 def _digits(view: View, batch: Batch, widest: float, theme: str) -> None:
     """Show the digits of the batch, and their outputs at the page's unit."""
     unit, followed, mode = view["unit"] - 1, view["digit"], view["mode"]
-    drawn = [name for name in DRAWN[mode] if name in batch.output]
-    outputs = {name: batch.output[name][:, unit] for name in drawn}
+    outputs = {name: values[:, unit] for name, values in batch.output.items()}
     shown = Outputs(batch.pictures, batch.classes, outputs, slots(view["batch"]), widest)
     of = f"the first {SHOWN} of {view['batch']}" if view["batch"] > SHOWN else f"all {view['batch']}"
-    values = "; ".join(f"x̂ in {name} {decimals(float(each[followed]))}" for name, each in outputs.items())
+    values = "; ".join(f"x̂ in {name} {write_output(float(each[followed]))}" for name, each in outputs.items())
     alt = (
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
-        f"output at unit {view['unit']}, in {mode} filled. Digit {followed}, in the frame: {values}."
+        f"output at unit {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
     )
     plot(batch_figure(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
 
