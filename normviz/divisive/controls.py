@@ -20,7 +20,7 @@ def controls(view: View) -> None:
             own_file("A photograph is")
         axes = wide(view)
         if axes:
-            radius_control(PREFIX)
+            radius_control(PREFIX, "Neighbourhood: radius in pixels")
         with st.expander("Advanced"):
             if axes:
                 further_window_controls(axes, PREFIX)

@@ -20,7 +20,10 @@ from normviz.ui.panels import response_chart
 SPREAD = 3.0
 """x̂ from −3, black, to 3, white: of numbers with mean 0 and mean square 1 there are few beyond."""
 
-IN_WORDS = r"\hat{x} = \frac{\text{pixel} - \text{mean nearby}}{\sqrt{\varepsilon + (\text{contrast nearby})^2}}"
+IN_WORDS = (
+    r"\begin{gathered} v = \text{pixel} - \text{mean nearby} \\[4pt] "
+    r"\hat{x} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
+)
 """The formula in words."""
 
 
@@ -33,29 +36,29 @@ def panels(view: View, theme: str) -> None:
     st.markdown(_headline(view, x, result))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _picture(even, x, result, focus, theme)
+        _picture(even, x, result, focus, _side(view), theme)
         st.caption(whose(view) + _caption(bool(np.isfinite(x).all())))
     with right:
         st.latex(IN_WORDS)
         st.markdown(_nearby(view))
         slider = st.container()
-        st.markdown(_eps_words(view["eps"], x, result))
+        st.markdown("**Larger ε**: faint details stay faint.")
     pixel(view, scheme, x, focus, theme)
     with slider:  # last: the page follows what is dragged
         eps_control(view)
 
 
-def _picture(even: np.ndarray, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:
+def _picture(even: np.ndarray, x: np.ndarray, result: Normalized, focus: Index, side: str, theme: str) -> None:
     """Draw the picture x in its light and x̂, with a handle that wipes between them."""
     shown = {"before: x": _drawn(x, focus), "after: x̂": _drawn(result.xhat, focus)}
     ranges = (_ends(_drawn(even, focus)), (-SPREAD, SPREAD))
     images = {name: shades(values, *ends) for (name, values), ends in zip(shown.items(), ranges, strict=True)}
     before, after = ("{} to {}".format(*(typeset(end, 3) for end in _ends(values))) for values in shown.values())
     alt = (
-        f"The picture: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks row {focus[1]}, "
-        f"column {focus[2]}; arrow keys move it."
+        f"The picture and its {side}: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks "
+        f"row {focus[1]}, column {focus[2]}; arrow keys move it."
     )
-    picture(images, "contrast", alt, focus[1:3], THEMES[theme].element, pick)
+    picture(images, "contrast", alt, side, focus[1:3], THEMES[theme].element, pick)
 
 
 def _drawn(values: np.ndarray, focus: Index) -> np.ndarray:
@@ -72,7 +75,7 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
 def _caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
     return (
-        "Contrast of a half: the standard deviation of its pixels. x̂ is black at −3 and white at 3, whatever ε is. "
+        "Contrast of a half: the standard deviation of its pixels. x̂ is black at −3 and white at 3. "
         "The ring marks the pixel of the curve below; a click moves it."
         + ("" if finite else " Purple: no finite number.")
     )
@@ -83,21 +86,12 @@ def _nearby(view: View) -> str:
     own = view["radius_a"] not in ("same", str(view["radius"]))
     mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
     axes = "" if set(view["over"]) == {"H", "W"} else f", along {', '.join(view['over']) or 'no axis'}"
-    return (
-        f"**Nearby**: up to $R_B$ = {view['radius']} pixels to each side{mean}{axes}. **Contrast nearby**: the root "
-        "mean square of pixel − mean."
-    )
+    return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}."
 
 
-def _eps_words(eps: float, x: np.ndarray, result: Normalized) -> str:
-    """Return the role of ε, and its share of the sum under the root in the right half."""
-    divisor = result.deviation
-    assert divisor is not None
-    middle = float(np.median(divisor[:, :, x.shape[2] // 2 :]))
-    role = "**ε** prevents a division by nearly 0. Contrast that is small compared with √ε stays small."
-    if not eps or not np.isfinite(middle):
-        return role
-    return f"{role} In the right half, ε is **{eps / middle**2:.0%}** of the sum under the root (median)."
+def _side(view: View) -> str:
+    """Return the name of the right half: the light falls towards it."""
+    return "dark half" if view["light"] < 1 else "right half"
 
 
 def _headline(view: View, x: np.ndarray, result: Normalized) -> str:
@@ -112,12 +106,11 @@ def _headline(view: View, x: np.ndarray, result: Normalized) -> str:
     if not result.v.any():
         own = view["radius_a"] == "0" or (view["radius_a"] == "same" and not view["radius"])
         why = "Every element is its own mean here" if own else "All of a window is the same everywhere here"
-        return f"{why}: v = 0, and nothing is left." + (" Take a radius $R_A$ from 1." if own else "")
+        return f"{why}: v = 0, and nothing is left." + (" Take a radius from 1." if own else "")
     before, after = (contrast_ratio(values) for values in (x, result.xhat))
     if not np.isfinite([before, after]).all():
         return "The contrast of the right half over that of the left is no finite number here."
-    side = "dark half" if view["light"] < 1 else "right half"
-    return f"### The {side} has {before:.0%} of the other half’s contrast before, {after:.0%} after."
+    return f"### The {_side(view)} has {before:.0%} of the other half’s contrast before, {after:.0%} after."
 
 
 def pixel(view: View, scheme: Scheme, x: np.ndarray, focus: Index, theme: str) -> None:

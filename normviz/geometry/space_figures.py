@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.geometry.three_channels import RADIUS, STAGES, Forward, Step, vector_words
+from normviz.geometry.three_channels import RADIUS, STAGES, Forward, Step
 from normviz.ui.chart import Figure
 from normviz.ui.palette import THEMES, Theme
 from normviz.ui.style import finish
@@ -32,13 +32,13 @@ def stage_figure(one: Forward, stage: str, theme: str = "light") -> Figure:
     figure = _scene(reach, stage, colours)
     origin = np.zeros(3)
     side = "middle right" if one.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
-    _vector(figure, origin, one.x, f"x = {vector_words(one.x)}", colours.lines[0], "top center")
+    _vector(figure, origin, one.x, "x", colours.lines[0], side)
     if drawn >= 1:
         _line(figure, one.x, one.v, colours.mean, dash="dash")
         _text(figure, (one.x + one.v) / 2, "− μ", colours.mean, side)
-        _vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center")
-    if drawn >= 2:
-        _vector(figure, origin, one.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5)
+        _vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center", width=8 if drawn < 2 else 3)
+    if drawn >= 2:  # on v
+        _vector(figure, origin, one.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
     return figure
 
 
@@ -49,7 +49,8 @@ def step_figure(long: Step, short: Step, theme: str = "light") -> Figure:
     reach = max(LEAST_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
     figure = _scene(reach, "step", colours)
     origin = np.zeros(3)
-    for step, end, label, side in zip((long, short), ends, ("v", "½ v"), ("middle left", "top left"), strict=True):
+    labels, sides = ("long: v", "short: ½ v"), ("middle left", "top left")
+    for step, end, label, side in zip((long, short), ends, labels, sides, strict=True):
         _vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
         if step.before.v.any():
             _vector(figure, step.before.v, end, f"{step.angle:.0f}°", colours.lines[1], side)
@@ -69,10 +70,10 @@ def _scene(reach: float, stage: str, colours: Theme) -> Figure:
     if drawn >= 2:
         x, y, z = (RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
-        _text(figure, 1.35 * RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: length √3", colours.divides)
+        _text(figure, 1.35 * RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)
     for channel, unit in enumerate(np.eye(3), 1):
-        _line(figure, np.zeros(3), 0.75 * reach * unit, colours.muted)
-        _text(figure, 0.83 * reach * unit, f"channel {channel}", colours.muted)
+        _line(figure, np.zeros(3), 0.65 * reach * unit, colours.muted)
+        _text(figure, 0.66 * reach * unit, f"channel {channel}", colours.muted, "top center")
     finish(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
     figure.update_layout(
@@ -102,14 +103,15 @@ def _surface(figure: Figure, points: np.ndarray, colour: str, opacity: float, **
 
 
 def _vector(
-    figure: Figure, start: np.ndarray, end: np.ndarray, label: str, colour: str, side: str, share: float = 1.0
-) -> None:
+    figure: Figure, start: np.ndarray, end: np.ndarray, label: str, colour: str, side: str, *, share: float = 1.0,
+    width: float = 8,
+) -> None:  # fmt: skip
     """Draw an arrow, labelled at its end or at a share of its length; one of length 0 as a point."""
     x, y, z = np.stack([start, start + share * (end - start), end]).T
     length = float(np.linalg.norm(end - start))
     figure.add(
         "scatter3d", x=x, y=y, z=z, mode="lines+markers+text", name=label, text=["", f"<b>{label}</b>", ""],
-        textposition=side, textfont={"color": colour, "size": 17}, line={"color": colour, "width": 8},
+        textposition=side, textfont={"color": colour, "size": 17}, line={"color": colour, "width": width},
         marker={"color": colour, "size": [0, 0, 0 if length else 8]}, hovertemplate="(%{x:.3g}, %{y:.3g}, %{z:.3g})",
     )  # fmt: skip
     if length:

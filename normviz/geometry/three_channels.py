@@ -25,8 +25,8 @@ RATE = 0.5
 STAGES = {"example": "1 One example", "centre": "2 Subtract the mean", "divide": "3 Divide", "step": "4 Take a step"}
 """The stages of the picture; each adds to the one before it."""
 
-_LIMIT = 3.0
-_STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 25).tolist())
+_LIMIT = 4.0
+_STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Example:
         DEFAULT_EPS, 0.0, 10.0, label="ε, added to σ²", symbol="ε", stops=(0.0, 1e-5, 0.1, 0.3, 1.0, 3.0, 10.0),
         control="drag",
     )  # fmt: skip
-    stage: str = choice("divide", STAGES, label="Stage")
+    stage: str = choice("step", STAGES, label="Stage")
 
     @property
     def x(self) -> np.ndarray:
@@ -59,7 +59,10 @@ class Forward(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of gradient descent on x: the forward pass before it, Δx = −η ∂l/∂x (3,), and the forward pass after."""
+    """A step of x: the forward pass before it, Δx = −η ∂l/∂x (3,), and the forward pass after.
+
+    For one example it is the step of a bias that the layer before adds to its output x: ∂l/∂b = ∂l/∂x.
+    """
 
     before: Forward
     change: np.ndarray

@@ -186,9 +186,9 @@ STORIES = (
         title="Step size",
         section="Why it works",
         question="How does normalization change the size of a step?",
-        why="Layer norm removes the mean and the length of a vector and keeps its direction. So a gradient step turns "
-        "a long vector less than a short one.",
-        first="Press **4 Take a step**. Then drag **x₁**, and turn the picture.",
+        why="A gradient step in the layer before moves its output x. Layer norm removes the mean and the length of x. "
+        "So a step turns a long vector less than a short one.",
+        first="Drag **x₁** and watch both angles. Then go through the stages from **1 One example**.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
         see=(See("Length and direction of the weights", "weights"),),
@@ -369,12 +369,13 @@ STORIES = (
         page="divisive",
         title="Contrast",
         section="Reference",
-        question="How does ε decide which contrast survives?",
-        why="Divisive normalization compares each pixel with its neighbours, as neurons in the brain do. At a small "
-        f"ε it brings out the details in the dark half of a photo. :small[{_source(SCHEMES['divisive'].reference)}]",
+        question="What does the constant ε in the divisor do to contrast?",
+        why="Divisive normalization compares each pixel with its neighbours, as neurons in the brain do. We dim a "
+        "photo towards the right; a small ε brings out the details there. "
+        f":small[{_source(SCHEMES['divisive'].reference)}]",
         first="Drag the **round handle** across the photo. Then increase **ε**: the dark half fades first.",
-        takeaway="Where the contrast nearby is large compared with √ε, all regions get a similar contrast. Where it is "
-        "small, they stay faint. A small ε therefore brings weak contrast back.",
+        takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
+        "Where they differ by much less, they stay faint. A small ε therefore brings faint details back.",
         see=(
             See("How does ε affect invariance?", "invariance"),
             See("Which schemes are the same?", "identities"),

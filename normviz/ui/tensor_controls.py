@@ -98,9 +98,9 @@ def window_controls(axes: Sequence[str], prefix: str = "") -> None:
     further_window_controls(axes, prefix)
 
 
-def radius_control(prefix: str = "") -> None:
+def radius_control(prefix: str = "", label: str = "Neighbourhood that divides: radius $R_B$") -> None:
     """Draw the radius of the windows of what divides."""
-    st.slider("Neighbourhood that divides: radius $R_B$", 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
+    st.slider(label, 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
 
 
 def further_window_controls(axes: Sequence[str], prefix: str = "") -> None:

@@ -34,11 +34,12 @@ def test_the_first_screen_shows_the_vectors_and_few_controls(page, server):
     assert 5 < len(found) <= 25, found
 
 
-def test_a_step_is_taken_by_a_click(page, server):
+def test_it_opens_with_a_step_and_a_click_shows_another_stage(page, server):
     open_page(page, server)
-    page.get_by_role("radio", name="4 Take a step").click()
-    page.get_by_role("heading", name="At half the length, one step turns v 3.6 times as far.").wait_for()
-    soon(page, lambda: "stage=step" in page.url)
+    page.get_by_role("heading", name="Layer norm: a step turns the short vector 3.6 times as far.").wait_for()
+    page.get_by_role("radio", name="3 Divide").click()
+    page.get_by_role("heading", name="Dividing keeps the direction, not the length.").wait_for()
+    soon(page, lambda: "stage=divide" in page.url)
 
 
 def test_the_length_is_moved_by_the_keyboard_and_the_sentence_follows(page, server):
@@ -53,16 +54,16 @@ def test_the_length_is_moved_by_the_keyboard_and_the_sentence_follows(page, serv
 
 
 def test_the_picture_follows_the_keyboard_and_keeps_its_camera(page, server):
-    open_page(page, server)
+    open_page(page, server, "?stage=divide")
     sentence = page.get_by_role("heading", level=3).first
-    expect(sentence).to_have_text("Dividing by s keeps the direction of v, not its length.")
+    expect(sentence).to_have_text("Dividing keeps the direction, not the length.")
     camera = "() => document.querySelector('.st-key-space .js-plotly-plot')._fullLayout.scene._scene.getCamera().eye"
     before = page.evaluate(camera)
     page.locator(".st-key-x1 input").press("Home")
-    expect(page.get_by_text("subtract the mean μ = −1")).to_be_visible()
+    expect(page.get_by_text("subtract the mean μ = −1.33")).to_be_visible()
     page.locator(".st-key-eps input").press("End")
     expect(sentence).to_have_text("ε keeps x̂ inside the circle.")
-    soon(page, lambda: "x1=-3" in page.url and "eps=10" in page.url)
+    soon(page, lambda: "x1=-4" in page.url and "eps=10" in page.url)
     assert page.evaluate(camera) == before
 
 

@@ -12,7 +12,7 @@ PAGES = {
     "identities": ("Which normalizations are the same?", []),
     "running": ("Why does batch norm behave differently in inference?", ["stream"]),
     "weights": ("What does weight normalization learn?", ["plane", "lengths"]),
-    "divisive": ("How does ε decide which contrast survives?", ["response"]),
+    "divisive": ("What does the constant ε in the divisor do to contrast?", ["response"]),
 }
 
 

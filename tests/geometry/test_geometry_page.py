@@ -83,8 +83,9 @@ def test_every_value_belongs_somewhere_and_every_panel_is_there():
 @pytest.mark.parametrize(
     ("link", "panel", "stage"),
     [({"scheme": "layer"}, "fisher", None), ({"draws": "30"}, "fisher", None), ({"show": "rate"}, "rate", None),
-     ({"show": "slices", "times": "3", "beside": "layer"}, "rate", None), ({}, "vectors", "divide"),
-     ({"gradient": "1", "x1": "2"}, "vectors", "step"), ({"stage": "centre"}, "vectors", "centre")],
+     ({"show": "slices", "times": "3", "beside": "layer"}, "rate", None), ({}, "vectors", "step"),
+     ({"gradient": "1", "x1": "2"}, "vectors", "step"), ({"stage": "centre"}, "vectors", "centre"),
+     ({"stage": "step"}, "vectors", "step"), ({"stage": "divide"}, "vectors", "divide")],
 )  # fmt: skip
 def test_links_of_before_open_what_is_nearest(link, panel, stage):
     at = open_page(**link)
@@ -116,7 +117,7 @@ def ends_of(at):
 @pytest.mark.parametrize("eps", ["0", "1e-05", "1", "10"])
 def test_the_picture_has_the_vectors_of_layer_norm(eps):
     x = torch.tensor([2.0, -1.0, 0.5], dtype=torch.float64)
-    drawn = ends_of(open_page(x1="2", x2="-1", x3="0.5", eps=eps))
+    drawn = ends_of(open_page(x1="2", x2="-1", x3="0.5", eps=eps, stage="divide"))
     xhat = torch.nn.functional.layer_norm(x, (3,), eps=float(eps)).numpy()
     assert set(drawn) == {"x", "v", "x̂"}
     for name, end in {"x": x.numpy(), "v": (x - x.mean()).numpy(), "x̂": xhat}.items():
@@ -137,7 +138,7 @@ def test_the_sentence_says_whether_the_end_is_on_the_circle():
         ("1e-05", "on the **circle**"),
         ("1", "ε keeps x̂ inside the circle"),
     ):
-        assert words in said(open_page(eps=eps))
+        assert words in said(open_page(eps=eps, stage="divide"))
         gap = RADIUS - np.linalg.norm(forward([3, 1, -1], float(eps)).xhat)
         assert ("on the" in words) == (gap < 1e-3)
     assert "v is 0, and so is x̂" in said(open_page(x1="2", x2="2", x3="2"))
@@ -146,14 +147,14 @@ def test_the_sentence_says_whether_the_end_is_on_the_circle():
 def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():
     at = open_page(x1="3", x2="1", x3="-1", eps="0", stage="step")
     drawn = ends_of(at)
-    for label, times in (("v", 1.0), ("½ v", 0.5)):
+    for label, times in (("long: v", 1.0), ("short: ½ v", 0.5)):
         step = take_step(times * np.array([3.0, 1.0, -1.0]), 0.0)
         np.testing.assert_allclose(drawn[label], step.before.v, atol=1e-9)
         np.testing.assert_allclose(drawn[f"{step.angle:.0f}°"], step.before.v + step.change, atol=1e-9)
-    assert "At half the length, one step turns v 3.6 times as far." in said(at)
+    assert "Layer norm: a step turns the short vector 3.6 times as far." in said(at)
     assert f"η = {RATE}" in said(at)
     along = open_page(x1="0", x2="0.5", x3="-0.75", eps="0", stage="step")
-    assert "a step does not turn it" in said(along)
+    assert "a gradient step does not turn the vector" in said(along)
 
 
 # --- distance -----------------------------------------------------------------------------------------------------

@@ -67,35 +67,34 @@ def headline(long: Step, short: Step, stage: str) -> str:
     if stage == "centre":
         return "Subtracting the mean moves x straight onto the plane."
     if stage == "divide" and not _is_inside(long.before):
-        return "Dividing by s keeps the direction of v, not its length."
+        return "Dividing keeps the direction, not the length."
     if stage == "divide":
         return "ε keeps x̂ inside the circle."
     if long.angle < TURNED:
-        return "The gradient points along v, so a step does not turn it."
-    return f"At half the length, one step turns v {typeset(short.angle / long.angle, 2)} times as far."
+        return "Here a gradient step does not turn the vector."
+    return f"Layer norm: a step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
 
 
 def _lines(long: Step, short: Step, eps: float) -> list[str]:
     """Return a line of a numbered list for each stage."""
     one, length = long.before, typeset(float(np.linalg.norm(long.before.xhat)), 3)
-    place = (
-        f"Its length is **{length}**, less than √3." if _is_inside(one) else "It ends on the **circle** of radius √3."
-    )
+    place = "It ends on the **circle** of radius √3."
+    if _is_inside(one):
+        place = f"Its length is **{length}**, less than the radius √3."
     if not one.v.any():
         place = "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
     turned = [
-        f"has length {typeset(float(np.linalg.norm(step.change)), 2)} and turns it by **{typeset(step.angle, 2)}°**"
-        for step in (long, short)
+        f"The step from {name} has length {typeset(float(np.linalg.norm(step.change)), 2)} and turns it by "
+        f"**{typeset(step.angle, 2)}°**."
+        for name, step in (("v", long), ("½ v", short))
     ]
-    step = (
-        f"Now x takes a step against its gradient (η = {RATE}). The step from v {turned[0]}. From ½ v it {turned[1]}."
-    )
+    step = f"A gradient step of the bias in the layer before (η = {RATE}) moves x by as much. {' '.join(turned)}"
     return [
         f"1. **x** = {vector_words(one.x)}: three numbers of one example, one for each channel, drawn as one arrow.",
         f"2. **v** = x − μ = {vector_words(one.v)}: subtract the mean μ = {typeset(one.mean, 3)}. The numbers of v sum "
         "to 0, so v lies on the **plane**.",
-        f"3. **x̂** = v / s = {vector_words(one.xhat)}: divide by s = √(σ² + ε) = {typeset(one.divisor, 3)}, "
-        f"from the variance σ² and the constant ε. {place}",
+        f"3. **x̂** = v / s = {vector_words(one.xhat)}: divide by s = √(variance σ² + ε) = "
+        f"{typeset(one.divisor, 3)}. {place}",
         f"4. {step if one.v.any() else 'v has no direction that a step could turn.'}",
     ]
 

@@ -17,20 +17,23 @@ HTML = """
     <i class="ring"></i><i class="line"></i>
     <div class="grip" role="slider" tabindex="0" aria-valuemin="0" aria-valuemax="100" aria-label="Wipe"></div>
   </div>
+  <div class="half" aria-hidden="true"></div>
   <div class="live" aria-live="polite"></div>
 </div>
 """
 
 
 def picture(
-    images: Mapping[str, np.ndarray], key: str, alt: str, focus: Sequence[int], colour: str, on_pick: Callable[[], Any]
-) -> None:
+    images: Mapping[str, np.ndarray], key: str, alt: str, half: str, focus: Sequence[int], colour: str,
+    on_pick: Callable[[], Any],
+) -> None:  # fmt: skip
     """Show two pictures that are wiped between, in an element of the class `st-key-{key}`.
 
     Args:
         images: by name, what `shades` gives, two of one height and width; the first is left of the handle.
         key: of the element, and of its state in the session: `st.session_state[f"{key} picture"].focus`.
         alt: the picture in a sentence.
+        half: name of the right half, below it.
         focus: row and column of the pixel with a ring around it, in this colour.
         on_pick: called when a click, a tap or the arrow keys pick another pixel.
     """
@@ -38,6 +41,7 @@ def picture(
     data = {
         "name": key,
         "alt": alt,
+        "half": half,
         "names": list(images),
         "images": [image.reshape(-1) for image in images.values()],
         "shape": [height, width],
