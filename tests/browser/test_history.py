@@ -17,8 +17,10 @@ SET = {
     "experiments": ("show=speed", "Speed", "Batch size"),
     "geometry": ("stage=divide", "3 Divide", "4 Take a step"),
     "gradients": ("show=formula", "Formula", "Step by step"),
+    "invariance": ("panel=delta", "Effect of δ", "The case only"),
     "running": ("panel=wrong", "What goes wrong", "Training or inference"),
     "weights": ("show=spectral", "Spectral norm", "Weight norm"),
+    "why": ("show=whitening", "Whitening", "Learning"),
 }
 """What is chosen on a page: as the link has it, its name, and that of what was chosen before."""
 
