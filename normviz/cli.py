@@ -15,7 +15,7 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.settings import add_options
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import collected_stdout, print_message
-from normviz.networks.setting import Setting
+from normviz.networks.setting import DEVICES, Setting
 
 
 def port(text: str) -> int:
@@ -97,6 +97,10 @@ def build_parser() -> Parser:
     job.add_argument("--condition", default="", metavar="KEY,KEY", help="what else it has to do; unknown: lists them")
     job.add_argument("--weights", default="none", metavar="KEY", help="in front: none, any, or a scheme of weights")
     job.add_argument("--census", action="store_true", help="all sets of invariances, with how many schemes have them")
+    job.add_argument("--trained", action="store_const", const=True, help="with --census: train its schemes with twins")
+    job.add_argument("--sample", metavar="K|all", help="schemes of each set; all by default on a dense layer, else 8")
+    job.add_argument("--seed", type=int, metavar="S", help="of the sample and the training; 0 by default")
+    job.add_argument("--device", metavar="D", help=f"to train on: {', '.join(DEVICES)}; auto by default")
     job.add_argument("--json", action="store_true")
     job.set_defaults(run=commands.design_schemes)
     job = jobs.add_parser("serve", help="serve the app")

@@ -250,9 +250,12 @@ def design_schemes(arguments: argparse.Namespace) -> int:
     from normviz.design.search import Demands, found, fronts
 
     needed, without, conditions = map(command.keys, (arguments.need, arguments.without, arguments.condition))
-    command.check((*needed, *without, *conditions), arguments.census)
+    training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
+    command.check((*needed, *without, *conditions), arguments.census, training)
     weights = fronts(arguments.weights)
     demands = Demands(arguments.layer, needed, without, weights, conditions)
+    if arguments.trained:
+        return train_schemes(arguments, weights)
     if arguments.census:
         sets = command.census_records(arguments.layer, weights)
         print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else command.counted(sets))
@@ -265,6 +268,36 @@ def design_schemes(arguments: argparse.Namespace) -> int:
     if not (there := bool(found(demands))):
         print_message(command.refusal(demands))
     return 0 if there else 1
+
+
+def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
+    """Train schemes with their twins, and print all sets of invariances with the results; 1 if an answer differs.
+
+    Also 1 if a job fails, and 130 if it is interrupted: finished jobs stay cached.
+    """
+    need("train", "torch", "sklearn", "tqdm")
+    from normviz.design import command
+    from normviz.design.training import plan_trainings
+    from normviz.design.training_results import count_by_set, describe_exceptions
+    from normviz.experiments.command import run_missing
+    from normviz.experiments.results import Archive
+    from normviz.jobs.kept import Kept
+
+    layer, archive = arguments.layer, Archive(Kept())
+    sample = command.parse_sample(command.DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
+    jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
+    with ended() as code:
+        run_missing(jobs, archive, partial(workers_for, archive), sys.stderr.isatty())
+    if code:
+        return code[0]
+    results, found = archive.of(jobs), command.census_records(layer, weights)
+    counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
+    for kind in found:
+        kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
+    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else command.format_trained(found, missing))
+    for line in differing:
+        print_message(line)
+    return 1 if differing else 0
 
 
 def workers_for(archive: "Archive", parts: int) -> "Desk":

@@ -13,6 +13,7 @@ from lab_page import open_lab, sound, texts
 from normviz import cli
 from normviz.core.errors import InvalidInput
 from normviz.core.schemes import SCHEMES
+from normviz.design.training import plan_trainings
 from normviz.experiments import batch_size, work
 from normviz.experiments.results import Archive
 from normviz.jobs import fallback
@@ -37,7 +38,8 @@ FAILURES = {
 }
 TABLE = Training.of([SCHEMES["batch"], SCHEMES["none"]], Setting(steps=6, batch=8, width=8, rate=0.01), [0, 3])
 EXPERIMENT = batch_size.EXPERIMENT.parts(batch_size.Setting(steps=20, seeds=2, schemes=("layer",)))[0]
-JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT}
+TWINS = plan_trainings("dense", sample=1)[0]
+JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT, "twins": TWINS}
 SOON = 60  # seconds that a test waits at most
 
 

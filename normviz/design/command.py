@@ -1,5 +1,6 @@
 """The search without a browser: schemes for demands, or why there are none; and all sets of invariances."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from normviz.core.errors import InvalidInput
@@ -13,6 +14,9 @@ from normviz.design.wording import printed
 
 SHOWN = 12
 """Schemes that are printed for people."""
+
+DEFAULT_SAMPLES = {"dense": "all", "conv": "8"}
+"""The default of --sample, by layer: it trains in seconds on a CPU."""
 
 
 def keys(text: str) -> Invariances:
@@ -83,8 +87,8 @@ def _names(kind: dict[str, Any]) -> str:
     return "; ".join(filter(None, [counted, others and f"not counted: {', '.join(others)}"]))
 
 
-def check(demanded: Invariances, census_wanted: bool) -> None:
-    """Raise InvalidInput where nothing is asked for, or two things."""
+def check(demanded: Invariances, census_wanted: bool, training: Sequence[str] = ()) -> None:
+    """Raise InvalidInput where nothing is asked for, or two things, or options of the training without --trained."""
     if demanded and census_wanted:
         raise InvalidInput(
             "--census counts all sets of invariances; it goes without --need, --without and --condition."
@@ -92,3 +96,28 @@ def check(demanded: Invariances, census_wanted: bool) -> None:
     if not demanded and not census_wanted:
         told = f"--need names the changes to ignore: {spoken(TRANSFORMATIONS)}"
         raise InvalidInput(f"{told}; --condition what else is to be: {spoken(CONDITIONS)}; or --census would do.")
+    if training and not (census_wanted and "trained" in training):
+        partner = "--census" if "trained" in training else "--census --trained"
+        raise InvalidInput(f"--{training[0]} goes with {partner}.")
+
+
+def parse_sample(text: str) -> int | None:
+    """Return how many schemes of each set are trained; None for "all". Raises InvalidInput for other texts."""
+    if text == "all":
+        return None
+    if text.isdecimal() and len(text) < 6 and int(text) > 0:
+        return int(text)
+    raise InvalidInput(f"--sample {text}: a whole number from 1 to 99,999, or all, would do.")
+
+
+def format_trained(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
+    """Return two lines for each set of invariances, and the first of the sentences on missing answers."""
+    lines = []
+    for line, kind in zip(counted(records).splitlines(), records, strict=True):
+        count = kind["trained"]
+        others = {"not as predicted": count["disagree"], "without an answer": count["unanswered"]}
+        told = [f"{count['agree']:,} of {count['of']:,} as predicted"]
+        told += [f"{number:,} {words}" for words, number in others.items() if number]
+        lines += [line, f"{'':8}{', '.join(told)}"]
+    more = [f"and {len(missing) - SHOWN:,} more without an answer"] if len(missing) > SHOWN else []
+    return "\n".join([*lines, *missing[:SHOWN], *more])

@@ -99,6 +99,11 @@ class Demands:
         return tuple(key for key, wanted in self.each if (key in has) != wanted)
 
 
+def demand_exactly(some: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
+    """Return the demands to have these invariances and no others."""
+    return Demands(layer, some, tuple(key for key in TRANSFORMATIONS if key not in some), weights)
+
+
 @dataclass(frozen=True)
 class Names:
     """The registered schemes that are named beside a number of schemes.

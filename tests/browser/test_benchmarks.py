@@ -33,6 +33,7 @@ TITLES = {
         "Python alone, ms: medians of 1",
     ],
     "links.py": [f"{len(STORIES)} links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
+    "map.py": [""],
     "shift.py": ["Layout shift of a visit", "Where it comes from"],
     "table1.py": ["the smallest", "where the engine's time goes"],
     "table1_page.py": [""],
