@@ -4,7 +4,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.errors import InvalidInput
-from normviz.core.schemes import BA
 from normviz.table1 import controls, panels, state
 from normviz.table1 import training_panels as training
 from normviz.table1.grid import CASE, grid_data, key_of
@@ -51,7 +50,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
             panels.answer_panel(cell, scheme, setting, cells, covered, view, theme)
     with cases:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown(f"### [Table 1]({BA.url}) of Ba et al. 2016", width="content")
+            st.markdown("### Table 1 of Ba et al. 2016", width="content")
             panels.reveal_button(covered)
         small = len(covered) == len(cells)
         grid(grid_data(cells, schemes, setting, view["cell"], covered, theme, small), "grid", take_open)

@@ -147,8 +147,7 @@ STORIES = (
         title="Backward pass",
         section="Why it works",
         question="How does a gradient get back through normalization?",
-        why="Normalized numbers share a mean and a variance. So each number reaches the loss on three paths: directly, "
-        "through the mean, and through the variance.",
+        why="Each number reaches the loss on three paths: directly, through the mean, and through the variance.",
         first="Press **Play**: the gradient of the loss comes back, arrow by arrow.",
         takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
         "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",

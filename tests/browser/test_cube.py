@@ -6,10 +6,10 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from patience import load
 from playwright.sync_api import expect
+from standing import cells_in
 
 from normviz.core.fields import Index, Shape
 from normviz.core.schemes import SCHEMES
-from normviz.cube.figure import cells_in
 from normviz.cube.layout import layout_of
 from normviz.ui.tensor import VIEWS
 

@@ -38,7 +38,7 @@ class Played:
 PLAYED = {
     "stream": Played(
         "running?step=20", "step", "Batches seen", running.Page().step, 20, ("batch", "stream"), "gd.data[3].x[0]",
-        (), ("Keras", "text=training=True"),
+        (), ("5 ×", "[aria-checked=true] >> text=5 ×"),
     ),
     "descent": Played(
         "weights?step=20&pace=1", "step", "Step of SGD", weights.Page().step, 20,

@@ -80,7 +80,7 @@ def test_the_question_and_all_rows_are_in_sight_and_after_a_guess_the_curves_and
     for shown in (
         page.locator(".nv-twins .frame"),
         page.get_by_text("Dividing by that standard deviation cancels the factor."),
-        page.get_by_text("Not quite: they learn differently"),
+        page.get_by_text("Not quite: they learn the same"),
         page.get_by_role("button", name="Watch them train"),
         page.get_by_role("button", name="Next case"),
         table.cell("none.weight-matrix-rescaling"),

@@ -13,12 +13,9 @@ HTML = """
   <div class="nv-statistics" role="group" aria-label="The statistics of its field"></div>
   <div class="nv-lines"></div>
   <p class="nv-note"></p>
-  <details class="nv-all">
-    <summary>All values, before and after</summary>
-    <figure class="nv-strip" hidden></figure>
-  </details>
   <details class="nv-choose">
-    <summary>Choose an element by its indices</summary>
+    <summary>All values, and indices</summary>
+    <figure class="nv-strip" hidden></figure>
     <div class="nv-indices" role="group" aria-label="The locked element"></div>
   </details>
 </div>

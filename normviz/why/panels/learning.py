@@ -35,7 +35,6 @@ def show(view: View, theme: str) -> None:
     st.markdown(f"### Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it.")
     if sweeps is not None:
         st.markdown(f"**Why normalize?** {_robustness(sweeps)}")
-    st.caption("Handwritten digits. Thin lines: one network each; thick line: their mean; ±: 95% interval of the mean.")
     for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
@@ -72,8 +71,8 @@ def _caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "
         f"{setting.depth} layers of {WIDTH} sigmoid units, {STEPS} mini-batches of {BATCH} digits, SGD. Both kinds "
-        f"start from the same weights. Accuracy on {TESTED} test digits; intervals are over the seeds; dotted: "
-        "guessing."
+        f"start from the same weights. Accuracy on {TESTED} test digits; thick line: mean; ±: 95% interval "
+        "over the seeds; dotted: guessing."
     )
 
 
