@@ -59,7 +59,7 @@ results: .venv/run.stamp
 
 # Every benchmark once, with fewer repetitions than for figures that are recorded; those come from one command each.
 bench: .venv/dev.stamp chromium
-	$(BIN)/python benchmarks/cube.py --rounds 2
+	$(BIN)/python benchmarks/cube.py --rounds 1
 	$(BIN)/python benchmarks/table1.py --rounds 1
 	$(BIN)/python benchmarks/table1_page.py --rounds 1
 	$(BIN)/python benchmarks/shift.py
@@ -67,7 +67,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/bounds.py --rounds 1
 	$(BIN)/python benchmarks/search.py --cells 1000
 	$(BIN)/python benchmarks/map.py --sample 8
-	$(BIN)/python benchmarks/classroom.py --students 30 --seconds 5
+	$(BIN)/python benchmarks/classroom.py --students 30 --seconds 3
 	$(BIN)/python benchmarks/beside_jobs.py --rounds 1
 	$(BIN)/python benchmarks/cluster.py --jobs 50
 
