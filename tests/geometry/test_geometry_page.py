@@ -152,7 +152,7 @@ def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():
         np.testing.assert_allclose(drawn[label], step.before.v, atol=1e-9)
         np.testing.assert_allclose(drawn[f"{step.angle:.0f}°"], step.before.v + step.change, atol=1e-9)
     assert "Layer norm: a step turns the short vector 3.6 times as far." in said(at)
-    assert f"η = {RATE}" in said(at)
+    assert f"learning rate {RATE}" in said(at)
     along = open_page(x1="0", x2="0.5", x3="-0.75", eps="0", stage="step")
     assert "a gradient step does not turn the vector" in said(along)
 

@@ -83,12 +83,12 @@ def _lines(long: Step, short: Step, eps: float) -> list[str]:
         place = f"Its length is **{length}**, less than the radius √3."
     if not one.v.any():
         place = "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
-    turned = [
-        f"The step from {name} has length {typeset(float(np.linalg.norm(step.change)), 2)} and turns it by "
-        f"**{typeset(step.angle, 2)}°**."
-        for name, step in (("v", long), ("½ v", short))
-    ]
-    step = f"A gradient step of the bias in the layer before (η = {RATE}) moves x by as much. {' '.join(turned)}"
+    steps = (long, short)
+    turns = [f"{typeset(float(np.linalg.norm(each.change)), 2)} long, **{typeset(each.angle, 2)}°**" for each in steps]
+    step = (
+        f"Now a gradient step (learning rate {RATE}) moves x. From the long vector v: {turns[0]}. From ½ v, where the "
+        f"gradient is larger: {turns[1]}."
+    )
     return [
         f"1. **x** = {vector_words(one.x)}: three numbers of one example, one for each channel, drawn as one arrow.",
         f"2. **v** = x − μ = {vector_words(one.v)}: subtract the mean μ = {typeset(one.mean, 3)}. The numbers of v sum "
