@@ -164,7 +164,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
         "experiments?batch_size_steps=20&batch_size_seeds=2",
         {f"experiment {name}": pick(name) for name in ("Speed", "Modes of a GAN", "Batch size")} | {"run": run},
     ),
-    "running": ("running", {"play": play, "unit": pick("2"), **panels(running)}),
+    "running": ("running", {"play": play, **panels(running)}),
     "weights": ("weights", {"play": play, **panels(weights)}),
     "divisive": ("divisive", {"seed": enter("Seed", "1")}),
     "design": (
