@@ -126,10 +126,10 @@ def test_hover_lights_exactly_the_field_and_asks_nobody(lab, key, view):
     assert len(lab.sent) == sent
     legend = lab.page.locator(".nv-legend")
     expect(legend.get_by_text("the element under the pointer")).to_be_visible()
-    expect(legend.get_by_text("the locked element")).to_be_hidden()
+    expect(legend.get_by_text("the chosen element")).to_be_hidden()
     lab.page.mouse.move(5, 5)
     lab.soon(lambda: element_of(lab.readout) == (0, 0, 0, 0))  # back to the lock
-    expect(legend.get_by_text("the locked element")).to_be_visible()
+    expect(legend.get_by_text("the chosen element")).to_be_visible()
     expect(legend.get_by_text("the element under the pointer")).to_be_hidden()
 
 

@@ -16,7 +16,7 @@ HTML = """
   <details class="nv-choose">
     <summary>All values, and indices</summary>
     <figure class="nv-strip" hidden></figure>
-    <div class="nv-indices" role="group" aria-label="The locked element"></div>
+    <div class="nv-indices" role="group" aria-label="The chosen element"></div>
   </details>
 </div>
 """
