@@ -34,7 +34,7 @@ def press(lab, name):
 
 
 def test_gaps_and_cuts_are_drawn_without_the_server_and_stand_in_the_link(lab):
-    lab.open("?scheme=group&groups=3&colour=statistic")
+    lab.open("?scheme=group&groups=3&colour=statistic").open_below()
     lab.page.evaluate(REACTS)
     sent, before, room = len(lab.sent), faces(lab), spans(lab)
     press(lab, "Fields")
