@@ -23,7 +23,8 @@ def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Norm
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
     dashed = any(len(wording.taken(scheme, x.shape)) == 2 for scheme in schemes)
-    st.caption("Both sentences hold in training." + " Dashed: the elements that share the mean, if they are others." * dashed)
+    lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
+    st.caption(f"Both sentences hold in training.{lines}")
 
 
 def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> tuple[np.ndarray, dict]:
