@@ -162,7 +162,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "geometry": ("geometry", panels(geometry)),
     "experiments": (
         "experiments?batch_size_steps=20&batch_size_seeds=2",
-        {f"experiment {name}": pick(name) for name in ("Speed", "Modes of a GAN", "Batch size")} | {"run": run},
+        {f"experiment {name}": pick_option(name) for name in ("Speed", "Modes of a GAN", "Batch size")} | {"run": run},
     ),
     "running": ("running", {"play": play, **panels(running)}),
     "weights": ("weights", {"play": play, **panels(weights)}),
