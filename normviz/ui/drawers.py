@@ -9,7 +9,8 @@ import streamlit as st
 def drawer(make: Callable[..., Any], label: str, key: str, **given: Any) -> Any:
     """Draw an expander or a popover, whose `open` says whether to draw its content.
 
-    It stays open when its label changes, which is another element for Streamlit.
+    It stays open when its label changes, which is another element for Streamlit. Otherwise only the browser opens and
+    closes it: a run that began before the reader closed it must not open it again.
 
     Args:
         make: `st.expander` or `st.popover`.
@@ -17,7 +18,9 @@ def drawer(make: Callable[..., Any], label: str, key: str, **given: Any) -> Any:
         given: further arguments of `make`.
     """
     state = st.session_state
-    state[key] = state.get(opened_key(key), False)
+    if key not in state or state.get(f"{key} label") != label:
+        state[key] = state.get(opened_key(key), False)
+        state[f"{key} label"] = label
 
     def take() -> None:
         state[opened_key(key)] = state[key]
