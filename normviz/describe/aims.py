@@ -1,8 +1,10 @@
-"""The aim of a scheme in a sentence: the statistics of every field after it, as measured."""
+"""The aim of a scheme, the statistics of every field after it as measured, and its scope, in words."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
-from normviz.core.fields import Field, Shape
+from normviz.core.fields import AXIS, OWN, Axis, Field, Shape
 from normviz.core.normalize import Normalized, largest_singular_value, quiet, reduce
 from normviz.core.schemes import Scheme
 from normviz.core.statistics import covariances
@@ -35,18 +37,58 @@ def field_noun(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
     >>> field_noun(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
     """
-    canonical, called = field.canonical(shape), axes_of(axes, shape)
-    kinds = [rule.kind for rule in canonical.rules]
-    named = {
-        axis: {"own": called[axis].one, "groups": f"group of {called[axis].many}"}[kind]
-        for axis, kind in enumerate(kinds)
-        if kind in ("own", "groups")
+    return _noun(field.canonical(shape), axes, axes_of(axes, shape))
+
+
+def scope_words(scheme: Scheme) -> str:
+    """Return what a scheme normalizes, and over what it averages, in words that hold for every shape.
+
+    >>> from normviz.core.schemes import SCHEMES
+    >>> scope_words(SCHEMES["group"])
+    'every group of channels of every example alone, over all positions'
+    >>> scope_words(SCHEMES["rms"])
+    'every position of every example alone, over all channels; no mean is subtracted'
+    """
+    fields = scheme.fields[-1:] if scheme.whitens else scheme.fields
+    scopes = list(dict.fromkeys(_scope(field, scheme.axes) for field in fields))
+    if len(scopes) != 1:
+        alone = "every element alone" if scheme.pointwise else "nothing"
+        return f"mean: {scopes[0]}; divisor: {scopes[1]}" if scopes else alone
+    notes = {
+        "no mean is subtracted": scheme.summation is None,
+        "only the mean is subtracted": scheme.suppression is None,
+        "correlations are removed, too": scheme.whitens,
     }
-    rows, columns = (1, 2) if "H" in axes else (0, 1)
-    if kinds[rows] == kinds[columns] == "own":
-        named[rows] = "position" if "H" in axes else "kernel position"
-        del named[columns]
+    return "; ".join([*scopes, *(note for note, holds in notes.items() if holds)])
+
+
+def _scope(field: Field, axes: tuple[str, ...]) -> str:
+    """Return the noun of a field, and the axes along which it holds several indices."""
+    called = [AXIS[name] for name in axes]
+    if all(rule == OWN for rule in field.rules):
+        return "every element alone"
+    noun = _noun(field, axes, called)
+    parts = {"full": "all {}", "window": "the {} near each element"}
+    names = {kind: _names(field, kind, axes, [each.many for each in called]) for kind in parts}
+    over = " and ".join(parts[kind].format(spoken(each.values(), "and")) for kind, each in names.items() if each)
+    return f"{f'every {noun} alone' if noun else 'the whole tensor'}{over and f', over {over}'}"
+
+
+def _noun(field: Field, axes: tuple[str, ...], called: Sequence[Axis]) -> str:
+    own = _names(field, "own", axes, [each.one for each in called])
+    groups = _names(field, "groups", axes, [each.many for each in called])
+    named = own | {axis: f"group of {name}" for axis, name in groups.items()}
     return " of every ".join(named[axis] for axis in sorted(named, reverse=True))
+
+
+def _names(field: Field, kind: str, axes: tuple[str, ...], called: Sequence[str]) -> dict[int, str]:
+    """Return the names of the axes with a kind of rule; rows and columns together are positions."""
+    names = {axis: called[axis] for axis, rule in enumerate(field.rules) if rule.kind == kind}
+    rows, columns = (1, 2) if "H" in axes else (0, 1)
+    if rows in names and columns in names:
+        names[rows] = names[rows].replace("row", "position")
+        del names[columns]
+    return names
 
 
 def _start(scheme: Scheme, result: Normalized, threshold: float) -> str:

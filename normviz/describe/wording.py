@@ -259,10 +259,10 @@ def shape_words(shape: Sequence[int]) -> str:
 
 
 def axis_words(scheme: Scheme, axes: Sequence[int], shape: Shape, names: Sequence[str] = ()) -> str:
-    """Axes with what the scheme does along them: "N averaged", "H·W kept"; `names`: of all four, if others."""
+    """Axes with what the scheme does along them: "N averaged", "H and W kept"; `names`: of all four, if others."""
     parts = [((names or scheme.axes)[axis], _done(scheme, axis, shape[axis])) for axis in axes]
     if len({done for _, done in parts}) == 1:
-        return f"{'·'.join(name for name, _ in parts)} {parts[0][1]}".strip()
+        return f"{' and '.join(name for name, _ in parts)} {parts[0][1]}".strip()
     return ", ".join(f"{name} {done}" for name, done in parts)
 
 

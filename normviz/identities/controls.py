@@ -12,7 +12,9 @@ from normviz.ui.tensor_controls import data_controls
 
 
 def controls(view: View) -> None:
-    """Draw the shape in the sidebar, and data and ε under "Advanced"."""
+    """Draw the shape in the sidebar, and data and ε under "Advanced"; nothing for the detector, which has arrays."""
+    if view["panel"] == "detect":
+        return
     own = view["data"] == OWN_DATA and "own" in st.session_state
     with st.sidebar:
         columns = st.columns(2)

@@ -1,13 +1,14 @@
-"""Where two results are furthest apart: the element in words, what it shares, and a map of the differences."""
+"""Two schemes beside each other: both cubes, and in words the element where their results are furthest apart."""
 
 import numpy as np
 
-from normviz.core.equality import distances
 from normviz.core.fields import AXIS, Index, Shape
 from normviz.core.schemes import Scheme
-from normviz.describe.wording import boxes, gap_text
-from normviz.ui.components.plot import plot
-from normviz.ui.figures import statistics_map
+from normviz.cube import figure as cube
+from normviz.cube.panels import copies
+from normviz.describe.wording import boxes
+from normviz.identities.state import CAMERA
+from normviz.ui.link import View
 
 
 def place(scheme: Scheme, index: Index) -> str:
@@ -20,11 +21,10 @@ def shares(scheme: Scheme, index: Index, shape: Shape) -> str:
     return " ".join(box.sentence for box in boxes(scheme, index, shape)) or "It shares nothing, and stays."
 
 
-def difference_map(left: np.ndarray, right: np.ndarray, index: Index, scheme: Scheme, key: str, theme: str) -> None:
-    """Where two results differ, the furthest element framed."""
-    apart = distances(left, right)
-    figure = statistics_map(apart, scheme.axes, index, "difference", theme)
-    figure.update_traces(texttemplate=None, colorbar={"title": {"text": "|difference|"}})
-    figure.update_yaxes(automargin=True)
-    furthest = f"{gap_text(float(apart[index]))} at {place(scheme, index)}"
-    plot(figure, key, f"How far the two x̂ are apart, element by element; the largest, {furthest}, is framed.", "24rem")
+def two_cubes(
+    schemes: tuple[Scheme, Scheme], x: np.ndarray, xhats: tuple[np.ndarray, np.ndarray], view: View, theme: str
+) -> None:
+    """Draw a tensor twice, with the field of the chosen element in each scheme; `xhats`: of each, for the readout."""
+    levels, legend = cube.plain_levels((2, *x.shape))
+    focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
+    copies(schemes, x, xhats, levels, legend, view | {"focus": focus}, CAMERA, theme)

@@ -33,7 +33,7 @@ PAIRS = (
 """All pairs in the order of the questions, the easy ones first."""
 
 BELONGS = {
-    **dict.fromkeys(("focus", "camera"), ("same", "variants")),
+    **dict.fromkeys(("focus", "camera"), ("same", "variants", "own")),
     "code": ("variants",),
     **dict.fromkeys(("try", "layout"), ("detect",)),
     **dict.fromkeys(("row", "reveal"), ("same",)),
@@ -55,7 +55,7 @@ TRY = {key: example.name for key, example in EXAMPLES.items()} | {OWN_FILES: "Yo
 """The arrays that the detector looks at."""
 
 SIDES = ("left", "right")
-FIELD_LABELS = {"mean": "Mean subtracted over", "divide": "Divided by the root mean square over"}
+FIELD_LABELS = {"mean": "mean over", "divide": "root mean square over"}
 """The two fields of a scheme of one's own, by the last part of their names in the link."""
 
 HOW = (

@@ -48,10 +48,9 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
 
 
 def picture_controls(view: View, scheme: Scheme) -> None:
-    """Draw what sets the colours and the layout of the cube, in a menu over it that says what is set."""
-    shown = st.session_state["view shown"] = view_of(view, scheme)
-    label = f"Colour: {colour_name(view['colour'], scheme).lower()}, {VIEWS[shown].lower()}"
-    place = drawer(st.popover, label, LOOK, type="tertiary")
+    """Draw what sets the colours and the view of the cube, in a menu over it."""
+    st.session_state["view shown"] = view_of(view, scheme)
+    place = drawer(st.popover, "Colours and view", LOOK, type="tertiary")
     if not place.open:
         return
     with place:

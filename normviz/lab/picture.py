@@ -5,7 +5,7 @@ import numpy as np
 from normviz.core.fields import AXIS, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.schemes import Scheme
-from normviz.core.text import spoken
+from normviz.core.text import sentence, spoken
 from normviz.cube import figure as cube
 from normviz.cube.layout import layout_of, parts
 from normviz.cube.panels import axis_titles
@@ -88,13 +88,13 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: Normalized) -> tu
 def layout_words(shown: str, scheme: Scheme, shape: Shape) -> str:
     """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
     block, rows, columns, _ = ROLES.get(scheme.acts_on, PLAIN)
-    names, called = scheme.axes, [AXIS[name] for name in scheme.axes]
+    called = [AXIS[name] for name in scheme.axes]
     if shown == "unfolded":
-        return f"<p>Unfolded: one block for each {called[block].one}.</p>" if shape[block] > 1 else ""
+        return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""
     if min(shape[rows], shape[columns]) == 1:
         return ""
-    both = f"{called[rows].length} and {called[columns].length}"
-    return f"<p>{names[rows]}·{names[columns]}: {both} run along one side, row after row.</p>"
+    both = sentence(f"{called[rows].length} and {called[columns].length}")
+    return f"<p>{both} run along one side, row after row.</p>"
 
 
 def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> str:
@@ -114,7 +114,7 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
         ]
     elif taken:
         verb = "set" if wording.windows(taken[0].field, shape) else "share"
-        field = f"its field: the elements that {verb} its {spoken(taken[0].names, 'and')}"
+        field = f"its field: elements that {verb} its {spoken(taken[0].names, 'and')}"
         entries.append((hue, field if colour == "field" and framed else f"{field}, {how}"))
     text = {
         "field": "",
@@ -133,6 +133,6 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
     if drawn.get("gaps"):
         entries.append((NOT_FINITE, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
-    keys = "Click an element to choose it; arrow keys walk from one to the next."
+    keys = "Click an element to choose it, or use the arrow keys."
     hints = f'<span class="nv-keys">{keys}</span><span class="nv-taps">Tap an element to choose it.</span>'
     return f"<div>{patches}<span>{text}</span>{hints}</div>"

@@ -54,7 +54,7 @@ STORIES = (
         section="Start",
         question="Which normalizations are the same?",
         why="Two normalizations are the same here if they give the same normalized tensor **x̂** for every input. Blue "
-        "in the cubes is a **field**: the elements that share a mean and variance.",
+        "in the cubes: the elements that share a mean and variance. A position is one row h and one column w.",
         first="Guess. Then see why.",
         takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
         "the same elements give the same x̂.",
@@ -134,11 +134,11 @@ STORIES = (
                 "of another picture as γ and β it transfers style: adaptive instance norm.",
             ),
             "history": Introduction(
-                question="Which normalization came when?",
+                question="Which normalizations are there?",
                 why="Most later schemes change one thing about batch norm: the elements that share a mean and "
                 "variance.",
-                first="Find a scheme that you know, and compare its axes with those of batch norm.",
-                takeaway="The table lists each scheme of the app with its paper and the axes that it averages over.",
+                first="Click the name of a scheme to see it in the cube.",
+                takeaway="Compare a new scheme with batch norm: which elements share its statistics, and what divides?",
             ),
         },
     ),

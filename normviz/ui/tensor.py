@@ -27,7 +27,7 @@ COLOURS = {
 }
 """What a cell's colour stands for."""
 
-VIEWS = {"folded": "Folded", "unfolded": "Unfolded"}
+VIEWS = {"folded": "One cube", "unfolded": "Several blocks"}
 """How the tensor is laid out in space; as long as none is chosen, the scheme says which."""
 
 OWN_DATA = "own"

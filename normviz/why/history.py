@@ -3,13 +3,7 @@
 from dataclasses import dataclass
 from datetime import date
 
-from normviz.core.fields import Rule
 from normviz.core.schemes import SCHEMES, Reference, Scheme
-
-MARKS = {"full": "●", "groups": "◐", "window": "≈", "own": "·"}
-"""How a rule along an axis is marked."""
-
-MARK_WORDS = "● all share a statistic, ◐ each group does, ≈ each window does, · each index has its own"
 
 
 @dataclass(frozen=True)
@@ -64,14 +58,3 @@ def events() -> list[Event]:
 
 def _share(day: date) -> float:
     return day.year + (day.month - 1) / 12
-
-
-def marks(scheme: Scheme) -> list[str]:
-    """What the scheme does along each of its axes, by the field of what divides, or of the mean where nothing does."""
-    if scheme.field is None:
-        return [""] * 4
-    return [_mark(rule) for rule in scheme.field.rules]
-
-
-def _mark(rule: Rule) -> str:
-    return MARKS[rule.kind]

@@ -23,11 +23,11 @@ SHOWN = {
     "outside": "Outside the gradient",
     "identity": "γ and β",
     "style": "Style",
-    "history": "History",
+    "history": "All schemes",
 }
 """The panels of the page; only the one that is shown is computed."""
 
-ADVANCED = ("outside", "identity", "style", "history")
+ADVANCED = ("outside", "identity", "style")
 """The panels behind "Advanced"."""
 
 BELONGS: dict[str, tuple[str, ...]] = {

@@ -145,7 +145,7 @@ def test_cubes_stand_on_one_baseline_over_the_width_however_they_are_turned(page
     names = page.locator(".st-key-cubes .nv-heading").all_text_contents()
     assert names == ["Batch", "Layer", "Instance", "Group"]
     titles = page.locator(".st-key-cubes .nv-title").all_text_contents()
-    assert sum(title.startswith("H·W") for title in titles) == 4
+    assert sum(title.startswith("H and W") for title in titles) == 4
 
 
 def test_on_a_phone_all_cubes_are_in_the_picture_in_rows(page, server):

@@ -77,7 +77,7 @@ CONTROLS = {
     "data": lambda lab: lab.open_select("Data", "Normal noise"),
     "seed": lambda lab: lab.number("Seed", "3"),
     "colour": lambda lab: lab.look("x"),
-    "view": lambda lab: lab.look("Unfolded"),
+    "view": lambda lab: lab.look("Several blocks"),
     "focus": lambda lab: lab.index("c", "2"),
     "below": lambda lab: lab.open_below(),
     "tab": lambda lab: lab.do(lambda page: page.get_by_role("tab", name="Code").click()),

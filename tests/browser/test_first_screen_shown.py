@@ -61,7 +61,7 @@ def test_titles_of_averaged_axes_have_the_fields_colour_and_kept_ones_are_grey(f
     titles = first.page.evaluate(fill)
     field, kept = titles["N averaged"], titles["C kept"]
     assert field != kept
-    assert titles == {"H·W": field, "averaged": field, "N averaged": field, "C kept": kept}
+    assert titles == {"H and W": field, "averaged": field, "N averaged": field, "C kept": kept}
     colour = first.graph("gd => gd.data.find(t => t.name === 'field').color")
     assert field == f"rgb{tuple(bytes.fromhex(colour[1:]))}"
 

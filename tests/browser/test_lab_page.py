@@ -33,7 +33,7 @@ def test_what_is_done_stands_in_the_link(lab):
     lab.pick("Group")
     lab.number("C channels", "12")
     lab.open_select("Groups", "6")
-    lab.look("Unfolded")
+    lab.look("Several blocks")
     lab.page.wait_for_url("**view=unfolded**")
     for part in ("scheme=group", "c=12", "groups=6", "view=unfolded"):
         assert part in lab.page.url

@@ -67,7 +67,7 @@ def test_nothing_lies_over_anything_however_the_cube_is_turned(lab):
 def test_every_title_is_in_the_picture_at_first(lab, width, height):
     lab.page.set_viewport_size({"width": width, "height": height})
     for link, titles in (
-        ("", {"C kept", "N averaged", "H·W averaged"}),
+        ("", {"C kept", "N averaged", "H and W averaged"}),
         ("?view=unfolded&colour=value", {"C kept", "W averaged", "H averaged"}),
     ):
         lab.open(link)
@@ -91,5 +91,5 @@ def test_a_dense_layer_says_nothing_of_rows_and_columns(lab):
     lab.open("?n=8&h=1&w=1&c=12")
     cube = lab.page.locator(".st-key-cube")
     said = cube.inner_text() + cube.locator(".nv-labels").text_content()
-    assert "H·W" not in said
+    assert "H and W" not in said
     assert "N averaged" in said

@@ -7,7 +7,7 @@ from strategies import uneven_array
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.describe.aims import aim_words
+from normviz.describe.aims import aim_words, scope_words
 
 SHAPE = (4, 4, 4, 6)
 
@@ -39,6 +39,44 @@ def aim(key, shape=SHAPE, eps=1e-5, gain=1.0, bias=0.0, x=None, scheme=None):
 )
 def test_of_every_kind(key, words):
     assert aim(key) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("batch", "every channel alone, over all examples and positions"),
+        ("layer", "every example alone, over all positions and channels"),
+        ("layer-channels", "every position of every example alone, over all channels"),
+        ("instance", "every channel of every example alone, over all positions"),
+        ("group", "every group of channels of every example alone, over all positions"),
+        ("ghost-batch", "every channel of every group of examples alone, over all positions"),
+        ("rms", "every position of every example alone, over all channels; no mean is subtracted"),
+        ("mean-only-batch", "every channel alone, over all examples and positions; only the mean is subtracted"),
+        (
+            "whitening",
+            "every group of channels alone, over all examples and positions; correlations are removed, too",
+        ),
+        ("divisive", "every example alone, over the positions and channels near each element"),
+        ("weight", "every unit alone, over all kernel positions and input channels; no mean is subtracted"),
+        ("weight-standardization", "every unit alone, over all kernel positions and input channels"),
+        ("dynamic-tanh", "every element alone"),
+        ("none", "nothing"),
+    ],
+)
+def test_the_scope_names_what_is_normalized_and_over_what(key, words):
+    assert scope_words(SCHEMES[key]) == words
+
+
+def test_the_scope_follows_the_rules_and_not_the_lengths():
+    assert scope_words(get_scheme("group", groups=1)) == scope_words(get_scheme("group", groups=6))
+    mean, divisor = Field.parse("full, full, full, full"), Field.parse("own, own, own, own")
+    assert scope_words(SCHEMES["custom"].with_fields(mean, divisor)) == (
+        "mean: the whole tensor, over all examples, positions and channels; divisor: every element alone"
+    )
+    rows = Field.parse("own, full, own, window(1)")
+    assert scope_words(SCHEMES["custom"].with_fields(rows, rows)) == (
+        "every column of every example alone, over all rows and the channels near each element"
+    )
 
 
 def test_with_gain_and_bias_it_is_the_aim_before_them():

@@ -127,7 +127,7 @@ def test_the_picture_names_both_fields():
         "lit is the field of its mean square, 6 elements: all c of example 0, row 0, column 0; "
         "dashed that of its mean, 16 elements: all h, w of example 0, channel 1."
     )
-    assert wording.axis_words(scheme, (1, 2), (4, 4, 4, 6)) == "H·W averaged in A, kept in B"
+    assert wording.axis_words(scheme, (1, 2), (4, 4, 4, 6)) == "H and W averaged in A, kept in B"
     assert wording.axis_words(scheme, (0,), (4, 4, 4, 6)) == "N kept"
 
 

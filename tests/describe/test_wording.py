@@ -118,13 +118,13 @@ def test_how_many_statistics_there_are(key, shape, words):
     ("key", "axes", "words"),
     [
         ("batch", (3,), "C kept"),
-        ("batch", (1, 2), "H·W averaged"),
+        ("batch", (1, 2), "H and W averaged"),
         ("batch", (0,), "N averaged"),
         ("group", (3,), "C in 2 groups"),
-        ("divisive", (1, 2), "H·W within ±1"),
-        ("layer-channels", (1, 2), "H·W kept"),
-        ("none", (1, 2), "H·W"),
-        ("weight", (0, 1), "kh·kw averaged"),
+        ("divisive", (1, 2), "H and W within ±1"),
+        ("layer-channels", (1, 2), "H and W kept"),
+        ("none", (1, 2), "H and W"),
+        ("weight", (0, 1), "kh and kw averaged"),
         ("weight", (3,), "Cout kept"),
         ("custom", (1, 2), "H averaged, W kept"),
     ],
@@ -139,7 +139,7 @@ def test_the_title_of_an_axis(key, axes, words):
         ((4, 1, 1, 6), ""),
         ((4, 5, 1, 6), "H (positions) averaged"),
         ((4, 1, 5, 6), "W averaged"),
-        ((4, 5, 2, 6), "H·W averaged"),
+        ((4, 5, 2, 6), "H and W averaged"),
     ],
 )
 def test_the_title_of_a_pictures_axis_is_of_axes_that_are_there(shape, words):

@@ -12,13 +12,16 @@ from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES
 from normviz.core.text import measured
 from normviz.data.samples import SAMPLES
-from normviz.describe.wording import gap_text, sentence, shape_words
+from normviz.describe.aims import scope_words
+from normviz.describe.wording import gap_text, labelled, sentence, shape_words
 from normviz.identities import state
 from normviz.identities.identities import IDENTITIES, residual
 from normviz.identities.panels.known import GUESSES, measured_words, stacked
+from normviz.identities.panels.own import TYPED
 from normviz.identities.state import PAIRS
 from normviz.lab import state as lab
 from normviz.ui.custom import SIZES
+from normviz.ui.drawers import opened_key
 from normviz.ui.stories import STORIES
 
 SCRIPT = "pages/identities.py"
@@ -42,6 +45,8 @@ def shape_of(at):
 
 
 def type_in(at, **fields):
+    at.session_state[opened_key(TYPED)] = True
+    at = sound(at.run())
     for name, text in fields.items():
         at.text_input(key=state.PREFIX + name).set_value(text)
     return sound(at.run())
@@ -64,6 +69,16 @@ def measurement(at):
     return next(text for text in texts(at.markdown) if text.startswith("### ")).rpartition("\n\n")[2]
 
 
+def said_of_sides(at, identity):
+    """Return True if a line names each side and says its scope."""
+    schemes = [side.scheme(identity.condition.mend(shape_of(at))) for side in identity.sides]
+    lines = [text for text in texts(at.markdown) if text.startswith("**") and text.endswith(".")]
+    return all(
+        any(line.startswith(f"**{labelled(scheme)}") and scope_words(scheme) in line for line in lines)
+        for scheme in schemes
+    )
+
+
 def test_every_pair_is_asked_once_and_the_first_link_is_empty():
     assert sorted(PAIRS) == sorted(IDENTITIES)
     at = open_page()
@@ -81,6 +96,7 @@ def test_the_answer_is_hidden_until_the_guess(key, vote):
     words = said(at)
     assert identity.because not in words
     assert "differ:" not in words
+    assert said_of_sides(at, identity)
     cubes = plots(at)["cubes"]["hover"]["copies"]
     assert cubes[1]["bounds"] is None  # the field on the right would tell
     at = guess(at, vote)
@@ -90,6 +106,7 @@ def test_the_answer_is_hidden_until_the_guess(key, vote):
         (vote == "yes") == identity.holds
     )
     assert identity.because in said(at)
+    assert said_of_sides(at, identity)
     assert at.latex
 
 
@@ -235,8 +252,9 @@ def test_two_schemes_that_differ_come_with_a_counter_example():
     assert f"256 random tensors is {gap_text(found.worst.residual)}" in verdict
     for number in (found.x[found.worst.index], found.worst.left, found.worst.right):
         assert measured(number) in verdict
-    assert any("**Left.** It shares a mean and a variance among 96 elements" in text for text in texts(at.markdown))
-    assert plots(at)["own map"]["alt"].startswith("How far the two x̂ are apart")
+    for key in ("layer", "instance"):
+        assert f"{sentence(scope_words(SCHEMES[key]))}." in texts(at.markdown)
+    assert plots(at)["cubes"]["labels"] == ["Layer", "Instance"]
     assert [box.value for box in at.selectbox if "known" in box.key] == ["layer", "instance"]
 
 
@@ -250,7 +268,7 @@ def test_two_schemes_that_are_the_same():
         at, left_mean="H=groups(2)", left_divide="H=groups(2)", right_mean="H=groups(2)", right_divide="C=full"
     )
     assert "each is as far from it as the other" in at.success[0].value
-    assert "own map" not in plots(at)
+    assert plots(at)["cubes"]["labels"] == ["Left", "Right"]
 
 
 @pytest.mark.parametrize("key", state.KNOWN)
@@ -263,8 +281,7 @@ def test_every_known_scheme_fills_the_fields_and_is_named(key):
     assert (scheme.summation, scheme.suppression) == (SCHEMES[key].summation, SCHEMES[key].suppression)
     assert at.selectbox(key="identities left known").value == key
     assert not at.error
-    if key != "divisive":
-        assert any(SCHEMES[key].name in text for text in texts(at.caption))
+    assert plots(at)["cubes"]["labels"][0] == SCHEMES[key].label
 
 
 @pytest.mark.parametrize(
@@ -290,8 +307,8 @@ def test_what_is_no_field_is_told_in_its_place_and_the_rest_stays(text, message)
 
 
 def test_windows_that_are_too_much_are_told():
-    at = open_page(panel="own", n="65536", h="1", w="1", c="1", left_mean="N=window(30000)")
-    assert "full and radii up to 15 are not" in at.error[0].value
+    at = open_page(panel="own", n="32768", h="1", w="1", c="1", left_mean="N=window(30000)")
+    assert "full and radii up to 31 are not" in at.error[0].value
 
 
 @pytest.mark.parametrize(

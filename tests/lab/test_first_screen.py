@@ -72,10 +72,10 @@ def test_own_fields_are_in_sight_once_a_scheme_of_ones_own_is_chosen():
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        ({}, "H·W: height and width run along one side, row after row."),
-        ({"view": "unfolded"}, "Unfolded: one block for each example."),
-        ({"scheme": "weight"}, "kh·kw: kernel height and kernel width run along one side, row after row."),
-        ({"scheme": "weight", "view": "unfolded"}, "Unfolded: one block for each input channel."),
+        ({}, "Height and width run along one side, row after row."),
+        ({"view": "unfolded"}, "One block for each example."),
+        ({"scheme": "weight"}, "Kernel height and kernel width run along one side, row after row."),
+        ({"scheme": "weight", "view": "unfolded"}, "One block for each input channel."),
         ({"w": "1"}, ""),
         ({"view": "unfolded", "n": "1"}, ""),
     ],

@@ -423,7 +423,7 @@ def test_a_bad_link_is_mended_with_a_note():
     at = open_lab(n="0", scheme="grop", groups="4", eps="-1", view="sideways", focus="9,9,9,9", colour="value")
     assert replaced(at) == [
         "N batch: 0 is too small; 1 is used.",
-        "View: sideways is not one of the choices; Folded is used.",
+        "View: sideways is not one of the choices; One cube is used.",
         "Locked element: 9,9,9,9 is not within 1 × 4 × 4 × 6; 0,3,3,5 is used.",
         "Scheme: grop is not one of the choices; Group is used.",
         "Groups G: 4 does not divide C = 6; 3 is used.",

@@ -201,7 +201,7 @@ def test_what_is_not_in_the_link_has_its_default_and_no_note():
         ({"scheme": "grop"}, "Scheme: grop is not one of the choices; Group is used."),
         ({"data": "digit"}, "Data: digit is not one of the choices; Handwritten digits is used."),
         ({"focus": "9,1,-1,2"}, "Locked element: 9,1,-1,2 is not within 4 × 4 × 4 × 6; 3,1,0,2 is used."),
-        ({"view": "x" * 100}, f"View: {'x' * 39}… is not one of the choices; Folded is used."),
+        ({"view": "x" * 100}, f"View: {'x' * 39}… is not one of the choices; One cube is used."),
         ({"scheme": "weight", "n": "0"}, "kh kernel height: 0 is too small; 1 is used."),
         (
             {"scheme": "custom", "a_c": "groups(4)"},

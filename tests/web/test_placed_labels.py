@@ -21,8 +21,8 @@ CUBES = {
     "flat examples": ("unfolded", (40, 2, 2, 1), PLAIN),
     "three schemes": ("folded", (4, 4, 4, 6), PLAIN),
 }
-TITLES = {"folded": ["C kept", "N averaged", "H·W averaged"], "unfolded": ["W averaged", "C kept", "H averaged"]}
-BRIEF = {"folded": ["C", "N", "H·W"], "unfolded": ["W", "C", "H"]}
+TITLES = {"folded": ["C kept", "N averaged", "H and W averaged"], "unfolded": ["W averaged", "C kept", "H averaged"]}
+BRIEF = {"folded": ["C", "N", "H and W"], "unfolded": ["W", "C", "H"]}
 HEADINGS = {"three schemes": ["Batch", "Layer", "Instance"]}
 BAR = 76
 AIR = 0.15

@@ -67,10 +67,3 @@ def test_papers_have_the_dates_of_their_numbers_and_no_scheme_is_left_out():
     assert {key for key, scheme in SCHEMES.items() if scheme.reference.arxiv} - there == {"custom"}
     for event in found:  # a preprint comes in the year of its reference, or in the year before
         assert str(event.year) in event.reference.text or str(event.year + 1) in event.reference.text
-
-
-def test_marks_follow_from_the_fields():
-    assert history.marks(SCHEMES["batch"]) == ["●", "●", "●", "·"]
-    assert history.marks(SCHEMES["group"]) == ["·", "●", "●", "◐"]
-    assert history.marks(SCHEMES["divisive"]) == ["·", "≈", "≈", "≈"]
-    assert all(mark in history.MARK_WORDS for mark in history.MARKS.values())

@@ -69,7 +69,7 @@ def test_what_means_nothing_is_not_offered():
     assert "First feature" in offered(show="whitening") - own
     assert {"Correlation", "Scale of x₀ against x₁"} <= own - offered(show="whitening")
     assert {"Patches of k × k pixels, k", "Seed"} <= offered(show="style", space="features") - offered(show="style")
-    assert offered(show="history") == {"Show", "Advanced"}
+    assert offered(show="history") == {"Show"}
     assert {"Learning rate", "Scale of the initial weights"} < offered()
 
 
@@ -249,5 +249,9 @@ def test_every_paper_is_in_the_history():
     at = open_page(show="history")
     table = at.table[0].value
     for event in history.events():
-        assert event.reference.text in said(at) + " ".join(table["Paper"])
-    assert list(table["Scheme"]).index("Batch") < list(table["Scheme"]).index("Group")
+        assert event.reference.text in " ".join([*texts(at.caption), *table["Source"]])
+    listed = [cell.partition("]")[0].removeprefix("[") for cell in table["Scheme"]]
+    assert sorted(listed) == sorted(row.label for key, row in SCHEMES.items() if key not in ("none", "custom"))
+    assert listed.index("Batch") < listed.index("Group") < listed.index("Layer (spatial)")
+    assert "[Layer](/?scheme=layer)" in list(table["Scheme"])
+    assert list(table["What it does"])[listed.index("Batch")] == SCHEMES["batch"].about

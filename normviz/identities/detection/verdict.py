@@ -112,7 +112,7 @@ def reasons(found: Detection) -> list[str]:
 def _details(found: Detection) -> str:
     """Over what, and with which ε, γ and β."""
     fit = found.answer[0]
-    parts = (axes_words(found.answer), eps_words(fit), learned_words(fit), f"residual {gap_text(fit.residual)}")
+    parts = (axes_words(found.answer), eps_words(fit), learned_words(fit))
     return f"{sentence('; '.join(filter(None, parts)))}."
 
 

@@ -60,6 +60,6 @@ def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
 ON_TENSOR: dict[str, tuple[Panel, int]] = {
     "same": (_show_pairs, MAX_ELEMENTS // 2),
     "variants": (_show_variants, LIMIT),
-    "own": (own_two, MAX_ELEMENTS),
+    "own": (own_two, MAX_ELEMENTS // 2),
 }
 """The panels that need the tensor of the link, with the most elements that they show."""

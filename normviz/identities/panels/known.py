@@ -6,28 +6,26 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from normviz.core.equality import Difference, difference, is_rounding
+from normviz.core.equality import difference, is_rounding
 from normviz.core.fields import Shape
 from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.text import measured
-from normviz.cube import figure as cube
-from normviz.cube.panels import copies
 from normviz.describe import notation
-from normviz.describe.wording import gap_text, parameter_words, sentence, shape_words
-from normviz.identities.furthest import place, shares
-from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, both, residual
-from normviz.identities.state import CAMERA, PAIRS, PREFIX
+from normviz.describe.aims import scope_words
+from normviz.describe.wording import gap_text, labelled, parameter_words, sentence, shape_words
+from normviz.identities.furthest import place, shares, two_cubes
+from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, both
+from normviz.identities.state import PAIRS, PREFIX
 from normviz.ui.link import KEPT, View
-from normviz.ui.saving import save_table
 from normviz.ui.tensor import OWN_DATA, SIZES, tensor
 
 GUESSES = {"yes": "= Same", "no": "≠ Different"}
 """The answers to choose from."""
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
-def _difference(key: str, x: np.ndarray, eps: float) -> Difference:
-    return difference(*both(IDENTITIES[key], x, eps))
+@st.cache_data(max_entries=64, show_spinner=False)
+def _both(key: str, x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    return both(IDENTITIES[key], x, eps)
 
 
 def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
@@ -56,24 +54,13 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
         else:
             st.button("Reveal all", on_click=_set, args=("reveal", True))
     if not covered:
-        with st.expander("Formulas and numbers"):
+        with st.expander("Formulas"):
             _formulas(identity, drawn, view["eps"])
-            save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
 
 
 def guesses() -> dict[str, str]:
     """Return the guesses of this session, keys of `GUESSES` by pair, in their order."""
     return st.session_state.setdefault(PREFIX + "guesses", {})
-
-
-def numbers(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
-    """Return every pair with the largest difference of both x̂ on this tensor, in columns."""
-    found = [residual(identity, x, eps) for identity in identities]
-    return {
-        "pair": [identity.question for identity in identities],
-        "residual": found,
-        "equal to rounding": [is_rounding(gap, x.dtype) for gap in found],
-    }
 
 
 def measured_words(identity: Identity, shape: Shape, equal: bool) -> str:
@@ -110,7 +97,7 @@ def _answer(identity: Identity, x: np.ndarray, drawn: Shape, eps: float) -> None
         wrong = f"**Not quite:** you guessed “{GUESSES[guess]}”."
         st.markdown("**Right.**" if guess == right else wrong)
     shapes = "every shape" if identity.condition is ALWAYS else f"shapes with {identity.condition.words}"
-    found = _difference(identity.key, x, eps).residual
+    found = difference(*_both(identity.key, x, eps)).residual
     st.markdown(
         f"### {GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.\n\n"
         f"{measured_words(identity, x.shape, is_rounding(found, x.dtype))}",
@@ -124,21 +111,21 @@ def _answer(identity: Identity, x: np.ndarray, drawn: Shape, eps: float) -> None
 
 def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
     """Draw both schemes with the field of the chosen element; while the answer is covered, only the left field."""
-    left, right = (_labelled(side.scheme(x.shape)) for side in identity.sides)
+    schemes = [side.scheme(x.shape) for side in identity.sides]
+    for column, side, scheme in zip(st.columns(2), identity.sides, schemes, strict=True):
+        name = " ".join(filter(None, [labelled(scheme), side.words]))
+        column.markdown(f"**{name}** normalizes {scope_words(scheme)}.")
+    left, right = (replace(scheme, label=labelled(scheme)) for scheme in schemes)
     if covered:
         right = replace(SCHEMES["none"], acts_on=left.acts_on, label=f"{right.label}: ?")
-    levels, legend = cube.plain_levels((2, *x.shape))
-    focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
-    copies(
-        (left, right), x, list(both(identity, x, view["eps"])), levels, legend, view | {"focus": focus}, CAMERA, theme
-    )
+    two_cubes((left, right), x, _both(identity.key, x, view["eps"]), view, theme)
     shown = f"Blue: the field of the orange element in a tensor of {shape_words(x.shape)}"
     st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")
 
 
 def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
     """Show the formulas of both sides, and both x̂ where they are furthest apart."""
-    worst = _difference(identity.key, x, eps)
+    worst = difference(*_both(identity.key, x, eps))
     for column, side, value in zip(st.columns(2, gap="large"), identity.sides, (worst.left, worst.right), strict=True):
         scheme = side.scheme(x.shape)
         with column:
@@ -149,11 +136,6 @@ def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
             st.markdown(
                 f"x̂ = **{measured(value)}** at {place(scheme, worst.index)}. {shares(scheme, worst.index, x.shape)}"
             )
-
-
-def _labelled(scheme: Scheme) -> Scheme:
-    """Return a scheme with its parameters in its label: "Group, G = 2"."""
-    return replace(scheme, label=", ".join([scheme.label, *parameter_words(scheme)]))
 
 
 def _learned(scheme: Scheme) -> str:

@@ -1,20 +1,27 @@
 """Two schemes of one's own, and whether they are equal: by their fields, and on random tensors."""
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from normviz.core.equality import WORK, Comparison, compare
+from normviz.core.equality import WORK, Comparison, compare, general_form
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.schemes import Scheme, same_as
 from normviz.core.text import measured
+from normviz.describe.aims import scope_words
 from normviz.describe.wording import gap_text, named, plural, sentence
-from normviz.identities.furthest import difference_map, place, shares
+from normviz.identities.furthest import place, two_cubes
 from normviz.identities.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
 from normviz.ui.choice import words
+from normviz.ui.drawers import drawer, opened_key
 from normviz.ui.frame import show_error
 from normviz.ui.link import KEPT, View
+
+TYPED = PREFIX + "typed"
+"""The key of the part in which axes are typed."""
 
 
 def own_two(view: View, x: np.ndarray, theme: str) -> None:
@@ -24,11 +31,22 @@ def own_two(view: View, x: np.ndarray, theme: str) -> None:
     left, right = (_chosen(view, side, shape, column) for side, column in zip(SIDES, columns, strict=True))
     with st.container():
         if left is not None and right is not None:
-            _verdict(left, right, shape, view, theme)
+            _verdict(left, right, x, view, theme)
+    typed = drawer(st.expander, "Type the axes of both", TYPED)
+    if typed.open:
+        for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
+            for name, label in FIELD_LABELS.items():
+                column.text_input(
+                    f"{sentence(side)}: {label}",
+                    key=f"{PREFIX}{side}_{name}",
+                    **KEPT,
+                    placeholder="no such step",
+                    help=HOW,
+                )
 
 
 def _chosen(view: View, side: str, shape: Shape, column: DeltaGenerator) -> Scheme | None:
-    """The controls of one side, and what they say; None where that is no scheme on this shape."""
+    """Show the controls of one side, and its scope; return None where that is no scheme on this shape."""
     with column:
         try:
             scheme, error = scheme_of(view, side), ""
@@ -39,23 +57,25 @@ def _chosen(view: View, side: str, shape: Shape, column: DeltaGenerator) -> Sche
         matching = [name for name, row in KNOWN.items() if field_texts(row) == now]
         if st.session_state.get(key) not in matching:
             st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
+        if not matching:
+            st.session_state[opened_key(TYPED)] = True
         st.selectbox(
             sentence(side),
             list(KNOWN),
             key=key,
             format_func=words,
-            placeholder="typed below",
+            placeholder="Your own",
             on_change=_fill,
             args=(side,),
         )
-        for name, label in FIELD_LABELS.items():
-            st.text_input(label, key=f"{PREFIX}{side}_{name}", **KEPT, placeholder="no such step", help=HOW)
         with st.container():
             if scheme is None:
                 show_error(sentence(error))
-                return None
-            same = [named(row) for row in same_as(scheme, shape)]
-            st.caption(f"On this shape: {', '.join(same)}." if same else "No scheme that has a name.")
+            else:
+                chosen = st.session_state[key]
+                scheme = replace(scheme, label=KNOWN[chosen].label if chosen else sentence(side))
+                same = ", ".join(named(row) for row in same_as(scheme, shape)) or "no scheme that has a name"
+                st.markdown(f"{sentence(scope_words(scheme))}.{'' if chosen else f' On this shape: {same}.'}")
     return scheme
 
 
@@ -71,13 +91,17 @@ def _compare(left: Scheme, right: Scheme, shape: Shape, eps: float, seed: int) -
     return compare(left, right, shape, eps, seed)
 
 
-def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View, theme: str) -> None:
+def _verdict(left: Scheme, right: Scheme, x: np.ndarray, view: View, theme: str) -> None:
+    """Show whether two schemes are equal on the shape of x, with a counter-example if not, and both cubes."""
     try:
-        found = _compare(left, right, shape, view["eps"], view["seed"])
+        found = _compare(left, right, x.shape, view["eps"], view["seed"])
     except InvalidInput as error:
         show_error(sentence(str(error)))
         return
-    found_text = f"The largest residual on {plural(found.draws, 'random tensor')} is {gap_text(found.worst.residual)}."
+    found_text = (
+        f"The largest difference on {plural(found.draws, 'random tensor')} is {gap_text(found.worst.residual)}, "
+        "relative to the largest x̂."
+    )
     if found.equal:
         st.success(f"**They are the same on this shape.** {_why_equal(found)} {found_text}", icon=":material/check:")
     else:
@@ -88,10 +112,8 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View, theme: str) 
             "right.",
             icon=":material/close:",
         )
-        columns = st.columns(2, gap="large")
-        for column, side, scheme in zip(columns, SIDES, (left, right), strict=True):
-            column.markdown(f"**{sentence(side)}.** {shares(scheme, worst.index, shape)}")
-        difference_map(found.left, found.right, worst.index, left, "own map", theme)
+    xhats = general_form(x, left, view["eps"]), general_form(x, right, view["eps"])
+    two_cubes((left, right), x, xhats, view, theme)
 
 
 def _why_equal(found: Comparison) -> str:

@@ -11,6 +11,7 @@ from normviz.core.theory import degenerate
 from normviz.cube import figure as cube
 from normviz.cube.panels import copies
 from normviz.describe import notation, wording
+from normviz.describe.aims import scope_words
 from normviz.describe.snippets import snippet
 from normviz.identities.state import CAMERA, CODE, PREFIX
 from normviz.identities.variants import SHAPES, USES, VARIANTS, tabulate_invariance
@@ -19,13 +20,6 @@ from normviz.ui.link import View, segments
 SCHEMES_SHOWN = [SCHEMES[key] for key in VARIANTS]
 LIMIT = MAX_ELEMENTS // len(VARIANTS)
 """The most elements of a tensor that is drawn three times."""
-
-ROWS = {
-    "layer": "Over all of an example: H, W, C",
-    "layer-channels": "Over the channels of each position: C",
-    "layer-spatial": "Over the positions of each channel: H, W",
-}
-"""The axes that each variant averages."""
 
 
 def variants(view: View, x: np.ndarray, theme: str) -> None:
@@ -49,7 +43,7 @@ def variants(view: View, x: np.ndarray, theme: str) -> None:
 
 def _variant(scheme: Scheme, result: Normalized, focus: tuple[int, ...], shape: Shape) -> None:
     """Show one variant: the averaged axes, the formula, and the field and x̂ of the chosen element."""
-    st.markdown(f"#### {scheme.label}\n{ROWS[scheme.key]}")
+    st.markdown(f"#### {scheme.label}\n{wording.sentence(scope_words(scheme))}")
     lines = {line.name: line.latex for line in notation.essentials(scheme)}
     st.latex(lines["mean"])
     st.latex(lines["normalized"])
