@@ -54,7 +54,7 @@ STORIES = (
         section="Start",
         question="Which normalizations are the same?",
         why="Two normalizations are the same here if they give the same normalized tensor **x̂** for every input. Blue "
-        "in the cubes: the elements that share a mean and variance. A position is one row h and one column w.",
+        "in the cubes is a **field**: the elements that share a mean and variance. A position is a row and a column.",
         first="Guess. Then see why.",
         takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
         "the same elements give the same x̂.",

@@ -1,4 +1,4 @@
-"""Charts of the page on why: networks that learn, clouds with their covariance, lines to the identity, papers."""
+"""Charts of the page on why: networks that learn, clouds with their covariance, lines to the identity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,24 +133,3 @@ def lines_to_identity(
     figure.update_xaxes(title={"text": "x", "standoff": 4}, range=[low - 0.2, high + 0.2])
     figure.update_yaxes(title={"text": "y", "standoff": 4}, range=[ends[0] - 0.2, ends[1] + 0.2])
     return finish(figure, colours, {"t": 10, "b": ROOM, "l": 55}, BELOW, zero="xy")
-
-
-def timeline(years: Sequence[float], labels: Sequence[str], known: Sequence[bool], theme: str = "light") -> Figure:
-    """Papers over time, a line each, the earliest on top; `known`: whether the app has it, which is a filled marker."""
-    colours, figure = THEMES[theme], Figure()
-    for present, name, symbol in ((False, "before", "circle-open"), (True, "a scheme of this app", "diamond")):
-        places = [k for k, each in enumerate(known) if each == present]
-        figure.add_scatter(
-            x=[years[k] for k in places], y=places, mode="markers", name=name, text=[labels[k] for k in places],
-            hovertemplate="%{text}<extra></extra>", showlegend=True,
-            marker={"color": colours.field if present else colours.muted, "symbol": symbol, "size": 12},
-        )  # fmt: skip
-    first, last = min(years), max(years)
-    for k, (year, label) in enumerate(zip(years, labels, strict=True)):
-        right = year < (first + last) / 2
-        figure.add_annotation(
-            x=year, y=k, text=label, showarrow=False, xanchor="left" if right else "right", xshift=12 if right else -12
-        )
-    figure.update_xaxes(range=[first - 1, last + 1.5], dtick=5, tickformat="d")
-    figure.update_yaxes(range=[len(years) - 0.4, -0.6], visible=False)
-    return finish(figure, colours, {"t": 10, "b": 78, "l": 12}, BELOW)

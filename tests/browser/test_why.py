@@ -35,7 +35,15 @@ def test_the_first_screen_holds_question_answer_controls_and_curves(page, server
     assert max(bottoms) <= 800
 
 
-@pytest.mark.parametrize("show", ["learning", "whitening", "history"])
+def test_on_a_phone_the_list_of_schemes_is_not_cut(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, f"{server}/why?show=history")
+    page.get_by_role("link", name="Mean-only batch").wait_for()
+    assert cut_off(page) == []
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("show", ["learning", "whitening"])
 def test_on_a_phone_nothing_is_cut(page, server, show):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, f"?show={show}")

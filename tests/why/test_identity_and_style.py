@@ -61,9 +61,10 @@ def test_contrast_is_taken_as_far_as_epsilon_allows():
 
 def test_papers_have_the_dates_of_their_numbers_and_no_scheme_is_left_out():
     assert history.submitted("1502.03167") == date(2015, 2, 1)
-    found = history.events()
-    assert [event.when for event in found] == sorted(event.when for event in found)
-    there = {scheme.key for event in found for scheme in event.schemes}
-    assert {key for key, scheme in SCHEMES.items() if scheme.reference.arxiv} - there == {"custom"}
-    for event in found:  # a preprint comes in the year of its reference, or in the year before
-        assert str(event.year) in event.reference.text or str(event.year + 1) in event.reference.text
+    found = history.sort_schemes()
+    assert SCHEMES.keys() - {scheme.key for scheme in found} == {"none", "custom"}
+    dated = [(history.submitted(row.reference.arxiv), row) for row in found if row.reference.arxiv]
+    assert [row for _, row in dated] == found[: len(dated)]
+    assert [day for day, _ in dated] == sorted(day for day, _ in dated)
+    for day, row in dated:  # a preprint comes in the year of its reference, or in the year before
+        assert str(day.year) in row.reference.text or str(day.year + 1) in row.reference.text

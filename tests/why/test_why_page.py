@@ -21,7 +21,7 @@ FIGURES = {
     "outside": {"bias", "loss"},
     "identity": {"lines"},
     "style": {"content", "style", "normalized", "restyled"},
-    "history": {"timeline"},
+    "history": set(),
 }
 
 
@@ -84,7 +84,7 @@ def test_links_of_before_open_what_they_opened(link, show):
     assert set(plots(at)) == FIGURES[show]
     tabs = at.button_group(key=f"{PREFIX}show row")
     assert tabs.value == ("advanced" if show in ADVANCED else show)
-    assert len(tabs.options) == 4
+    assert len(tabs.options) == 5
 
 
 def test_a_tab_shows_its_panel_and_the_last_one_a_second_row():
@@ -227,9 +227,8 @@ def test_style_at_its_ends(link):
 def test_no_scheme_after_batch_norm_contradicts_what_the_headline_says_of_them():
     """Every later scheme does something of what is said, and everything that is said is done by some scheme."""
     batch = SCHEMES["batch"]
-    found = history.events()
-    came = next(event.when for event in found if batch in event.schemes)
-    later = {scheme.key: scheme for event in found if event.when > came for scheme in event.schemes}
+    dated = [scheme for scheme in history.sort_schemes() if scheme.reference.arxiv]
+    later = {scheme.key: scheme for scheme in dated[dated.index(batch) + 1 :]}
     does = {
         "average over other axes": lambda s: s.acts_on == "activation" and s.field and s.field != batch.field,
         "divide by something else or by nothing": lambda s: s.whitens or s.spectral or s.suppression is None,
@@ -248,8 +247,8 @@ def test_no_scheme_after_batch_norm_contradicts_what_the_headline_says_of_them()
 def test_every_paper_is_in_the_history():
     at = open_page(show="history")
     table = at.table[0].value
-    for event in history.events():
-        assert event.reference.text in " ".join([*texts(at.caption), *table["Source"]])
+    papers = {each for scheme in history.sort_schemes() for each in scheme.references} | {*history.BEFORE}
+    assert all(paper.text in " ".join([*texts(at.caption), *table["Source"]]) for paper in papers)
     listed = [cell.partition("]")[0].removeprefix("[") for cell in table["Scheme"]]
     assert sorted(listed) == sorted(row.label for key, row in SCHEMES.items() if key not in ("none", "custom"))
     assert listed.index("Batch") < listed.index("Group") < listed.index("Layer (spatial)")

@@ -107,8 +107,8 @@ def _verdict(left: Scheme, right: Scheme, x: np.ndarray, view: View, theme: str)
     else:
         worst = found.worst
         st.info(
-            f"**They differ.** {found_text}  \nA counter-example: x = {measured(found.x[worst.index])} at "
-            f"{place(left, worst.index)} becomes {measured(worst.left)} on the left and {measured(worst.right)} on the "
+            f"**They differ.** {found_text}  \nCounter-example: x = {measured(found.x[worst.index])} at "
+            f"{place(left, worst.index)} becomes {measured(worst.left)} on the left, {measured(worst.right)} on the "
             "right.",
             icon=":material/close:",
         )

@@ -1,28 +1,22 @@
-"""All schemes in the order of their papers, with what each does, and the papers over time."""
+"""All schemes in the order of their papers, with what each does."""
 
 import streamlit as st
 
 from normviz.core.schemes import SCHEMES, Reference
-from normviz.describe.wording import linked, sources
-from normviz.ui.components.plot import plot
+from normviz.describe.wording import sources
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
-from normviz.why.figures import timeline
-from normviz.why.history import events, submitted
+from normviz.why.history import BEFORE, sort_schemes, submitted
 
 
 def show(view: View, theme: str) -> None:
-    """Show all schemes in a table, and their papers over time."""
-    found = events()
-    rest = ("none", "custom")  # neither is of a paper
-    schemes = sorted(
-        (row for row in SCHEMES.values() if row.key not in rest), key=lambda row: row.reference.arxiv or "–"
-    )
-    batch = next(event for event in found if any(scheme.key == "batch" for scheme in event.schemes))
-    since = sum(event.when > batch.when for event in found if event.schemes)
+    """Show all schemes in a table."""
+    schemes = sort_schemes()
+    batch = SCHEMES["batch"].reference
+    since = {row.reference for row in schemes if row.reference.arxiv and row.reference.arxiv > (batch.arxiv or "")}
     st.markdown(
-        f"### Batch norm came in {_date(batch.reference)}; the schemes of the {since} papers since then average over other axes, "
-        "divide by something else or by nothing, act on the weights, or use no statistics."
+        f"### Batch norm came in {_date(batch)}; the schemes of the {len(since)} papers since then average over "
+        "other axes, divide by something else or by nothing, act on the weights, or use no statistics."
     )
     rows = {
         "Date": [_date(scheme.reference) for scheme in schemes],
@@ -32,14 +26,7 @@ def show(view: View, theme: str) -> None:
     }
     st.table(rows, border="horizontal")
     save_table(lambda: rows, "schemes")
-    labels = [f"{event.label} ({_date(event.reference) or event.year})" for event in found]
-    told = "; ".join(labels)
-    plot(
-        timeline([event.when for event in found], labels, [bool(event.schemes) for event in found], theme),
-        "timeline", f"Papers over time. {told}.", f"{1.9 * len(found) + 6:g}rem",
-    )  # fmt: skip
-    before = "; ".join(linked(event.reference) for event in found if not event.schemes)
-    st.caption(f"Before: {before}. Dates are those of the preprints, or of publication where there is none.")
+    st.caption(f"What came before: {'; '.join(row.text for row in BEFORE)}. Dates are those of the preprints.")
 
 
 def _date(reference: Reference) -> str:
