@@ -57,7 +57,7 @@ TYPED = {"identities": {"panel": "own"}}
 FIGURES = {
     "tensor_lab": {"cube"},
     "compare": {"cubes"},
-    "why": {"learning", "before", "bands", "bias", "lines", "restyled", "timeline"},
+    "why": {"learning", "before", "bands", "bias", "lines", "restyled"},
     "invariance": {"grid table"},
     "geometry": {"space", "lengths", "with"},
     "running": {"stream", "effect"},
@@ -72,6 +72,7 @@ WORDS = {
     "claims": (" claims, tested:",),
     "design": ("### ",),
     "gradients": ("#### 1. Compute",),
+    "why": ("### Batch norm came in",),
 }
 """Words of panels without figures, one for each panel."""
 

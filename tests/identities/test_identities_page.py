@@ -66,7 +66,7 @@ def verdict(at):
 
 def measurement(at):
     """What is said of both x̂ on the tensor of the link."""
-    return next(text for text in texts(at.markdown) if text.startswith("### ")).rpartition("\n\n")[2]
+    return next(text for text in texts(at.caption) if "he two x̂" in text)
 
 
 def said_of_sides(at, identity):

@@ -38,15 +38,25 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
     with told, st.container(key="pair", gap="small"):
         st.caption(_count(identity.key))
         st.markdown(f"## {identity.question}")
+        for side in identity.sides:
+            scheme = side.scheme(shape)
+            name = " ".join(filter(None, [labelled(scheme), side.words]))
+            st.markdown(f"**{name}** normalizes {scope_words(scheme)}.")
         if covered:
             st.markdown("Do both always give the same x̂?")
             with st.container(horizontal=True, key="guess"):
                 for guess, label in GUESSES.items():
                     st.button(label, f"vote {guess}", on_click=partial(_guess, identity.key, guess))
         else:
-            _answer(identity, x, drawn.shape, view["eps"])
+            _answer(identity, drawn.shape)
     with cubes:
         _cubes(identity, drawn, covered, view, theme)
+        if not covered:
+            found = difference(*_both(identity.key, x, view["eps"])).residual
+            st.caption(
+                measured_words(identity, x.shape, is_rounding(found, x.dtype)),
+                help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {gap_text(found)}.",
+            )
     with told, st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox("All pairs", PAIRS, key=PREFIX + "row", **KEPT, format_func=lambda key: IDENTITIES[key].question)
         if view["reveal"] or len(guesses()) == len(PAIRS):
@@ -90,19 +100,14 @@ def stacked(latex: str) -> str:
     return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
 
 
-def _answer(identity: Identity, x: np.ndarray, drawn: Shape, eps: float) -> None:
+def _answer(identity: Identity, drawn: Shape) -> None:
     """Show whether the guess was right, the answer with its reason and shapes, and the parameters that differ."""
     guess, right = guesses().get(identity.key), "yes" if identity.holds else "no"
     if guess is not None:
         wrong = f"**Not quite:** you guessed “{GUESSES[guess]}”."
         st.markdown("**Right.**" if guess == right else wrong)
     shapes = "every shape" if identity.condition is ALWAYS else f"shapes with {identity.condition.words}"
-    found = difference(*_both(identity.key, x, eps)).residual
-    st.markdown(
-        f"### {GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.\n\n"
-        f"{measured_words(identity, x.shape, is_rounding(found, x.dtype))}",
-        help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {gap_text(found)}.",
-    )
+    st.markdown(f"### {GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.")
     st.markdown(learned_words(*(side.scheme(drawn) for side in identity.sides)))
     st.button(
         "Next pair", icon=":material/arrow_forward:", type="primary", on_click=_set, args=("row", _next(identity))
@@ -112,9 +117,6 @@ def _answer(identity: Identity, x: np.ndarray, drawn: Shape, eps: float) -> None
 def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
     """Draw both schemes with the field of the chosen element; while the answer is covered, only the left field."""
     schemes = [side.scheme(x.shape) for side in identity.sides]
-    for column, side, scheme in zip(st.columns(2), identity.sides, schemes, strict=True):
-        name = " ".join(filter(None, [labelled(scheme), side.words]))
-        column.markdown(f"**{name}** normalizes {scope_words(scheme)}.")
     left, right = (replace(scheme, label=labelled(scheme)) for scheme in schemes)
     if covered:
         right = replace(SCHEMES["none"], acts_on=left.acts_on, label=f"{right.label}: ?")

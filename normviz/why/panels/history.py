@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from normviz.core.schemes import SCHEMES, Reference
+from normviz.core.schemes import SCHEMES
 from normviz.describe.wording import sources
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
@@ -14,21 +14,16 @@ def show(view: View, theme: str) -> None:
     schemes = sort_schemes()
     batch = SCHEMES["batch"].reference
     since = {row.reference for row in schemes if row.reference.arxiv and row.reference.arxiv > (batch.arxiv or "")}
+    day = submitted(batch.arxiv or "")
     st.markdown(
-        f"### Batch norm came in {_date(batch)}; the schemes of the {len(since)} papers since then average over "
-        "other axes, divide by something else or by nothing, act on the weights, or use no statistics."
+        f"### Batch norm came in {day:%b %Y}; the schemes of the {len(since)} papers since then average over other "
+        "axes, divide by something else or by nothing, act on the weights, or use no statistics."
     )
     rows = {
-        "Date": [_date(scheme.reference) for scheme in schemes],
         "Scheme": [f"[{scheme.label}](/?scheme={scheme.key})" for scheme in schemes],
         "What it does": [scheme.about for scheme in schemes],
         "Source": [sources(scheme) for scheme in schemes],
     }
     st.table(rows, border="horizontal")
     save_table(lambda: rows, "schemes")
-    st.caption(f"What came before: {'; '.join(row.text for row in BEFORE)}. Dates are those of the preprints.")
-
-
-def _date(reference: Reference) -> str:
-    """Return the month and year of a preprint; empty where there is none."""
-    return f"{submitted(reference.arxiv):%b %Y}" if reference.arxiv else ""
+    st.caption(f"What came before: {'; '.join(row.text for row in BEFORE)}.")

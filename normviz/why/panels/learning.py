@@ -32,15 +32,15 @@ def show(view: View, theme: str) -> None:
     sweeps = find_sweeps(setting)
     ends = {name: run.accuracy[-1] for name, run in runs.items()}
     levels = {name: mean_percent(end) for name, end in ends.items()}
-    st.markdown(f"### Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it.")
-    if sweeps is not None:
-        st.markdown(f"**Why normalize?** {_robustness(sweeps)}")
+    accuracies = f"Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it."
+    st.markdown(f"### {accuracies if sweeps is None else _robustness(sweeps)}")
     for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
             figure = learning_figure(title, LOOKS, 100 * run.accuracy, k, theme)
-            plot(figure, "learning normalized" if k else "learning", f"{name.capitalize()}. {alt}", "22rem")
+            key = "learning normalized" if k else "learning"
+            plot(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     again_button()
     st.caption(_caption(setting, len(ends[PLAIN]), is_shipped))
     save_table(lambda: _numbers(runs, setting.seed), "learning")
@@ -58,7 +58,7 @@ def _robustness(sweeps: Mapping[str, RateSweep]) -> str:
     )
     if normed > plain:
         return f"Training becomes robust: {counts}."
-    return f"From first weights of this scale it makes training no more robust: {counts}."
+    return f"From first weights of this scale, batch norm makes training no more robust: {counts}."
 
 
 def _spoken(levels: Mapping[str, str]) -> str:
