@@ -11,7 +11,7 @@ from normviz.lab.state import COMPUTED, has, learns, sets_advanced, view_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.components.picked import picked
-from normviz.ui.drawers import drawer, opened_key
+from normviz.ui.drawers import drawer, open_drawer
 from normviz.ui.link import KEPT, View, on_phone, value_slider
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
 from normviz.ui.tensor import OWN_DATA, VIEWS, colour_name, colours, lengths, shape_of
@@ -37,7 +37,7 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
         data_controls(view, seeded=False)
         state, sets = st.session_state, sets_advanced(view)
         if sets and not state.get("advanced set"):
-            state[opened_key(ADVANCED_DRAWER)] = True
+            open_drawer(ADVANCED_DRAWER)
         state["advanced set"] = sets
         place = drawer(st.expander, "Advanced", ADVANCED_DRAWER)
         if place.open:

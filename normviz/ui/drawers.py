@@ -28,6 +28,11 @@ def drawer(make: Callable[..., Any], label: str, key: str, **given: Any) -> Any:
     return make(label, key=key, on_change=take, **given)
 
 
+def open_drawer(key: str) -> None:
+    """Open a drawer that this run has not drawn yet; `key`: of the element."""
+    st.session_state.update({key: True, opened_key(key): True})
+
+
 def opened_key(key: str) -> str:
     """Return where the session holds whether a drawer is open."""
     return f"{key} is open"

@@ -21,7 +21,6 @@ from normviz.identities.panels.own import TYPED
 from normviz.identities.state import PAIRS
 from normviz.lab import state as lab
 from normviz.ui.custom import SIZES
-from normviz.ui.drawers import opened_key
 from normviz.ui.stories import STORIES
 
 SCRIPT = "pages/identities.py"
@@ -45,7 +44,7 @@ def shape_of(at):
 
 
 def type_in(at, **fields):
-    at.session_state[opened_key(TYPED)] = True
+    at.session_state[TYPED] = True
     at = sound(at.run())
     for name, text in fields.items():
         at.text_input(key=state.PREFIX + name).set_value(text)
@@ -269,6 +268,13 @@ def test_two_schemes_that_are_the_same():
     )
     assert "each is as far from it as the other" in at.success[0].value
     assert plots(at)["cubes"]["labels"] == ["Left", "Right"]
+
+
+def test_axes_are_typed_in_a_part_that_opens_where_a_link_has_some_without_a_name():
+    assert not open_page(panel="own").text_input
+    at = open_page(panel="own", left_mean="H=groups(2)")
+    assert at.text_input(key="identities left_mean").value == "H=groups(2)"
+    assert "On this shape: no scheme that has a name." in said(at)
 
 
 @pytest.mark.parametrize("key", state.KNOWN)

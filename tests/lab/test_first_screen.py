@@ -5,7 +5,6 @@ from lab_page import open_lab, pick, plots, sound, texts
 
 from normviz.lab.controls import ADVANCED_DRAWER
 from normviz.lab.state import BELOW
-from normviz.ui.drawers import opened_key
 from normviz.ui.palette import THEMES
 
 
@@ -34,7 +33,7 @@ def test_shape_comes_first_then_the_scheme_then_data():
 def test_advanced_is_closed_at_first_and_holds_the_rest():
     at = open_lab(opened=())
     assert advanced(at) == (False, [])
-    at.session_state[opened_key(ADVANCED_DRAWER)] = True
+    at.session_state[ADVANCED_DRAWER] = True
     assert advanced(sound(at.run())) == (True, ["eps", "gain", "bias", "seed"])
 
 

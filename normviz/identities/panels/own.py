@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.equality import WORK, Comparison, compare, general_form
 from normviz.core.errors import InvalidInput
@@ -16,7 +15,7 @@ from normviz.describe.wording import gap_text, named, plural, sentence
 from normviz.identities.furthest import place, two_cubes
 from normviz.identities.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
 from normviz.ui.choice import words
-from normviz.ui.drawers import drawer, opened_key
+from normviz.ui.drawers import drawer, open_drawer
 from normviz.ui.frame import show_error
 from normviz.ui.link import KEPT, View
 
@@ -26,12 +25,15 @@ TYPED = PREFIX + "typed"
 
 def own_two(view: View, x: np.ndarray, theme: str) -> None:
     """Show two schemes side by side, and whether they are equal on the shape of x."""
-    shape = x.shape
-    columns = st.columns(len(SIDES), gap="large")
-    left, right = (_chosen(view, side, shape, column) for side, column in zip(SIDES, columns, strict=True))
-    with st.container():
+    told, cubes = st.columns([4, 5], gap="large")
+    with told:
+        left, right = (_choose_side(view, side, x.shape) for side in SIDES)
         if left is not None and right is not None:
-            _verdict(left, right, x, view, theme)
+            _verdict(left, right, x.shape, view)
+    if left is not None and right is not None:
+        xhats = general_form(x, left, view["eps"]), general_form(x, right, view["eps"])
+        with cubes:
+            two_cubes((left, right), x, xhats, view, theme)
     typed = drawer(st.expander, "Type the axes of both", TYPED)
     if typed.open:
         for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
@@ -45,37 +47,36 @@ def own_two(view: View, x: np.ndarray, theme: str) -> None:
                 )
 
 
-def _chosen(view: View, side: str, shape: Shape, column: DeltaGenerator) -> Scheme | None:
+def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
     """Show the controls of one side, and its scope; return None where that is no scheme on this shape."""
-    with column:
-        try:
-            scheme, error = scheme_of(view, side), ""
-            scheme.check(shape, WORK)
-        except InvalidInput as wrong:
-            scheme, error = None, str(wrong)
-        key, now = f"{PREFIX}{side} known", {name: view[f"{side}_{name}"] for name in FIELD_LABELS}
-        matching = [name for name, row in KNOWN.items() if field_texts(row) == now]
-        if st.session_state.get(key) not in matching:
-            st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
-        if not matching:
-            st.session_state[opened_key(TYPED)] = True
-        st.selectbox(
-            sentence(side),
-            list(KNOWN),
-            key=key,
-            format_func=words,
-            placeholder="Your own",
-            on_change=_fill,
-            args=(side,),
-        )
-        with st.container():
-            if scheme is None:
-                show_error(sentence(error))
-            else:
-                chosen = st.session_state[key]
-                scheme = replace(scheme, label=KNOWN[chosen].label if chosen else sentence(side))
-                same = ", ".join(named(row) for row in same_as(scheme, shape)) or "no scheme that has a name"
-                st.markdown(f"{sentence(scope_words(scheme))}.{'' if chosen else f' On this shape: {same}.'}")
+    try:
+        scheme, error = scheme_of(view, side), ""
+        scheme.check(shape, WORK)
+    except InvalidInput as wrong:
+        scheme, error = None, str(wrong)
+    key, now = f"{PREFIX}{side} known", {name: view[f"{side}_{name}"] for name in FIELD_LABELS}
+    matching = [name for name, row in KNOWN.items() if field_texts(row) == now]
+    if not matching and st.session_state.get(key, "") is not None:
+        open_drawer(TYPED)
+    if st.session_state.get(key) not in matching:
+        st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
+    st.selectbox(
+        sentence(side),
+        list(KNOWN),
+        key=key,
+        format_func=words,
+        placeholder="Your own",
+        on_change=_fill,
+        args=(side,),
+    )
+    with st.container():
+        if scheme is None:
+            show_error(sentence(error))
+        else:
+            chosen = st.session_state[key]
+            scheme = replace(scheme, label=KNOWN[chosen].label if chosen else sentence(side))
+            same = ", ".join(named(row) for row in same_as(scheme, shape)) or "no scheme that has a name"
+            st.markdown(f"{sentence(scope_words(scheme))}.{'' if chosen else f' On this shape: {same}.'}")
     return scheme
 
 
@@ -91,10 +92,10 @@ def _compare(left: Scheme, right: Scheme, shape: Shape, eps: float, seed: int) -
     return compare(left, right, shape, eps, seed)
 
 
-def _verdict(left: Scheme, right: Scheme, x: np.ndarray, view: View, theme: str) -> None:
-    """Show whether two schemes are equal on the shape of x, with a counter-example if not, and both cubes."""
+def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
+    """Show whether two schemes are equal on a shape, with a counter-example if not."""
     try:
-        found = _compare(left, right, x.shape, view["eps"], view["seed"])
+        found = _compare(left, right, shape, view["eps"], view["seed"])
     except InvalidInput as error:
         show_error(sentence(str(error)))
         return
@@ -112,8 +113,6 @@ def _verdict(left: Scheme, right: Scheme, x: np.ndarray, view: View, theme: str)
             "right.",
             icon=":material/close:",
         )
-    xhats = general_form(x, left, view["eps"]), general_form(x, right, view["eps"])
-    two_cubes((left, right), x, xhats, view, theme)
 
 
 def _why_equal(found: Comparison) -> str:
