@@ -1,1 +1,1 @@
-"""Why normalize at all: whitening, saturation, normalizing outside the gradient, style, and a history."""
+"""Why normalize at all: whitening, saturation, normalizing outside the gradient, style, and all schemes."""
