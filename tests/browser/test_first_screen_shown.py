@@ -116,6 +116,8 @@ def test_on_a_phone_shape_and_scheme_stand_above_the_cube_without_hints_for_keys
         expect(part).to_be_in_viewport(ratio=1)
     assert len(set(tops)) == 1  # beside each other
     assert tops[0] < pills.bounding_box()["y"] < handheld.box["y"] < 844
+    for part in (page.locator(".st-key-cube .nv-graph"), page.get_by_role("button", name="Watch it happen")):
+        expect(part).to_be_in_viewport(ratio=1)
     assert page.evaluate("() => document.scrollingElement.scrollWidth") <= 390
     expect(page.locator(".nv-keys")).to_be_hidden()
     expect(page.get_by_text("Tap an element to choose it.")).to_be_visible()

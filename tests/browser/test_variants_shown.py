@@ -9,6 +9,8 @@ from patience import settle, soon, visit
 from playwright.sync_api import expect
 from test_first_screen_shown import CONTROLS, MOST, SIZE
 
+from normviz.core.schemes import SCHEMES
+from normviz.describe.aims import scope_words
 from normviz.ui.palette import THEMES
 
 
@@ -73,7 +75,8 @@ def test_the_first_screen_has_a_question_then_its_answer_and_few_controls(page, 
     open_page(page, server, "same")
     graph = page.locator(".st-key-cubes .nv-graph")
     page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
-    for part in (page.get_by_role("button", name="= Same"), page.get_by_role("button", name="≠ Different"), graph):
+    sides = page.get_by_text(scope_words(SCHEMES["group"])), page.get_by_text(scope_words(SCHEMES["layer"]))
+    for part in (*sides, *(page.get_by_role("button", name=name) for name in ("= Same", "≠ Different")), graph):
         expect(part).to_be_in_viewport(ratio=1)
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found

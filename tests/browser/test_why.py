@@ -3,6 +3,7 @@
 import pytest
 from looks import barriers, change_theme, cut_off
 from patience import settle, visit
+from playwright.sync_api import expect
 
 from normviz.ui.palette import THEMES
 
@@ -33,6 +34,13 @@ def test_the_first_screen_holds_question_answer_controls_and_curves(page, server
     )
     assert len(bottoms) == 6  # a heading, a headline, two sliders and two figures
     assert max(bottoms) <= 800
+
+
+def test_a_presentation_shows_both_figures_whole(page, server):
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    open_page(page, server, "?present=1")
+    for key in ("learning", "learning-normalized"):
+        expect(page.locator(f".st-key-{key} .nv-graph")).to_be_in_viewport(ratio=1)
 
 
 def test_on_a_phone_the_list_of_schemes_is_not_cut(page, server):
