@@ -138,7 +138,8 @@ STORIES = (
                 why="Most later schemes change one thing about batch norm: the elements that share a mean and "
                 "variance.",
                 first="Click the name of a scheme to see it in the cube.",
-                takeaway="Compare a new scheme with batch norm: which elements share its statistics, and what divides?",
+                takeaway="Compare a new scheme with batch norm by the elements that share its statistics, and by what "
+                "divides.",
             ),
         },
     ),

@@ -14,9 +14,10 @@ from normviz.describe import notation
 from normviz.describe.aims import scope_words
 from normviz.describe.wording import gap_text, labelled, parameter_words, sentence, shape_words
 from normviz.identities.furthest import place, shares, two_cubes
-from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, both
+from normviz.identities.identities import ALWAYS, IDENTITIES, Identity, both, residual
 from normviz.identities.state import PAIRS, PREFIX
 from normviz.ui.link import KEPT, View
+from normviz.ui.saving import save_table
 from normviz.ui.tensor import OWN_DATA, SIZES, tensor
 
 GUESSES = {"yes": "= Same", "no": "≠ Different"}
@@ -64,13 +65,24 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
         else:
             st.button("Reveal all", on_click=_set, args=("reveal", True))
     if not covered:
-        with st.expander("Formulas"):
+        with st.expander("Formulas and numbers"):
             _formulas(identity, drawn, view["eps"])
+            save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
 
 
 def guesses() -> dict[str, str]:
     """Return the guesses of this session, keys of `GUESSES` by pair, in their order."""
     return st.session_state.setdefault(PREFIX + "guesses", {})
+
+
+def numbers(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
+    """Return every pair with the largest difference of both x̂ on this tensor, in columns."""
+    found = [residual(identity, x, eps) for identity in identities]
+    return {
+        "pair": [identity.question for identity in identities],
+        "residual": found,
+        "equal to rounding": [is_rounding(gap, x.dtype) for gap in found],
+    }
 
 
 def measured_words(identity: Identity, shape: Shape, equal: bool) -> str:
