@@ -28,7 +28,7 @@ def test_the_first_screen_shows_the_forward_pass_and_few_controls(page, server):
         page.get_by_text("Try first:"),
         page.get_by_role("button", name="Play"),
         graph,
-        page.get_by_role("heading", name="Forward: from x to the loss"),
+        page.get_by_role("heading", name="Forward: three paths from x to x̂"),
         page.locator(".st-key-said-of-step"),
     ):
         expect(shown).to_be_in_viewport(ratio=1)
