@@ -49,11 +49,10 @@ def step_figure(long: Step, short: Step, theme: str = "light") -> Figure:
     reach = max(LEAST_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
     figure = _scene(reach, "step", colours)
     origin = np.zeros(3)
-    labels, sides = ("long: v", "short: ½ v"), ("middle left", "top left")
-    for step, end, label, side in zip((long, short), ends, labels, sides, strict=True):
+    for step, end, label in zip((long, short), ends, ("long: v", "short: ½ v"), strict=True):
         _vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
         if step.before.v.any():
-            _vector(figure, step.before.v, end, f"step: {step.angle:.0f}°", colours.lines[1], side)
+            _vector(figure, step.before.v, end, f"step: {step.angle:.0f}°", colours.lines[1], "top center")
             _line(figure, origin, end, colours.lines[1], dash="dot")
     return figure
 

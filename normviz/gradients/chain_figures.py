@@ -80,8 +80,9 @@ def chain_figure(one: Chain, step: int, least: float, theme: str = "light") -> F
     for name, box in BOXES.items():
         _box(figure, box, texts[name], box.gradient == STEPS[step], colours)
     for name, colour, (x, y, side) in zip(PATHS, path_colours(colours), PATH_LABELS, strict=True):
+        text = f"<b>{name.replace('through the ', '')}</b>"
         figure.add_annotation(
-            x=x, y=y, text=f"<b>{name}</b>", xanchor=side, showarrow=False, own={"size": 14, "color": colours.ink},
+            x=x, y=y, text=text, xanchor=side, showarrow=False, own={"size": 14, "color": colours.ink},
             bgcolor=colours.middle, bordercolor=colour, borderwidth=2.5, borderpad=2,
         )  # fmt: skip
     for x, heading in enumerate(COLUMNS):

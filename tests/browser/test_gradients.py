@@ -39,6 +39,13 @@ def test_the_first_screen_shows_the_forward_pass_and_few_controls(page, server):
     assert 5 < len(found) <= 25, found
 
 
+def test_presented_the_whole_graph_is_in_the_window(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server, "?present=1&back=6")
+    for shown in (page.locator(".st-key-chain .nv-graph"), page.get_by_role("button", name="Play")):
+        expect(shown).to_be_in_viewport(ratio=1)
+
+
 def test_steps_are_made_by_keyboard(page, server):
     open_page(page, server, "?back=3")
     page.get_by_role("button", name="Step", exact=True).focus()
