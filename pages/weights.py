@@ -1,4 +1,6 @@
-"""Weight, spectral norm and weight standardization: what they do to a weight matrix, step by step."""
+"""Weight norm and spectral norm: what they do to weights, step by step."""
+
+import streamlit as st
 
 from normviz.ui.frame import introduce, shown
 from normviz.ui.link import arriving, opened
@@ -7,6 +9,8 @@ from normviz.weights import state
 from normviz.weights.controls import choose, controls
 from normviz.weights.panels import PANELS
 
+if st.query_params.get("show") == state.FORMER_PANEL:
+    st.query_params["show"] = "spectral"
 if arriving(state.PAGE):
     stop(state.PREFIX)
 with opened(state.PAGE, state.PARAMS, state.has) as view:

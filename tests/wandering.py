@@ -62,7 +62,7 @@ FIGURES = {
     "geometry": {"space", "lengths", "with"},
     "running": {"stream", "effect"},
     "gradients": {"incoming", "chain", "jacobian"},
-    "weights": {"plane", "ellipses", "units"},
+    "weights": {"plane", "ellipses"},
     "divisive": {"response"},
 }
 """What a page is for: one of these figures is there."""

@@ -49,17 +49,16 @@ def step_figure(long: Step, short: Step, theme: str = "light") -> Figure:
     reach = max(LEAST_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
     figure = _scene(reach, "step", colours)
     origin = np.zeros(3)
-    labels, sides = ("long: v", "short: ½ v"), ("middle left", "top left")
-    for step, end, label, side in zip((long, short), ends, labels, sides, strict=True):
+    for step, end, label in zip((long, short), ends, ("long: v", "short: ½ v"), strict=True):
         _vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
         if step.before.v.any():
-            _vector(figure, step.before.v, end, f"{step.angle:.0f}°", colours.lines[1], side)
+            _vector(figure, step.before.v, end, f"step: {step.angle:.0f}°", colours.lines[1], "top center")
             _line(figure, origin, end, colours.lines[1], dash="dot")
     return figure
 
 
 def _scene(reach: float, stage: str, colours: Theme) -> Figure:
-    """Return a figure with the three axes, from the second stage the plane, from the third the circle."""
+    """Return a figure with the three axes, from the second stage the plane, in the third the circle."""
     figure = Figure()
     ring, drawn = _ring(), list(STAGES).index(stage)
     if drawn >= 1:
@@ -67,7 +66,7 @@ def _scene(reach: float, stage: str, colours: Theme) -> Figure:
         disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
         _surface(figure, disc, colours.mean, 0.14, i=np.zeros(AROUND, int), j=fan, k=np.roll(fan, -1))
         _text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
-    if drawn >= 2:
+    if stage == "divide":
         x, y, z = (RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
         _text(figure, 1.35 * RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)

@@ -51,6 +51,8 @@ PARAMS = params(Page, PREFIX)
 
 def has(view: View, name: str) -> bool:
     """Return True if a value means something in the open panel; links and controls leave out all others."""
+    if name == "eps" and view["stage"] in ("example", "centre"):
+        return False
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 

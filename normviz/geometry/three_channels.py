@@ -23,7 +23,7 @@ RATE = 0.5
 """η, the learning rate of the step."""
 
 STAGES = {"example": "1 One example", "centre": "2 Subtract the mean", "divide": "3 Divide", "step": "4 Take a step"}
-"""The stages of the picture; each adds to the one before it."""
+"""The stages of the picture."""
 
 _LIMIT = 4.0
 _STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())
@@ -40,7 +40,7 @@ class Example:
         DEFAULT_EPS, 0.0, 10.0, label="ε, added to σ²", symbol="ε", stops=(0.0, 1e-5, 0.1, 0.3, 1.0, 3.0, 10.0),
         control="drag",
     )  # fmt: skip
-    stage: str = choice("step", STAGES, label="Stage")
+    stage: str = choice("example", STAGES, label="Stage")
 
     @property
     def x(self) -> np.ndarray:

@@ -15,6 +15,9 @@ STEPS = ("forward", "dxhat", "droot", "dvariance", "dv", "dmean", "dx")
 
 LAST = len(STEPS) - 1
 
+PATHS = ("① directly", "② through the mean", "③ through the variance")
+"""The paths from x to x̂, on which the gradient comes back."""
+
 
 class Chain(NamedTuple):
     """All values and gradients: arrays (H,) hold a number for each element, scalars belong to all elements."""
@@ -59,13 +62,16 @@ def chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> Chain:
 def parts(one: Chain, step: str) -> dict[str, np.ndarray]:
     """Return the parts that a step back adds up, by formula; each is an array (H,), empty where nothing is added.
 
-    The parts of ∂l/∂s and ∂l/∂μ are added over the elements, those of ∂l/∂v and ∂l/∂x element by element.
+    The parts of ∂l/∂s and ∂l/∂μ are added over the elements, those of ∂l/∂v and ∂l/∂x element by element. Each part of
+    ∂l/∂x is of one path: no part of ∂l/∂μ comes through the variance, since v sums to 0.
     """
     count, inverse = len(one.x), 1 / one.root if one.root else 0.0
+    direct = {"① ∂l/∂x̂ / s": one.dxhat * inverse}
+    variance = {f"③ ∂l/∂σ² · 2v/{count}": one.dvariance * 2 * one.v / count}
     found = {
         "droot": {"−∂l/∂x̂ · v / s²": -one.dxhat * one.v * inverse**2},
-        "dv": {"∂l/∂x̂ / s": one.dxhat * inverse, f"∂l/∂σ² · 2v/{count}": one.dvariance * 2 * one.v / count},
+        "dv": direct | variance,
         "dmean": {"−∂l/∂v": -one.dv},
-        "dx": {"∂l/∂v": one.dv, f"∂l/∂μ / {count}": np.full(count, one.dmean / count)},
+        "dx": direct | {f"② ∂l/∂μ / {count}": np.full(count, one.dmean / count)} | variance,
     }
     return found.get(step, {})

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.text import measured
-from normviz.gradients.chain import STEPS, Chain
+from normviz.gradients.chain import PATHS, STEPS, Chain
 from normviz.ui.chart import Figure
 from normviz.ui.palette import THEMES, Theme
 from normviz.ui.style import finish
@@ -43,11 +43,19 @@ COLUMNS = ("one per element", "shared by all")
 PIXELS = 6.5
 """The width of a character of a box, on average."""
 
-EDGES = (
-    ("x", "mean"), ("x", "v"), ("mean", "v"), ("v", "variance"), ("variance", "root"), ("root", "xhat"), ("v", "xhat"),
-    ("xhat", "l"),
-)  # fmt: skip
-"""From a value to one that is computed from it."""
+EDGES = {
+    ("x", "v"): 0, ("v", "xhat"): 0, ("x", "mean"): 1, ("mean", "v"): 1, ("v", "variance"): 2, ("variance", "root"): 2,
+    ("root", "xhat"): 2, ("xhat", "l"): None,
+}  # fmt: skip
+"""From a value to one that is computed from it, and the place in `chain.PATHS` of the path that it belongs to."""
+
+PATH_LABELS = ((-0.03, 3.0, "right"), (1, 5.98, "center"), (0.97, 2.75, "right"))
+"""The place of each path's name, and its side that is there."""
+
+
+def path_colours(colours: Theme) -> tuple[str, str, str]:
+    """Return the colour of each path of `chain.PATHS`; mean and divisor have theirs on every page."""
+    return colours.lines[0], colours.mean, colours.divides
 
 
 def chain_figure(one: Chain, step: int, least: float, theme: str = "light") -> Figure:
@@ -62,14 +70,21 @@ def chain_figure(one: Chain, step: int, least: float, theme: str = "light") -> F
     colours = THEMES[theme]
     figure = Figure()
     texts = {name: _lines(box, one, step, least) for name, box in BOXES.items()}
-    for start, end in EDGES:
+    for (start, end), path in EDGES.items():
+        colour = colours.muted if path is None else path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
         if back <= step:
-            _arrow(figure, end, start, texts, colours.lines[1], 4.0 if back == step else 2.0)
+            _arrow(figure, end, start, texts, colour, 5.0 if back == step else 3.0)
         else:
-            _arrow(figure, start, end, texts, colours.muted, 2.0)
+            _arrow(figure, start, end, texts, colour, 2.0)
     for name, box in BOXES.items():
         _box(figure, box, texts[name], box.gradient == STEPS[step], colours)
+    for name, colour, (x, y, side) in zip(PATHS, path_colours(colours), PATH_LABELS, strict=True):
+        text = f"<b>{name.replace('through the ', '')}</b>"
+        figure.add_annotation(
+            x=x, y=y, text=text, xanchor=side, showarrow=False, own={"size": 14, "color": colours.ink},
+            bgcolor=colours.middle, bordercolor=colour, borderwidth=2.5, borderpad=2,
+        )  # fmt: skip
     for x, heading in enumerate(COLUMNS):
         own = {"size": 13, "color": colours.muted}
         figure.add_annotation(x=x, y=6.85, text=f"<i>{heading}</i>", showarrow=False, own=own)

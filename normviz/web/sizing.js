@@ -42,7 +42,7 @@ export function watchSize(graph, changed) {
 }
 
 /**
- * Multiply the size of all text and all margins of a figure, or of a part of it.
+ * Multiply the size of all text and margins of a figure, or of a part of it, and how far arrows keep from their ends.
  * @param {unknown} part
  * @param {number} by
  */
@@ -50,6 +50,7 @@ export function enlarge(part, by) {
   if (by === 1 || !part || typeof part !== "object" || ArrayBuffer.isView(part)) return;
   for (const [name, value] of Object.entries(part)) {
     if (/font$/.test(name) && value?.size) value.size *= by;
+    else if (/standoff$/.test(name)) Reflect.set(part, name, value * by);
     else if (name === "margin") for (const side of ["l", "r", "t", "b"]) value[side] *= by;
     else enlarge(value, by);
   }

@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.ui.chart import Figure
 from normviz.ui.palette import THEMES, Theme
-from normviz.ui.style import COLOUR_BAR, FLOOR, HEADING, finish, line, marker
+from normviz.ui.style import FLOOR, HEADING, finish, line, marker
 
 MARGIN = 0.12
 WIDTH = 360
@@ -27,9 +27,6 @@ AROUND = np.linspace(0, 2 * np.pi, 121)
 
 HEADLINE = "<b>g moves w along a line, v turns it on a circle</b>"
 """Of the picture of the paths."""
-
-TICKS = tuple(m * 10.0**k for k in range(-3, 5) for m in (1, 2, 5))
-"""Of the loss, which is coloured by its logarithm."""
 
 DECADES = 2
 """Numbers of more orders of magnitude are drawn on a logarithmic axis."""
@@ -109,14 +106,10 @@ def plane(
 
 
 def _loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:
-    """Draw the loss as contours with a scale, which is logarithmic."""
-    ticks = [tick for tick in TICKS if losses.min() <= tick <= losses.max()]
+    """Draw the loss as contours, coloured by its logarithm."""
     figure.add_contour(
         x=x, y=y, z=np.log(losses), ncontours=14, line={"width": 1, "color": colours.muted}, opacity=0.5,
-        colorscale=[[0, colours.middle], [1, colours.muted]], hoverinfo="skip",
-        colorbar=COLOUR_BAR | {
-            "title": {"text": "loss"}, "tickvals": np.log(ticks).tolist(), "ticktext": [f"{tick:g}" for tick in ticks],
-        },
+        colorscale=[[0, colours.middle], [1, colours.muted]], hoverinfo="skip", showscale=False,
     )  # fmt: skip
 
 

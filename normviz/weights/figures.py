@@ -1,13 +1,12 @@
-"""Figures of spectral norm and of all weight schemes side by side: an ellipse, a histogram, a cloud of units."""
+"""Figures of spectral norm: an ellipse and a histogram."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from normviz.ui.chart import Figure
-from normviz.ui.palette import THEMES, Theme
-from normviz.ui.style import finish, line, marker, rule
-from normviz.weights.weights import Weights
+from normviz.ui.palette import THEMES
+from normviz.ui.style import finish, line, rule
 
 BINS = 45
 AROUND = np.linspace(0, 2 * np.pi, 121)
@@ -61,27 +60,3 @@ def ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light") -> F
     figure.update_xaxes(range=[0, edges[-1]], title={"text": "output distance / input distance", "standoff": 4})
     figure.update_yaxes(range=[0, 1.2 * top], tickformat=".0%", title="share of pairs", automargin=True)
     return finish(figure, colours, {"l": 60}, {"y": -0.22})
-
-
-def units(made: Mapping[str, Weights], theme: str = "light") -> Figure:
-    """Draw each unit's weight vector as a point, its mean across and its length up, by the name of the scheme."""
-    colours = THEMES[theme]
-    figure = Figure()
-    for k, (name, each) in enumerate(made.items()):
-        figure.add_scatter(
-            x=each.means, y=each.lengths, name=name, mode="markers", marker=_look(k, colours),
-            hovertemplate="mean %{x:.3g}, length %{y:.3g}",
-        )  # fmt: skip
-    figure.update_layout(showlegend=True)
-    figure.update_xaxes(title={"text": "mean of the unit’s weights", "standoff": 4})
-    figure.update_yaxes(
-        title="length of its weight vector", type="log", tickvals=[m * 10.0**k for k in range(-2, 3) for m in (1, 2, 5)]
-    )
-    return finish(figure, colours, {"l": 60}, {"y": -0.22}, zero="x")
-
-
-def _look(k: int, colours: Theme) -> dict:
-    """Return the marker of the k-th cloud: that of the weights before is open and grey."""
-    if k:
-        return marker(k - 1, colours, 10)
-    return {"color": colours.muted, "symbol": "circle-open", "size": 10, "line": {"width": 2}}

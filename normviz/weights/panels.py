@@ -1,4 +1,4 @@
-"""The panels of the page "Weight normalization": weight norm under SGD, spectral norm, all schemes side by side."""
+"""The panels of the page "Weight normalization": weight norm under SGD, and spectral norm."""
 
 from functools import partial
 from math import sqrt
@@ -12,14 +12,14 @@ from normviz.core.text import measured
 from normviz.core.tolerances import RELATIVE
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM
-from normviz.describe.wording import gap_text, signed, sources
+from normviz.describe.wording import gap_text, signed
 from normviz.ui.components.plot import plot
 from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import save_table
 from normviz.weights.descent import PAIR, STEPS, Path, Setting, growth_gap
 from normviz.weights.descent_figures import by_step, extent, plane
-from normviz.weights.figures import ellipses, ratio_histograms, units
+from normviz.weights.figures import ellipses, ratio_histograms
 from normviz.weights.state import (
     DRAWN,
     ITERATIONS,
@@ -30,7 +30,7 @@ from normviz.weights.state import (
     stretched,
     weights_of,
 )
-from normviz.weights.weights import FIRST_LAYERS, WEIGHT_SCHEMES, PowerIteration, compared, matrix, power_iteration
+from normviz.weights.weights import FIRST_LAYERS, PowerIteration, matrix, power_iteration
 
 ABOVE = 1 + 1e-9
 """A ratio beyond this is above 1, and not rounded."""
@@ -64,15 +64,12 @@ def _steps(runs: dict[str, Path], rate: float, theme: str, step: int) -> None:
         st.latex(WEIGHT_NORM["weights"])
         ends = {key: signed(each.losses[step], 2) for key, each in runs.items()}
         st.markdown(
-            "**g**: one number, the length of w. **v/‖v‖**: the direction of w.\n\n"
-            f"Loss: {signed(run.losses[0], 2)} at the start. At step {step}:\n"
+            f"Two weights, the arrow **w**, learn to tell the digit {PAIR[0]} from {PAIR[1]}. The grey shows the loss, "
+            f"lowest at the star. It is {signed(run.losses[0], 2)} at the start. At step {step}:\n"
             f"- learn **g**, the length: {ends['length']}\n"
             f"- learn **v**, the direction: {ends['direction']}\n"
             f"- learn **both**, weight norm: **{ends['weight']}**\n"
             f"- plain SGD on w, not drawn: {ends['plain']}"
-        )
-        st.caption(
-            f"Two weights learn to tell the digit {PAIR[0]} from {PAIR[1]}, each run from the same mini-batches."
         )
     st.markdown(f"### v only gets longer: ‖v‖ from {signed(run.lengths[0], 3)} to {signed(run.lengths[step], 3)}")
     curves = {"‖v‖": run.lengths, "g": run.g}
@@ -93,7 +90,12 @@ def _plane(runs: dict[str, Path], step: int, theme: str) -> None:
         f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at ({_pair(best)}). From "
         f"({_pair(start)}), on a circle of radius {length:.3g} around the origin: {places}."
     )
-    plot(plane(grid, plane_losses(*grid), best, drawn, step, theme), "plane", alt, "min(27rem, 95vw)")
+    plot(
+        plane(grid, plane_losses(*grid), best, drawn, step, theme),
+        "plane",
+        alt,
+        "min(27rem, 95vw, var(--nv-plane, 53vh))",
+    )
 
 
 def _growth(run: Path, rate: float) -> str:
@@ -172,32 +174,4 @@ def _bound(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
     return f"{upper} **Nothing is bounded from below**: {weakest}."
 
 
-def all_panel(view: View, theme: str) -> None:
-    """Show what every scheme on weights makes of the same layer."""
-    made = compared(weights_of(view["layer"], view["trained"], view["seed"]))
-    names = {"none": "before"} | {scheme.key: scheme.label for scheme in WEIGHT_SCHEMES}
-    alt = "Each unit's weight vector as a point, its mean across and its length up; the table below has the numbers."
-    plot(units({names[key]: each for key, each in made.items()}, theme), "units", alt, "24rem")
-    st.table(
-        {
-            "": [names[key] for key in made],
-            "Vector lengths": [_range(row.lengths) for row in made.values()],
-            "Largest mean": [measured(np.abs(row.means).max(), 3, RELATIVE["float64"]) for row in made.values()],
-            "Largest stretch σ₁": [f"{row.values[0]:.4g}" for row in made.values()],
-        },
-        border="horizontal",
-    )
-    for scheme in WEIGHT_SCHEMES:
-        st.markdown(f"**{scheme.label}**: {scheme.about} {sources(scheme)}")
-        with st.container(horizontal=True, gap="medium"):
-            for formula in notation.formulas(scheme):
-                if formula.name not in ("where", "centred"):
-                    st.latex(formula.latex, width="content")
-
-
-def _range(values: np.ndarray) -> str:
-    least, most = f"{values.min():.3g}", f"{values.max():.3g}"
-    return least if least == most else f"{least} to {most}"
-
-
-PANELS = {"norm": weight_norm_panel, "spectral": spectral_panel, "all": all_panel}
+PANELS = {"norm": weight_norm_panel, "spectral": spectral_panel}

@@ -28,13 +28,15 @@ PREFIX = PAGE + " "
 
 ITERATIONS = 40
 
-SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm", "all": "Side by side"}
+SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm"}
 """The panels; only the open one is computed."""
+
+FORMER_PANEL = "all"
+"""The key of a panel that the page no longer has: spectral norm has the same layers."""
 
 BELONGS = {
     **dict.fromkeys(("rate", "length", "start", "batch", "step", "pace"), ("norm",)),
-    **dict.fromkeys(("layer", "trained"), ("spectral", "all")),
-    **dict.fromkeys(("iteration", "iteration_pace"), ("spectral",)),
+    **dict.fromkeys(("layer", "trained", "iteration", "iteration_pace"), ("spectral",)),
 }
 """Where a value means something; one that is not here does everywhere."""
 

@@ -1,4 +1,4 @@
-"""Weight normalizations of a real layer: what becomes of its vectors and its singular values, and its Lipschitz bound.
+"""Weight and spectral norm of a real layer: its vectors, its singular values, and its Lipschitz bound.
 
 A layer is a weight tensor (kh, kw, Cin, Cout) on digits, cut into squares of fan-in = kh·kw·Cin numbers. Its matrix M
 is (fan-in, Cout), a column a unit; a dense layer has one square, the whole digit.
@@ -12,8 +12,6 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
-from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, Scheme
 from normviz.core.text import measured
 from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 
@@ -60,9 +58,6 @@ FIRST_LAYERS: dict[str, Layer] = {
     )
 }
 
-WEIGHT_SCHEMES: tuple[Scheme, ...] = tuple(row for row in SCHEMES.values() if row.acts_on == "weight")
-"""Every scheme that acts on weights alone."""
-
 
 def trained_weights(layer: Layer, steps: int, seed: int) -> np.ndarray:
     """The layer's weights (kh, kw, Cin, Cout) after some steps of SGD on the digits, behind it ReLU and a classifier.
@@ -103,27 +98,6 @@ def operator(w: np.ndarray, layer: Layer) -> np.ndarray:
     """
     pixels = np.eye(SIDE * SIDE).reshape(-1, SIDE, SIDE)
     return (cut_patches(pixels, layer.side) @ matrix(w)).reshape(SIDE * SIDE, -1)
-
-
-class Weights(NamedTuple):
-    """Weights and what can be said of them: a unit's vector length and mean (Cout,), singular values, descending."""
-
-    w: np.ndarray
-    lengths: np.ndarray
-    means: np.ndarray
-    values: np.ndarray
-
-
-def described(w: np.ndarray) -> Weights:
-    """Lengths, means and singular values of a weight tensor (kh, kw, Cin, Cout)."""
-    m = matrix(w)
-    return Weights(w, np.linalg.norm(m, axis=0), m.mean(axis=0), np.linalg.svd(m, compute_uv=False))
-
-
-def compared(w: np.ndarray) -> dict[str, Weights]:
-    """What every scheme on weights makes of these, by its key, with its own ε and gain 1; under "none" as they are."""
-    made = {"none": w} | {scheme.key: normalize(w, scheme).xhat for scheme in WEIGHT_SCHEMES}
-    return {key: described(weights) for key, weights in made.items()}
 
 
 # --- weight norm --------------------------------------------------------------------------------------------------

@@ -24,19 +24,37 @@ def test_the_first_screen_shows_the_vectors_and_few_controls(page, server):
         page.get_by_role("heading", level=1),
         page.get_by_text("Try first:"),
         page.get_by_role("heading", level=3).first,
+        page.get_by_role("button", name="Next stage"),
         page.get_by_role("radio", name="4 Take a step"),
         page.locator(".st-key-space .nv-graph"),
-        page.get_by_text("three numbers of one example"),
-        page.locator(".st-key-eps input"),
+        page.get_by_text("are three numbers, one for each channel"),
+        page.locator(".st-key-x3 input"),
     ):
         expect(shown).to_be_in_viewport(ratio=1)
     found = page.evaluate(CONTROLS)
     assert 5 < len(found) <= 25, found
 
 
-def test_it_opens_with_a_step_and_a_click_shows_another_stage(page, server):
+def test_it_opens_with_one_example_and_the_button_leads_to_the_step(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server)
-    page.get_by_role("heading", name="Layer norm: a step turns the short vector 3.6 times as far.").wait_for()
+    for headline in (
+        "One example with three channels is one arrow.",
+        "Subtracting the mean moves x onto a plane.",
+        "Dividing keeps the direction, not the length.",
+        "A step turns the short vector 3.6 times as far.",
+    ):
+        expect(page.get_by_role("heading", name=headline)).to_be_in_viewport(ratio=1)
+        settle(page)
+        for part in (page.locator(".st-key-space .nv-graph"), page.locator(".st-key-x3 input")):
+            expect(part).to_be_in_viewport(ratio=1)
+        page.locator(".st-key-geometry-next button").click()
+    page.get_by_role("heading", name="One example with three channels is one arrow.").wait_for()
+
+
+def test_a_link_opens_its_stage(page, server):
+    open_page(page, server, "?stage=step")
+    page.get_by_role("heading", name="A step turns the short vector 3.6 times as far.").wait_for()
     page.get_by_role("radio", name="3 Divide").click()
     page.get_by_role("heading", name="Dividing keeps the direction, not the length.").wait_for()
     soon(page, lambda: "stage=divide" in page.url)
@@ -60,7 +78,7 @@ def test_the_picture_follows_the_keyboard_and_keeps_its_camera(page, server):
     camera = "() => document.querySelector('.st-key-space .js-plotly-plot')._fullLayout.scene._scene.getCamera().eye"
     before = page.evaluate(camera)
     page.locator(".st-key-x1 input").press("Home")
-    expect(page.get_by_text("subtract the mean μ = −1.33")).to_be_visible()
+    expect(page.get_by_text("Divide by s = √(variance + ε) = 2.05")).to_be_visible()
     page.locator(".st-key-eps input").press("End")
     expect(sentence).to_have_text("ε keeps x̂ inside the circle.")
     soon(page, lambda: "x1=-4" in page.url and "eps=10" in page.url)

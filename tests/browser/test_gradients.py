@@ -28,7 +28,7 @@ def test_the_first_screen_shows_the_forward_pass_and_few_controls(page, server):
         page.get_by_text("Try first:"),
         page.get_by_role("button", name="Play"),
         graph,
-        page.get_by_role("heading", name="Forward: from x to the loss"),
+        page.get_by_role("heading", name="Forward: three paths from x to x̂"),
         page.locator(".st-key-said-of-step"),
     ):
         expect(shown).to_be_in_viewport(ratio=1)
@@ -37,6 +37,13 @@ def test_the_first_screen_shows_the_forward_pass_and_few_controls(page, server):
     assert not any("∂l/∂" in text for text in texts)
     found = page.evaluate(CONTROLS)
     assert 5 < len(found) <= 25, found
+
+
+def test_presented_the_whole_graph_is_in_the_window(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server, "?present=1&back=6")
+    for shown in (page.locator(".st-key-chain .nv-graph"), page.get_by_role("button", name="Play")):
+        expect(shown).to_be_in_viewport(ratio=1)
 
 
 def test_steps_are_made_by_keyboard(page, server):

@@ -8,7 +8,7 @@ from test_first_screen_shown import CONTROLS, MOST, SIZE
 
 from normviz.ui.palette import THEMES
 
-FIGURES = {"norm": ("plane", "lengths"), "spectral": ("ellipses", "ratios"), "all": ("units",)}
+FIGURES = {"norm": ("plane", "lengths"), "spectral": ("ellipses", "ratios")}
 AXES = """() => [...document.querySelectorAll('.nv-graph')].map((graph) => {
   const { xaxis, yaxis } = graph._fullLayout;
   return [...xaxis.range, ...yaxis.range, xaxis._length, yaxis._length].map((n) => n.toPrecision(6));
@@ -31,13 +31,13 @@ def open_page(page, url, link="", show="norm"):
     settle(page)
 
 
-def test_the_first_screen_holds_formula_player_and_picture_and_few_controls(page, server):
+def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server):
     page.set_viewport_size(SIZE)
     open_page(page, server)
     plane = page.locator(".st-key-plane .nv-graph")
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
-        page.get_by_role("button", name="Play"), page.locator(".katex").first,
+        page.get_by_role("button", name="Play"), page.get_by_text("not drawn"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 320
@@ -48,7 +48,14 @@ def test_the_first_screen_holds_formula_player_and_picture_and_few_controls(page
     assert len(found) <= MOST, found
 
 
-@pytest.mark.parametrize("show", ["spectral", "all"])
+def test_presented_the_whole_picture_is_in_the_window(page, server):
+    page.set_viewport_size(SIZE)
+    open_page(page, server, "?present=1")
+    for part in (page.locator(".st-key-plane .nv-graph"), page.get_by_role("button", name="Play")):
+        expect(part).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("show", ["spectral"])
 def test_the_first_screen_of_every_panel_holds_its_figures(page, server, show):
     page.set_viewport_size(SIZE)
     open_page(page, server, f"?show={show}", show)
@@ -69,7 +76,7 @@ def test_curves_grow_with_the_player_and_their_axes_stay(page, server):
     assert page.evaluate(AXES) == axes
 
 
-@pytest.mark.parametrize("show", ["spectral", "all"])
+@pytest.mark.parametrize("show", ["spectral"])
 def test_both_themes_and_no_barriers(page, server, show):
     open_page(page, server, f"?show={show}", show)
     for theme in THEMES:
@@ -77,7 +84,7 @@ def test_both_themes_and_no_barriers(page, server, show):
         assert barriers(page) == []
 
 
-@pytest.mark.parametrize("link", ["", "?rate=1000&step=200", "?show=spectral", "?show=all"])
+@pytest.mark.parametrize("link", ["", "?rate=1000&step=200", "?show=spectral"])
 def test_on_a_phone_nothing_is_cut(page, server, link):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, link, link.partition("show=")[2] or "norm")

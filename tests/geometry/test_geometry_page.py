@@ -5,15 +5,16 @@ import re
 import numpy as np
 import pytest
 import torch
-from lab_page import open_lab, plots, replaced, said, texts
+from lab_page import open_lab, plots, replaced, said, sound, texts
 
 from normviz.geometry.panels import PANELS
+from normviz.geometry.panels.vectors import headline
 from normviz.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, has
 from normviz.geometry.three_channels import RADIUS, RATE, STAGES, forward, take_step
 from normviz.ui.palette import THEMES
 
 SCRIPT = "pages/geometry.py"
-DRAGGED = {"x1 drag", "x2 drag", "x3 drag", "eps drag"}
+DRAGGED = {"x1 drag", "x2 drag", "x3 drag"}
 FIGURES = {
     "vectors": {"space", *DRAGGED},
     "fisher": {"without", "with"},
@@ -21,11 +22,12 @@ FIGURES = {
 }
 EXTREMES = {
     "vectors": (
-        {"x1": "2", "x2": "2", "x3": "2", "eps": "0"},
+        {"x1": "2", "x2": "2", "x3": "2", "stage": "centre"},
+        {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "divide"},
         {"x1": "2", "x2": "2", "x3": "2", "eps": "0", "stage": "step"},
         {"x1": "-3", "x2": "-3", "x3": "-3", "stage": "step"},
         {"x1": "3", "x2": "-3", "x3": "0.1", "eps": "10", "stage": "step"},
-        {"x1": "0.001", "x2": "0", "x3": "0", "eps": "10"},
+        {"x1": "0.001", "x2": "0", "x3": "0", "eps": "10", "stage": "divide"},
         {"x1": "0", "x2": "0.5", "x3": "-0.75", "eps": "0", "stage": "step"},
     ),
     "fisher": (
@@ -60,18 +62,24 @@ def test_every_panel(show, theme):
 @pytest.mark.parametrize(("show", "link"), [(show, link) for show, links in EXTREMES.items() for link in links])
 def test_every_extreme(show, link):
     at = open_page(show=show, **link)
-    assert set(plots(at)) == FIGURES[show]
+    assert set(plots(at)) - {"eps drag"} == FIGURES[show]
     words = re.sub(r"\(\S*\)|\[[^\]]*\]", "", " ".join([said(at), *texts(at.caption)]))
     assert not WRONG.search(words), words
 
 
 @pytest.mark.parametrize("show", SHOWN)
 def test_every_control_that_means_something_is_offered(show):
-    at = open_page(show=show)
+    at = open_page(show=show, stage="divide")
+    view = {"show": show, "stage": "divide"}
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle, *at.selectbox]
     offered = {widget.key.removeprefix(PREFIX).partition(" ")[0] for widget in widgets}
     offered |= {key.removesuffix(" drag") for key in plots(at) if key.endswith(" drag")}
-    assert offered == {param.name for param in PARAMS if has({"show": show}, param.name)}
+    assert offered == {param.name for param in PARAMS if has(view, param.name)}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_epsilon_is_offered_from_the_stage_that_divides(stage):
+    assert ("eps drag" in plots(open_page(stage=stage, eps="1"))) == (stage in ("divide", "step"))
 
 
 def test_every_value_belongs_somewhere_and_every_panel_is_there():
@@ -83,13 +91,13 @@ def test_every_value_belongs_somewhere_and_every_panel_is_there():
 @pytest.mark.parametrize(
     ("link", "panel", "stage"),
     [({"scheme": "layer"}, "fisher", None), ({"draws": "30"}, "fisher", None), ({"show": "rate"}, "rate", None),
-     ({"show": "slices", "times": "3", "beside": "layer"}, "rate", None), ({}, "vectors", "step"),
+     ({"show": "slices", "times": "3", "beside": "layer"}, "rate", None), ({}, "vectors", "example"),
      ({"gradient": "1", "x1": "2"}, "vectors", "step"), ({"stage": "centre"}, "vectors", "centre"),
      ({"stage": "step"}, "vectors", "step"), ({"stage": "divide"}, "vectors", "divide")],
 )  # fmt: skip
 def test_links_of_before_open_what_is_nearest(link, panel, stage):
     at = open_page(**link)
-    assert set(plots(at)) == FIGURES[panel]
+    assert set(plots(at)) - {"eps drag"} == FIGURES[panel]
     assert stage is None or at.session_state[PREFIX + "stage"] == stage
     assert replaced(at) == []
 
@@ -125,11 +133,23 @@ def test_the_picture_has_the_vectors_of_layer_norm(eps):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_each_stage_has_a_headline_of_at_most_12_words_and_adds_a_line(stage):
-    words = said(open_page(stage=stage))
-    headline, *_ = words.removeprefix("### ").partition(" 1. ")
-    assert len(headline.split()) <= 12
-    assert [f"{k}. " in words for k in range(1, 5)] == [k <= list(STAGES).index(stage) for k in range(4)]
+@pytest.mark.parametrize("x", [(3, 1, -1), (2, 2, 2), (0, 0.5, -0.75)])
+@pytest.mark.parametrize("eps", [0.0, 10.0])
+def test_each_stage_has_a_headline_of_at_most_12_words(stage, x, eps):
+    steps = (take_step(times * np.array(x), eps) for times in (1.0, 0.5))
+    assert len(headline(*steps, stage).split()) <= 12
+
+
+def test_the_button_shows_one_stage_after_the_other_and_then_the_first():
+    at = open_page()
+    for label, stage in (("Next stage", "centre"), ("Next stage", "divide"), ("Next stage", "step"),
+                         ("Start again", "example")):  # fmt: skip
+        (button,) = (each for each in at.button if each.label in ("Next stage", "Start again"))
+        assert button.label == label
+        at = sound(button.click().run())
+        assert at.session_state[PREFIX + "stage"] == stage
+        names = {name.partition(" ")[0] for name in ends_of(at)}
+        assert ("x̂" in names) == (stage == "divide")
 
 
 def test_the_sentence_says_whether_the_end_is_on_the_circle():
@@ -141,7 +161,7 @@ def test_the_sentence_says_whether_the_end_is_on_the_circle():
         assert words in said(open_page(eps=eps, stage="divide"))
         gap = RADIUS - np.linalg.norm(forward([3, 1, -1], float(eps)).xhat)
         assert ("on the" in words) == (gap < 1e-3)
-    assert "v is 0, and so is x̂" in said(open_page(x1="2", x2="2", x3="2"))
+    assert "v is 0, and so is x̂" in said(open_page(x1="2", x2="2", x3="2", stage="divide"))
 
 
 def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():
@@ -150,11 +170,21 @@ def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():
     for label, times in (("long: v", 1.0), ("short: ½ v", 0.5)):
         step = take_step(times * np.array([3.0, 1.0, -1.0]), 0.0)
         np.testing.assert_allclose(drawn[label], step.before.v, atol=1e-9)
-        np.testing.assert_allclose(drawn[f"{step.angle:.0f}°"], step.before.v + step.change, atol=1e-9)
-    assert "Layer norm: a step turns the short vector 3.6 times as far." in said(at)
+        np.testing.assert_allclose(drawn[f"step: {step.angle:.0f}°"], step.before.v + step.change, atol=1e-9)
+    assert "A step turns the short vector 3.6 times as far." in said(at)
+    assert "so the step is longer." in said(at)
     assert f"learning rate {RATE}" in said(at)
     along = open_page(x1="0", x2="0.5", x3="-0.75", eps="0", stage="step")
     assert "a gradient step does not turn the vector" in said(along)
+    assert "so the step is longer." not in said(along)
+
+
+@pytest.mark.parametrize("eps", [0.0, 1e-5, 0.3, 10.0])
+def test_the_shorter_vector_has_the_longer_step(eps):
+    rng = np.random.default_rng(0)
+    for x in rng.uniform(-4, 4, (40, 3)):
+        long, short = (np.linalg.norm(take_step(times * x, eps).change) for times in (1.0, 0.5))
+        assert short > long
 
 
 # --- distance -----------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from normviz.core.backward import backward
 from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
-from normviz.gradients.chain import LAST, STEPS, chain, parts
-from normviz.gradients.chain_figures import EDGES, chain_figure
+from normviz.gradients.chain import LAST, PATHS, STEPS, chain, parts
+from normviz.gradients.chain_figures import EDGES, chain_figure, path_colours
 from normviz.ui.palette import THEMES
 
 NUMBERS = st.floats(-1000, 1000).map(lambda number: round(number, 3))
@@ -57,5 +57,9 @@ def test_each_step_turns_arrows_and_adds_one_gradient(theme):
         assert sum("∂l/∂" in note["text"] for note in notes) == step
         arrows = [note for note in notes if note.get("showarrow")]
         assert len(arrows) == len(EDGES)
-        backwards.append(sum(note["arrowcolor"] == THEMES[theme].lines[1] for note in arrows))
+        backwards.append(sum(note["arrowwidth"] > 2 for note in arrows))
+        shown = " ".join(note["text"] for note in notes)
+        assert all(name[0] in shown for name in PATHS)
+        drawn = {note["arrowcolor"] for note in arrows}
+        assert len({*path_colours(THEMES[theme])} & drawn) == len(PATHS)
     assert backwards == [0, 1, 2, 3, 5, 6, 8]

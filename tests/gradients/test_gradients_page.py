@@ -15,7 +15,8 @@ from normviz.core.normalize import normalize
 from normviz.core.schemes import SCHEMES
 from normviz.describe.backward import backward_formulas
 from normviz.gradients import answers
-from normviz.gradients.chain import LAST, STEPS
+from normviz.gradients.chain import LAST, PATHS, STEPS
+from normviz.gradients.chain_figures import path_colours
 from normviz.gradients.exercise import SCHEMES as HOMEWORK
 from normviz.gradients.exercise import packed
 from normviz.gradients.mistakes import MISTAKES
@@ -105,7 +106,7 @@ def test_groups_that_cannot_be_are_told():
 
 def test_the_page_opens_on_the_forward_pass():
     at = open_page()
-    assert "Forward: from x to the loss" in said(at)
+    assert "Forward: three paths from x to x̂" in said(at)
     assert "∂l/∂" not in str(plots(at)["chain"]["figure"])
     assert at.query_params == {}
 
@@ -144,7 +145,11 @@ def test_the_last_step_says_what_the_mean_gives_back():
     at = open_page(back=str(LAST))
     assert "The mean received −0.408" in said(at)
     assert "all 4 elements get −0.102 back" in said(at)
-    assert list(at.table[0].value.iloc[:, 1]) == ["0.34", "−0.102", "0.238"]
+    rows = at.table[0].value
+    assert [name[0] for name in rows.iloc[:3, 0]] == [name[0] for name in PATHS]
+    assert list(rows.iloc[:, 1]) == ["0.816", "−0.102", "−0.476", "0.238"]
+    (shown,) = latex(at)
+    assert all(colour in shown for colour in path_colours(THEMES["light"]))
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,9 @@ from normviz.core.schemes import SCHEMES
 from normviz.data.digits import cut_patches, load_digits
 from normviz.ui.palette import THEMES
 from normviz.weights import weights as core
-from normviz.weights.figures import ellipses, ratio_histograms, units
+from normviz.weights.figures import ellipses, ratio_histograms
 from normviz.weights.weights import (
     FIRST_LAYERS,
-    WEIGHT_SCHEMES,
-    compared,
     lipschitz_ratios,
     matrix,
     operator,
@@ -238,22 +236,6 @@ def test_a_layer_of_fewer_units_than_pixels_maps_some_pairs_together():
     assert found[0] == pytest.approx(1)
 
 
-# --- all schemes --------------------------------------------------------------------------------------------------
-
-
-@EVERY_LAYER
-def test_what_each_scheme_makes_of_the_weights(layer):
-    made = compared(trained_weights(layer, 100, 3))
-    assert list(made) == ["none", *(scheme.key for scheme in WEIGHT_SCHEMES)]
-    before = made["none"]
-    np.testing.assert_allclose(made["weight"].lengths, 1)
-    np.testing.assert_allclose(made["weight"].means, before.means / before.lengths, atol=1e-15)
-    np.testing.assert_allclose(made["weight-standardization"].means, 0, atol=1e-14)
-    np.testing.assert_allclose(made["weight-standardization"].lengths, layer.fan_in**0.5, rtol=1e-3)
-    np.testing.assert_allclose(made["spectral"].values, before.values / before.values[0])
-    np.testing.assert_allclose(made["spectral"].lengths, before.lengths / before.values[0])
-
-
 # --- the figures --------------------------------------------------------------------------------------------------
 
 
@@ -282,14 +264,3 @@ def test_histograms_of_ratios(theme):
     assert [(bars.name, sum(bars.y)) for bars in figure.data] == [("before", 1), ("after", 1)]
     assert figure.layout.xaxis.range[1] > 1.5
     assert [shape.x0 for shape in figure.layout.shapes] == [1]
-
-
-@EVERY_THEME
-def test_each_unit_is_a_point(theme):
-    made = compared(trained_weights(FIRST_LAYERS["conv"], 5, 0))
-    figure = checked(units(made, theme))
-    for trace, (key, each) in zip(figure.data, made.items(), strict=True):
-        assert trace.name == key
-        np.testing.assert_array_equal(trace.x, each.means)
-        np.testing.assert_array_equal(trace.y, each.lengths)
-    assert len({trace.marker.symbol for trace in figure.data}) == len(made)

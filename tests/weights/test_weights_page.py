@@ -19,8 +19,6 @@ from normviz.weights.state import BELONGS, DRAWN, ITERATIONS, PARAMS, PREFIX, SH
 from normviz.weights.weights import (
     FIRST_LAYERS,
     PAIRS,
-    WEIGHT_SCHEMES,
-    compared,
     lipschitz_ratios,
     matrix,
     operator,
@@ -30,7 +28,7 @@ from normviz.weights.weights import (
 )
 
 SCRIPT = "pages/weights.py"
-FIGURES = {"norm": {"plane", "lengths"}, "spectral": {"ellipses", "ratios"}, "all": {"units"}}
+FIGURES = {"norm": {"plane", "lengths"}, "spectral": {"ellipses", "ratios"}}
 LAST = {"step": ("norm", STEPS), "iteration": ("spectral", ITERATIONS)}
 EVERY_PLAYER = pytest.mark.parametrize("name", LAST)
 
@@ -82,7 +80,7 @@ def test_every_control_that_means_something_is_offered(show):
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox]
     expected = {param.name for param in PARAMS if has({"show": show}, param.name)}
     sliders = [slider.label for slider in at.slider]
-    assert sliders == {"norm": ["Step of SGD"], "spectral": ["Step of the power iteration"], "all": []}[show]
+    assert sliders == {"norm": ["Step of SGD"], "spectral": ["Step of the power iteration"]}[show]
     offered = {widget.key.removeprefix(PREFIX) for widget in widgets if widget.label not in sliders}
     assert offered | {name for name in LAST if LAST[name][0] == show} == expected
 
@@ -94,10 +92,6 @@ def test_every_value_belongs_somewhere():
 
 
 def test_the_formulas_are_those_of_the_schemes():
-    everything = latex(open_page(show="all"))
-    for scheme in WEIGHT_SCHEMES:
-        for formula in notation.formulas(scheme):
-            assert (formula.latex in everything) == (formula.name not in ("where", "centred"))
     assert [formula.latex for formula in notation.formulas(SCHEMES["spectral"])] == latex(open_page(show="spectral"))
     at = open_page()
     for name, line in notation.WEIGHT_NORM.items():
@@ -115,7 +109,7 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     at = open_page(step="20", rate="5", length="2", start="0.5", batch="32", seed="3")
     runs = runs_of(Setting(5.0, 32, 2.0, 0.5, 3))
     run, shown = runs["weight"], said(at).replace("−", "-")
-    assert f"Loss: {run.losses[0]:.2g} at the start. At step 20:" in shown
+    assert f"It is {run.losses[0]:.2g} at the start. At step 20:" in shown
     for key, words in (
         ("length", "learn **g**, the length: {}\n"), ("direction", "learn **v**, the direction: {}\n"),
         ("weight", "learn **both**, weight norm: **{}**\n"), ("plain", "plain SGD on w, not drawn: {}"),
@@ -224,24 +218,6 @@ def test_the_steps_of_power_iteration_stay_in_axes_that_do_not_move(layer, seed)
     assert widest < figure["layout"]["xaxis"]["range"][1]
 
 
-# --- side by side -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("layer", FIRST_LAYERS)
-def test_all_schemes_side_by_side(layer):
-    at = open_page(show="all", layer=layer)
-    made = compared(trained_weights(FIRST_LAYERS[layer], 200, 6))
-    table = at.table[0].value
-    assert list(table[""]) == ["before", *(scheme.label for scheme in WEIGHT_SCHEMES)]
-    assert list(table["Largest stretch σ₁"]) == [f"{row.values[0]:.4g}" for row in made.values()]
-    assert table["Vector lengths"][1] == "1"
-    assert table["Largest mean"][2] == "0 to rounding"
-    for scheme in WEIGHT_SCHEMES:
-        cloud = trace(at, "units", scheme.label)
-        np.testing.assert_allclose(cloud["x"], made[scheme.key].means)
-        np.testing.assert_allclose(cloud["y"], made[scheme.key].lengths)
-
-
 # --- steps --------------------------------------------------------------------------------------------------------
 
 
@@ -297,7 +273,7 @@ def test_a_control_keeps_the_step_and_leaving_stops_the_play():
     at = press(open_page(step="12"), "Play")
     at = sound(at.number_input(key=PREFIX + "seed").set_value(8).run())
     assert (place(at, "step"), plays(at)) == (12, True)
-    at = sound(at.segmented_control(key=PREFIX + "show").set_value("all").run())
+    at = sound(at.segmented_control(key=PREFIX + "show").set_value("spectral").run())
     at = sound(at.segmented_control(key=PREFIX + "show").set_value("norm").run())
     assert (place(at, "step"), plays(at)) == (12, False)
 
@@ -345,9 +321,10 @@ def test_whatever_the_link_the_page_shows_what_is_chosen(link):
     [
         ({"inputs": "pixels", "step": "30"}, "norm"),
         ({"show": "spectral", "relu": "1", "iteration": "3"}, "spectral"),
-        ({"show": "all", "torch": "1"}, "all"),
+        ({"show": "all", "layer": "conv"}, "spectral"),
     ],
 )
 def test_a_link_with_a_setting_of_before_opens_its_panel(link, show):
     at = open_page(**link)
     assert plots(at).keys() == FIGURES[show]
+    assert value(at, "layer") == link.get("layer", "dense")

@@ -5,7 +5,6 @@ from itertools import product
 
 import streamlit as st
 
-from normviz.core.normalize import normalize
 from normviz.core.schemes import BA, SCHEMES
 from normviz.core.settings import build
 from normviz.core.text import measured, typeset
@@ -20,9 +19,6 @@ from normviz.ui.saving import save_table
 
 HALF = 5.0
 """The plane goes from -HALF to HALF, beyond the longest w."""
-
-EPS = (1e-5, 1e-2)
-"""ε whose part in the invariance is told."""
 
 Powers = Mapping[tuple[str, str], fisher.Power]
 
@@ -129,25 +125,7 @@ def _scales(model: fisher.Model, scheme: str, found: Mapping[str, Powers]) -> No
         f"With {SCHEMES[scheme].name}, x̂² is {measured(square, 4)} on average, the squared prediction error is "
         f"{measured(error, 4)}, and F of a unit's γ is {measured(of_gain, 4)}."
     )
-    st.markdown(_smoothed(model))
-
-
-def _smoothed(model: fisher.Model) -> str:
-    """What ε > 0 does to the invariance that all this rests on."""
-    x, w = model.x, model.w
-    sums = (x @ w.T)[:, None, None]
-    gaps = []
-    for eps in EPS:
-        before, after = (normalize(each, SCHEMES["batch"], eps).xhat for each in (sums, 2 * sums))
-        gaps.append(float(abs(after - before).max() / abs(before).max()))
-    first, second = (
-        f"{measured(gap, 2, RELATIVE['float64'])} at ε = {typeset(eps)}" for gap, eps in zip(gaps, EPS, strict=True)
-    )
-    return (
-        f"**With ε > 0 this holds only approximately.** Doubling the weights changes batch norm's x̂ by up to {first} "
-        f"and by {second}, relative to the largest. [Table 1](invariance?panel=eps) shows the gap over ε for all six "
-        "transformations."
-    )
+    st.markdown("With ε > 0 this holds approximately. [Table 1](invariance?panel=eps) shows the gap over ε.")
 
 
 def _times(power: fisher.Power) -> str:

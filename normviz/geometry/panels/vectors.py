@@ -1,4 +1,4 @@
-"""The panel on layer norm with three channels: vectors in space, stage by stage, and the numbers behind them."""
+"""The panel on layer norm with three channels: vectors in space, stage by stage."""
 
 import numpy as np
 import streamlit as st
@@ -6,7 +6,7 @@ import streamlit as st
 from normviz.core.settings import build
 from normviz.core.text import typeset
 from normviz.geometry.space_figures import stage_figure, step_figure
-from normviz.geometry.state import PREFIX, Page
+from normviz.geometry.state import PREFIX, Page, has
 from normviz.geometry.three_channels import (
     CHANNELS,
     RADIUS,
@@ -31,24 +31,37 @@ TURNED = 1e-3
 
 
 def show(view: View, theme: str) -> None:
-    """Show the vectors up to a stage, the numbers of each stage, and the controls of x and ε."""
+    """Show the vectors of a stage, its point in words, and the controls of x and ε."""
     example = build(Example, view)
     long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
-    one, controls = long.before, Controls(Page, PREFIX, view)
-    st.markdown(f"### {headline(long, short, example.stage)}")
-    segments(PREFIX + "stage", "Stage", STAGES)
+    controls = Controls(Page, PREFIX, view, has)
+    _choose_stage(example.stage)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         step = example.stage == "step"
-        figure = step_figure(long, short, theme) if step else stage_figure(one, example.stage, theme)
-        plot(figure, "space", _alt(long, short, example.stage), "min(27rem, 72vw)")
+        figure = step_figure(long, short, theme) if step else stage_figure(long.before, example.stage, theme)
+        plot(figure, "space", _alt(long, short, example.stage), "min(29rem, 72vw, 58vh)")
     with right:
-        st.markdown("\n".join(_lines(long, short, example.eps)[: list(STAGES).index(example.stage) + 1]))
+        st.markdown(f"### {headline(long, short, example.stage)}")
+        st.markdown(explanation(long, short, example.eps, example.stage))
         dragged = st.columns(2)
     save_table(lambda: numbers(long), "layer-norm-vectors")
     for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
-        with dragged[k // 2]:
+        with dragged[k % 2]:
             controls.draw(name)
+
+
+def _choose_stage(stage: str) -> None:
+    """Draw the button that shows the next stage, and all stages beside it."""
+    order = list(STAGES)
+    follows = order[(order.index(stage) + 1) % len(order)]
+    label, icon = ("Start again", "replay") if follows == order[0] else ("Next stage", "arrow_forward")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            label, PREFIX + "next", type="primary", icon=f":material/{icon}:",
+            on_click=st.session_state.update, args=({PREFIX + "stage": follows},),
+        )  # fmt: skip
+        segments(PREFIX + "stage", "Stage", STAGES)
 
 
 def numbers(step: Step) -> dict[str, list]:
@@ -61,42 +74,56 @@ def numbers(step: Step) -> dict[str, list]:
 def headline(long: Step, short: Step, stage: str) -> str:
     """Return the point of a stage."""
     if stage == "example":
-        return "One example of three numbers is one arrow."
+        return "One example with three channels is one arrow."
     if not long.before.v.any():
         return "All three numbers are equal: without their mean nothing is left."
     if stage == "centre":
-        return "Subtracting the mean moves x straight onto the plane."
+        return "Subtracting the mean moves x onto a plane."
     if stage == "divide" and not _is_inside(long.before):
         return "Dividing keeps the direction, not the length."
     if stage == "divide":
         return "ε keeps x̂ inside the circle."
     if long.angle < TURNED:
         return "Here a gradient step does not turn the vector."
-    return f"Layer norm: a step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
+    return f"A step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
 
 
-def _lines(long: Step, short: Step, eps: float) -> list[str]:
-    """Return a line of a numbered list for each stage."""
-    one, length = long.before, typeset(float(np.linalg.norm(long.before.xhat)), 3)
-    place = "It ends on the **circle** of radius √3."
-    if _is_inside(one):
-        place = f"Its length is **{length}**, less than the radius √3."
+def explanation(long: Step, short: Step, eps: float, stage: str) -> str:
+    """Return the words of a stage."""
+    one = long.before
+    if stage == "example":
+        return f"**x** = {vector_words(one.x)} are three numbers, one for each channel. Drag them and watch the arrow."
+    if stage == "centre":
+        return (
+            f"The mean of the three numbers is μ = {typeset(one.mean, 3)}. Subtract it: **v = x − μ** = "
+            f"{vector_words(one.v)}. The numbers of v sum to 0. All such vectors lie on one **plane**."
+        )
+    if stage == "divide":
+        return (
+            f"Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: **x̂ = v / s** = {vector_words(one.xhat)}. "
+            + _place(one, eps)
+        )
     if not one.v.any():
-        place = "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
-    steps = (long, short)
-    turns = [f"{typeset(float(np.linalg.norm(each.change)), 2)} long, **{typeset(each.angle, 2)}°**" for each in steps]
-    step = (
-        f"Now a gradient step (learning rate {RATE}) moves x. From the long vector v: {turns[0]}. From ½ v, where the "
-        f"gradient is larger: {turns[1]}."
-    )
-    return [
-        f"1. **x** = {vector_words(one.x)}: three numbers of one example, one for each channel, drawn as one arrow.",
-        f"2. **v** = x − μ = {vector_words(one.v)}: subtract the mean μ = {typeset(one.mean, 3)}. The numbers of v sum "
-        "to 0, so v lies on the **plane**.",
-        f"3. **x̂** = v / s = {vector_words(one.xhat)}: divide by s = √(variance σ² + ε) = "
-        f"{typeset(one.divisor, 3)}. {place}",
-        f"4. {step if one.v.any() else 'v has no direction that a step could turn.'}",
+        return "v is 0 and has no direction that a step could turn."
+    turns = [
+        f"- **{name}**: the step is {typeset(float(np.linalg.norm(each.change)), 2)} long and turns it by "
+        f"**{typeset(each.angle, 2)}°**\n"
+        for name, each in {"v": long, "½ v": short}.items()
     ]
+    reason = "Layer norm divides the gradient by s, too. For ½ v, s is smaller, so the step is longer."
+    return (
+        f"**½ v** has the direction of **v** and half its length. Both make a gradient step (learning rate {RATE}):\n\n"
+        f"{''.join(turns)}\n{reason if long.angle >= TURNED else ''}"
+    )
+
+
+def _place(one: Forward, eps: float) -> str:
+    """Return where x̂ ends."""
+    if not one.v.any():
+        return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
+    if _is_inside(one):
+        return f"Its length is {typeset(float(np.linalg.norm(one.xhat)), 3)}, less than the radius √3."
+    return "It ends on the **circle** of radius √3, as does every v at ε = 0. Only the direction of v is left."
 
 
 def _alt(long: Step, short: Step, stage: str) -> str:
