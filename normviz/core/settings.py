@@ -17,7 +17,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import cache
+from functools import lru_cache
 from numbers import Integral
 from numbers import Real as RealNumber
 from typing import Any, ClassVar, TypeVar
@@ -364,7 +364,7 @@ def declarations(kind: type) -> Mapping[str, Declaration]:
     return _find_declarations(kind)
 
 
-@cache
+@lru_cache(maxsize=128)
 def _find_declarations(kind: type) -> Mapping[str, Declaration]:
     found = {each.name: getattr(kind, each.name, None) for each in fields(kind)}
     return {name: each for name, each in found.items() if isinstance(each, Declaration)}

@@ -88,14 +88,12 @@ def test_a_click_and_the_arrow_keys_pick_a_pixel(page, server):
     box = picture.locator(".view").bounding_box()
     page.mouse.click(box["x"] + 5.5 / 8 * box["width"], box["y"] + 2.5 / 8 * box["height"])
     page.wait_for_url("**row=2&column=5")
-    expect(page.get_by_label("Row", exact=True)).to_have_value("2")
     ring = picture.locator(".ring")
     soon(page, lambda: ring.evaluate("ring => [ring.style.top, ring.style.left]") == ["31.25%", "68.75%"])
     picture.locator(".view").focus()
     for _ in range(4):
         page.keyboard.press("ArrowUp")  # to the edge, and no further
     page.wait_for_url("**row=0&column=5")
-    expect(page.get_by_label("Row", exact=True)).to_have_value("0")
     settle(page)
     assert picture.locator(".ring").evaluate("ring => ring.style.top") == "6.25%"
 
