@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from normviz.describe.notation import number
 from normviz.describe.wording import decimals
 from normviz.running.averages import CONVENTIONS, Averages, Convention, write_update
 from normviz.running.modes import MODES, Batch, batch_at, span
@@ -16,9 +15,6 @@ from normviz.ui.components.plot import plot
 from normviz.ui.link import View, segments
 from normviz.ui.palette import THEMES
 from normviz.ui.player import Player
-
-SYMBOLS = {"training": "batch", "inference": "run"}
-"""The subscript of μ and σ² in a formula, by mode."""
 
 MARKS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: while another mode is on, and while it is."""
@@ -51,18 +47,15 @@ def show_stream(view: View, seen: Trace, averages: Averages, theme: str, positio
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _picture(view, seen, averages, position, theme)
-    with right:
-        with st.container(key="formula"):
-            _formula(view, batch, theme)
-        with st.container(key="update"):
-            _update(CONVENTIONS[view["framework"]], view, seen, averages, position, theme)
+    with right, st.container(key="update"):
+        _update(CONVENTIONS[view["framework"]], view, seen, averages, position, theme)
 
 
 def _sentence(view: View, batch: Batch) -> str:
     """Return the outputs of the digit that is followed, first that of the page's mode."""
     mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
     if mode not in batch.output:
-        return f"The {name}, has no output in inference, as the running variance and ε are 0."
+        return f"The {name}, has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."
     order = sorted(batch.output, key=lambda each: each != mode)
     values = [f"{write_output(float(batch.output[each][digit, view['unit'] - 1]))} in {each}" for each in order]
     return f"The {name}: output x̂ = {', '.join(values)}."
@@ -97,7 +90,7 @@ def _pairs(view: View, batch: Batch, theme: str) -> str:
         used = mode == view["mode"]
         cards.append(
             f'<div class="{"used" if used else ""}" style="--role: {getattr(THEMES[theme], mode)}"><em>in use</em>'
-            f"<b><i>{MARKS[mode][used]}</i> {name}</b><span>mean {mean}</span><span>variance {variance}</span></div>"
+            f"<b>{MARKS[mode][used]} {name}</b><span>mean {mean}</span><span>variance {variance}</span></div>"
         )
     return f'<div class="nv-pairs"><p>x̂ = (x − mean) / √(variance + ε)</p>{"".join(cards)}</div>'
 
@@ -124,41 +117,8 @@ def _drift(population: np.ndarray) -> str:
     return f"population drifts {first} → {last}" if first != last else f"population stays at {first}"
 
 
-def _formula(view: View, batch: Batch, theme: str) -> None:
-    """x̂ of the digit that is followed, as the mode has it, with its numbers put in."""
-    unit, mode = view["unit"] - 1, view["mode"]
-    if mode not in batch.output:
-        st.markdown("A running variance is 0 and so is ε: inference would divide by 0. An ε of 10⁻⁵ would do.")
-        return
-    below = SYMBOLS[mode]
-    values = [float(each) for each in (batch.x[view["digit"], unit], *(part[unit] for part in batch.statistics[mode]))]
-    result = float(batch.output[mode][view["digit"], unit])
-    digits = count_digits(values[0], values[1], values[2], view["eps"], result)
-    x, mean, variance, eps = (number(each, digits) for each in (*values, view["eps"]))
-
-    def fraction(x: str, mean: str, variance: str, eps: str) -> str:
-        return rf"\frac{{{x}-{_lit(mean, mode, theme)}}}{{\sqrt{{{_lit(variance, mode, theme)}+{eps}}}}}"
-
-    general = fraction("x", rf"\mu_\mathrm{{{below}}}", rf"\sigma^2_\mathrm{{{below}}}", r"\varepsilon")
-    put_in = fraction(x, f"({mean})" if mean.startswith("-") else mean, variance, eps)
-    st.latex(rf"\begin{{aligned}}\hat x &= {general} \\[0.4em] &= {put_in} = {number(result, 3)}\end{{aligned}}")
-
-
-def count_digits(x: float, mean: float, variance: float, eps: float, xhat: float) -> int:
-    """Return the fewest digits, at least 3, with which (x − μ)/√(σ² + ε) gives the printed x̂.
-
-    Numbers that are rounded to fewer digits may give another x̂, as x − μ loses digits where x is near μ.
-    """
-    for digits in range(3, 17):
-        part, centre, spread, added = (float(f"{each:.{digits}g}") for each in (x, mean, variance, eps))
-        divisor = (spread + added) ** 0.5
-        if divisor and f"{(part - centre) / divisor + 0.0:.3g}" == f"{xhat + 0.0:.3g}":
-            return digits
-    return 3
-
-
 def _lit(text: str, mode: str, theme: str) -> str:
-    """What a mode normalizes by, in LaTeX, in the mode's colour."""
+    """Return a number that a mode normalizes by, in LaTeX, in the mode's colour."""
     return rf"\textcolor{{{getattr(THEMES[theme], mode)}}}{{{text}}}"
 
 
