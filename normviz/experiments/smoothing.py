@@ -281,7 +281,7 @@ EXPERIMENT = Experiment(
     "activations, leads to significant benefits over standard normalization techniques” (Ren et al. 2017, arXiv "
     "1611.04520, abstract).",
     about=lambda setting: f"{setting.digits} of {DIGITS}; {hidden_layers((WIDTH,) * setting.depth)}; "
-    "ε = s² fixed or learned, with an L1 term of v = x − E_A x or without.",
+    "ε = s² fixed or learned, with an L1 term of the centred inputs or without.",
     setting=Setting, parts=parts, report=report,
     why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",
 )  # fmt: skip

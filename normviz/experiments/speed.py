@@ -330,8 +330,8 @@ EXPERIMENT = Experiment(
     about=lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {spoken(EXAMPLES, 'and')}, "
     "timed on this machine; no network is trained.",
     setting=Setting, parts=parts, report=report,
-    why="Layer norm also computes a mean and subtracts it. Operations that follow each other read the tensor anew for "
-    "this, a fused layer does not.",
+    why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster than one "
+    "that runs as several.",
     rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
     f"everything is timed {REPEATS} times in turn, and the shortest times count, so that both schemes meet the same "
     "load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at 5%.",
