@@ -1,6 +1,7 @@
 """A scheme as plain data, as a job and a link hold it: its key and its fields, from which the rest follows."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from normviz.core.fields import Field
 from normviz.core.schemes import SCHEMES, Scheme
@@ -32,8 +33,14 @@ class Row:
     @property
     def scheme(self) -> Scheme:
         """The scheme of this row."""
-        named = SCHEMES[self.key]
-        texts = (self.summation, self.suppression)
-        made = named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
-        made = made.with_parameters(alpha=self.alpha)
-        return made if self.weight == made.weight else made.behind(self.weight)
+        return _make(self)
+
+
+@lru_cache(maxsize=512)
+def _make(row: Row) -> Scheme:
+    """Return the scheme of a row. Cached: an experiment asks for the names of its schemes again and again."""
+    named = SCHEMES[row.key]
+    texts = (row.summation, row.suppression)
+    made = named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
+    made = made.with_parameters(alpha=row.alpha)
+    return made if row.weight == made.weight else made.behind(row.weight)

@@ -17,6 +17,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from numbers import Integral
 from numbers import Real as RealNumber
 from typing import Any, ClassVar, TypeVar
@@ -358,8 +359,13 @@ def with_default(declared: Any, default: Any) -> Any:
     return replace(declared, default=default)
 
 
-def declarations(kind: type) -> dict[str, Declaration]:
+def declarations(kind: type) -> Mapping[str, Declaration]:
     """The declarations of a dataclass by name, in order, those of its bases first."""
+    return _find_declarations(kind)
+
+
+@lru_cache(maxsize=128)
+def _find_declarations(kind: type) -> Mapping[str, Declaration]:
     found = {each.name: getattr(kind, each.name, None) for each in fields(kind)}
     return {name: each for name, each in found.items() if isinstance(each, Declaration)}
 

@@ -12,6 +12,9 @@ SIDE = 8
 CLASSES = 10
 """The digits 0 to 9."""
 
+DIGITS = f"1,797 handwritten digits of {SIDE} × {SIDE} pixels"
+"""The data in words."""
+
 
 def sklearn_data() -> Path:
     """The folder of the data sets that come with scikit-learn."""
@@ -26,7 +29,7 @@ def sklearn_data() -> Path:
 
 @cache
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
-    """1,797 pictures (digits, 8, 8) in 0..1, and their classes 0..9 (Alpaydin & Kaynak 1998, UCI)."""
+    """Return pictures (digits, 8, 8) in 0..1, and their classes 0..9 (Alpaydin & Kaynak 1998, UCI)."""
     table = np.loadtxt(sklearn_data() / "data" / "digits.csv.gz", delimiter=",")
     images, labels = table[:, :-1].reshape(-1, SIDE, SIDE) / 16, table[:, -1].astype(int)
     images.flags.writeable = labels.flags.writeable = False

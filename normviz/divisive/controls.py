@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from normviz.core.fields import AXES, Index
 from normviz.core.text import typeset
-from normviz.divisive.state import EPS_STEPS, FOCUS, LIGHTS, NAMES, PREFIX, has, shape_of, wide
+from normviz.divisive.state import EPS_STEPS, LIGHTS, NAMES, PREFIX, has, shape_of, wide
 from normviz.ui.components.drag import drag
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.tensor import OWN_DATA
@@ -24,6 +23,9 @@ def controls(view: View) -> None:
         with st.expander("Advanced"):
             if axes:
                 further_window_controls(axes, PREFIX)
+            if has(view, "channel"):
+                last = shape_of(view)[3] - 1
+                st.number_input("Channel", 0, last, None, key=PREFIX + "channel", **KEPT, placeholder="the largest v")
             st.number_input("Seed", 0, 9999, key=PREFIX + "seed", **KEPT)
 
 
@@ -35,13 +37,3 @@ def eps_control(view: View) -> None:
         st.session_state[PREFIX + "eps"] = values[int(st.session_state["eps drag"]["index"])]
 
     drag("ε, added under the root", [typeset(value) for value in values], values.index(view["eps"]), "eps", moved)
-
-
-def focus_controls(view: View, focus: Index) -> None:
-    """Draw the indices of the chosen element; an empty one says what it stands for."""
-    numbers = dict(zip(AXES["activation"], zip(focus, shape_of(view), strict=True), strict=True))
-    shown = {name: numbers[axis] for name, axis in FOCUS.items() if has(view, name)}
-    for column, (name, (index, n)) in zip(st.columns(len(FOCUS)), shown.items(), strict=False):
-        column.number_input(
-            name.capitalize(), 0, n - 1, None, key=PREFIX + name, **KEPT, placeholder=f"{index} (the largest v)"
-        )

@@ -10,7 +10,7 @@ from normviz.core.statistics import Saturation, saturation
 from normviz.core.text import typeset
 from normviz.describe import notation
 from normviz.divisive.contrast import contrast_ratio, in_fading_light
-from normviz.divisive.controls import eps_control, focus_controls
+from normviz.divisive.controls import eps_control
 from normviz.divisive.state import even_picture, focus_of, normalized, pick, scheme_of, whose, wide
 from normviz.ui.components.picture import picture, shades
 from normviz.ui.link import View
@@ -21,8 +21,8 @@ SPREAD = 3.0
 """x̂ from −3, black, to 3, white: of numbers with mean 0 and mean square 1 there are few beyond."""
 
 IN_WORDS = (
-    r"\begin{gathered} v = \text{pixel} - \text{mean nearby} \\[4pt] "
-    r"\hat{x} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
+    r"\begin{gathered} v = \text{before} - \text{mean nearby} \\[4pt] "
+    r"\text{after} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
 )
 """The formula in words."""
 
@@ -50,7 +50,7 @@ def panels(view: View, theme: str) -> None:
 
 def _picture(even: np.ndarray, x: np.ndarray, result: Normalized, focus: Index, side: str, theme: str) -> None:
     """Draw the picture x in its light and x̂, with a handle that wipes between them."""
-    shown = {"before: x": _drawn(x, focus), "after: x̂": _drawn(result.xhat, focus)}
+    shown = {"before": _drawn(x, focus), "after": _drawn(result.xhat, focus)}
     ranges = (_ends(_drawn(even, focus)), (-SPREAD, SPREAD))
     images = {name: shades(values, *ends) for (name, values), ends in zip(shown.items(), ranges, strict=True)}
     before, after = ("{} to {}".format(*(typeset(end, 3) for end in _ends(values))) for values in shown.values())
@@ -74,11 +74,8 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
 
 def _caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
-    return (
-        "Contrast of a half: the standard deviation of its pixels. x̂ is black at −3 and white at 3. "
-        "The ring marks the pixel of the curve below; a click moves it."
-        + ("" if finite else " Purple: no finite number.")
-    )
+    words = "Contrast: the standard deviation of a half’s pixels. Ring: the pixel of the curve below."
+    return words if finite else f"{words} Purple: no finite number."
 
 
 def _nearby(view: View) -> str:
@@ -115,8 +112,7 @@ def _headline(view: View, x: np.ndarray, result: Normalized) -> str:
 
 def pixel(view: View, scheme: Scheme, x: np.ndarray, focus: Index, theme: str) -> None:
     """Show one element's response to contrast, and the formula with all indices."""
-    st.markdown("## One pixel as the contrast grows")
-    focus_controls(view, focus)
+    st.markdown("## One pixel as the contrast grows\nThe ring in the photo marks the pixel; a click moves it.")
     one = saturation(x, scheme, focus)
     response_chart(one, view["eps"], theme)
     st.markdown(_response_words(one, view["eps"]))

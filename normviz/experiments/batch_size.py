@@ -11,11 +11,11 @@ from normviz.core.fields import OWN, Shape
 from normviz.core.rows import Row
 from normviz.core.settings import choice, whole
 from normviz.core.text import spoken
-from normviz.data.digits import SIDE, digits
+from normviz.data.digits import DIGITS, SIDE, digits
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import RATES, WIDTHS, DenseGrid
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, foremost
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, foremost, hidden_layers
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, draw_band
 from normviz.jobs.spec import Step
@@ -272,19 +272,15 @@ def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> Difference
 
 
 def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
-    """Say the test errors at the smallest batch size, and at the largest, or that these are within a point there."""
+    """Say the test errors at the smallest batch size."""
     if not ended:
         return f"Training on batches of {spoken(begun)} has begun." if begun else "Nothing is trained yet."
-    small, large = min(ended), max(ended)
-    pair = _choose_pair(setting, ended) or foremost(setting.rows, 2)
-    errors = {size: [float(np.mean(ended[size][k].last)) for k in pair] for size in (small, large)}
-    levels = {size: [f"{error:.0%}" for error in each] for size, each in errors.items()}
-    text = f"On batches of {small}, {setting.names[pair[0]]} has {levels[small][0]} test error"
-    text += "".join(f", {setting.names[k]} {level}" for k, level in zip(pair[1:], levels[small][1:], strict=True))
-    if small < large:
-        close = len(pair) > 1 and max(errors[large]) - min(errors[large]) < 0.01
-        text += f"; on {large}, {'they are within 1 point' if close else spoken(levels[large], 'and')}"
-    return text + "."
+    small = min(ended)
+    first, *others = _choose_pair(setting, ended) or foremost(setting.rows, 2)
+    levels = {k: f"{np.mean(ended[small][k].last):.0%}" for k in (first, *others)}
+    batches = "Smallest batches" if small == SIZES[0] else f"Batches of {small}"
+    rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)
+    return f"{batches}: {setting.names[first]} has {levels[first]} test error{rest}."
 
 
 def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
@@ -324,8 +320,7 @@ EXPERIMENT = Experiment(
     question="Who needs large batches?",
     claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
     "and figure 6).",
-    about="Dense networks of two normalized layers of 64 units on digits whose pixels are in no order, trained with "
-    "Adam on mini-batches of 2 to 128.",
+    about=lambda _: f"{DIGITS}, pixels in no order; {hidden_layers(WIDTHS)}; batches of {SIZES[0]} to {SIZES[-1]}.",
     setting=Setting, parts=parts, report=report,
     why="The mean of N examples is off by about σ/√N, and batch norm passes this error on to each of them. Layer norm "
     "averages within one example.",

@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.settings import among, choice, whole
 from normviz.core.text import typeset
-from normviz.data.digits import SIDE
+from normviz.data.digits import DIGITS, SIDE
 from normviz.describe.seeds import mean_text
 from normviz.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
 from normviz.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge
@@ -192,7 +192,7 @@ def _headline(ended: Outcomes) -> str:
     padded, bare = (float(find_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
-    return f"Training loss of layer norm above batch norm: {typeset(padded, 2)} padded, {typeset(bare, 2)} unpadded."
+    return f"Layer norm's training loss exceeds batch norm's by {typeset(padded, 2)}, unpadded by {typeset(bare, 2)}."
 
 
 def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
@@ -219,10 +219,9 @@ EXPERIMENT = Experiment(
     key="convolution", title="Convolutions", claims=("L09", "B16"),
     question="Why does layer norm help CNNs less?",
     claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
-    "normalization outperforms the other methods.” The paper offers a thought on why: units “whose receptive fields "
-    "lie near the boundary of the image are rarely turned on and thus have very different statistics from the rest of "
-    "the hidden units within the same layer” (Ba et al. 2016, section 6.7).",
-    about="Two normalized layers of 3 × 3 filters and a linear classifier learn digits of 8 × 8 pixels with Adam. With "
-    "zeros around the picture, units at the border see less of the digit; without them, all see 3 × 3 inputs.",
+    "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” (Ba et al. "
+    "2016, section 6.7).",
+    about=lambda setting: f"{DIGITS}; {LAYERS} layers of {setting.channels} filters of 3 × 3 pixels; with zeros "
+    "around the picture, or without.",
     setting=Setting, parts=parts, report=report,
 )  # fmt: skip

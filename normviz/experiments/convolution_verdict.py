@@ -91,7 +91,7 @@ def judge(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict
     reason = _judge_reason(found)
     says = " ".join([_order_words(found, padded), _rates_words(found), _border_words(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
-    whole = Verdict(_judge_order(found, reason), says, f"{REASONS[reason]} {condition}")
+    whole = Verdict(_judge_order(found, reason), says, f"{REASONS[reason]} {condition}", REASONS[reason])
     return whole, Verdict(_judge_lead(found), _order_words(found, padded), condition)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
+from normviz.data.digits import DIGITS
 from normviz.describe.seeds import compare, find_signs, mean_percent
 from normviz.experiments.course import Course
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, hidden_layers
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
 from normviz.experiments.scheme_job import SchemeJob
@@ -206,7 +207,9 @@ EXPERIMENT = Experiment(
     question="Does batch norm replace dropout?",
     claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & Szegedy 2015, "
     "section 3.4).",
-    about="Dense networks of two normalized layers of 64 units learn digits, some of whose training labels are random. "
-    "Dropout is behind every ReLU.",
+    about=lambda setting: f"{setting.digits} of {DIGITS}, {setting.relabelled:.0%} with a random label; "
+    f"{hidden_layers(WIDTHS)}; dropout behind every ReLU.",
     setting=Setting, parts=parts, report=report,
+    why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. Batch norm "
+    "only adds the noise of its batch statistics.",
 )  # fmt: skip

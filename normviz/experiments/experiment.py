@@ -51,7 +51,7 @@ class Experiment:
         question: what it answers.
         claims: ids of the claims that it tests, as the list of claims has them.
         claim: what is claimed, in a sentence, with its source.
-        about: what is trained on what, in a sentence or two.
+        about: (setting) -> the data and the network in a line.
         rules: how networks are compared, by default by choosing learning rates on validation digits.
         why: an explanation of what the verdict says, in a sentence that holds for every setting.
         setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
@@ -64,7 +64,7 @@ class Experiment:
     question: str
     claims: Sequence[str]
     claim: str
-    about: str
+    about: Callable[[Any], str]
     setting: type[Any]
     parts: Callable[[Any], Sequence[Part]]
     report: Callable[[Any, Results], Report]
@@ -74,6 +74,16 @@ class Experiment:
     def seconds(self, setting: Any) -> float:
         """About how long all of it takes on one core of the machine on which that was measured."""
         return sum(part.seconds for part in self.parts(setting))
+
+
+def hidden_layers(widths: Sequence[int]) -> str:
+    """Return layers of one width in words.
+
+    Example:
+        >>> hidden_layers((64, 64)), hidden_layers((32,))
+        ('2 hidden layers of 64 units', '1 hidden layer of 32 units')
+    """
+    return f"{len(widths)} hidden layer{'s' * (len(widths) > 1)} of {widths[0]} units"
 
 
 @dataclass(frozen=True)

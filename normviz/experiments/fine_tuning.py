@@ -8,11 +8,12 @@ import numpy as np
 
 from normviz.core.settings import among, choice, real, several, whole
 from normviz.core.text import typeset
+from normviz.data.digits import DIGITS
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_rate, compare, mean_percent
-from normviz.experiments.experiment import Arrays, Experiment, Results
+from normviz.experiments.experiment import Arrays, Experiment, Results, hidden_layers
 from normviz.experiments.experiment import Setting as Seeded
-from normviz.experiments.fine_tuning_jobs import BEFORE_MOMENTUM, LEARNED, MOMENTA, RATES, Tuning
+from normviz.experiments.fine_tuning_jobs import BEFORE_MOMENTUM, LEARNED, MOMENTA, RATES, WIDTHS, Tuning
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
 from normviz.ui.curves import Curve, Panel
 
@@ -303,11 +304,12 @@ def _tabulate(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> di
 EXPERIMENT = Experiment(
     key="fine-tuning", title="Fine-tuning with batch norm", claims=("B03", "B10", "L03"),
     question="What of a frozen batch norm still moves?",
-    claim="“During training this layer keeps running estimates of its computed mean and variance, which are then used "
-    "for normalization during evaluation” (PyTorch's documentation of BatchNorm1d). “Since the means and variances are "
-    "fixed during inference, the normalization is simply a linear transform” (Ioffe & Szegedy 2015, section 3.1). So "
-    "frozen parameters do not freeze batch norm; evaluation mode does.",
-    about="Dense networks with two layers of 64 units, each with batch norm, learn handwritten digits, and then other "
-    "pictures of which they have few, with a classifier of their own.",
+    claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” (PyTorch's "
+    "documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” (Ioffe & Szegedy 2015, "
+    "section 3.1).",
+    about=lambda setting: f"{DIGITS}; {hidden_layers(WIDTHS)} with batch norm; then tuned to {setting.examples} "
+    f"examples: {TASKS[setting.task].lower()}.",
     setting=Setting, parts=parts, report=report,
+    why="In training mode every batch updates the running averages, even if no parameter learns. In evaluation mode "
+    "batch norm only reads them.",
 )  # fmt: skip

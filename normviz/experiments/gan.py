@@ -10,7 +10,7 @@ from normviz.core.rows import Row
 from normviz.core.settings import real, whole
 from normviz.core.text import spoken, typeset
 from normviz.describe.seeds import COMPARED, choose_rate, compare, find_signs, mean_percent, mean_text
-from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, foremost
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, foremost, hidden_layers
 from normviz.experiments.gan_jobs import (
     BATCH,
     ENDS,
@@ -277,10 +277,11 @@ EXPERIMENT = Experiment(
     question="Does spectral norm stop mode collapse?",
     claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. "
     "2018, abstract). A tutorial says that it was introduced against mode collapse.",
-    about="A generator learns to make points like those of eight Gaussians on a ring. A discriminator, normalized or "
-    "not, learns to tell them apart, with one step or several for each step of the generator. Both have two layers of "
-    "32 units.",
+    about=lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
+    f"{hidden_layers((WIDTH, WIDTH))}.",
     setting=Setting, parts=parts, report=report,
+    why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far ahead of "
+    "the generator.",
     rules=f"{COMPARED} Learning rates are chosen for each scheme by 1000 samples of its generators; 1000 other samples "
     "of the same generators are counted. Networks without normalization and with spectral norm have no γ.",
 )  # fmt: skip

@@ -9,10 +9,10 @@ import numpy as np
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import among, whole
 from normviz.core.text import spoken, typeset
-from normviz.data.digits import CLASSES
+from normviz.data.digits import CLASSES, DIGITS
 from normviz.describe.seeds import Difference, compare, find_signs, mean_percent
 from normviz.experiments.course import Course, to_percent
-from normviz.experiments.experiment import Arrays, Experiment, Results
+from normviz.experiments.experiment import Arrays, Experiment, Results, hidden_layers
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band
@@ -259,9 +259,9 @@ EXPERIMENT = Experiment(
     question="Can labels leak through the batch?",
     claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling “effectively "
     "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-    about="Dense networks of two layers of 64 units learn digits in groups that are normalized by themselves, as on "
-    "several GPUs. Every group holds digits of one class and one blank picture, which counts as that class.",
+    about=lambda setting: f"{DIGITS}; {hidden_layers(WIDTHS)}; batches of {CLASSES} groups, each of "
+    f"{setting.group - 1} digits of one class and one blank picture, normalized by group.",
     setting=Setting, parts=parts, report=report,
-    why="x̂ of a blank picture is −μ/σ of its group, in the first layer: it tells the mean of the companions. Running "
+    why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its companions. Running "
     "averages are over all classes and tell nothing.",
 )  # fmt: skip

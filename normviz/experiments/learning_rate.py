@@ -9,10 +9,11 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, real, whole
 from normviz.core.text import sentence, spoken, typeset
+from normviz.data.digits import DIGITS
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.experiments.course import to_percent
 from normviz.experiments.dense_grid import DenseGrid
-from normviz.experiments.experiment import Comparison, Experiment, Results, comparing
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, hidden_layers
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Heat, Report, Shown, Verdict, draw_band, percent
 from normviz.ui.curves import Panel
@@ -170,7 +171,7 @@ def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, O
     best, gain = max(gains, key=lambda one: one[1].mean)
     if find_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
         return "No scheme clearly trains at larger learning rates than without normalization."
-    return sentence(f"{best.name} trains at learning rates {typeset(10**gain.mean, 2)} times as large.")
+    return sentence(f"{best.name} allows learning rates {typeset(10**gain.mean, 2)} times those without normalization.")
 
 
 def _sides(setting: Setting, ended: dict[int, Outcome]) -> tuple[Outcome | None, list[Outcome]]:
@@ -223,8 +224,8 @@ EXPERIMENT = Experiment(
     key="learning-rate", title="Learning rate", claims=("B09",),
     question="Which schemes allow high learning rates?",
     claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-    about="Dense networks of normalized layers of 32 units learn digits at 17 learning rates, four to each power of "
-    "ten. Weight norm starts from the data, as its paper does.",
+    about=lambda setting: f"{DIGITS}; {hidden_layers((WIDTH,) * setting.depth)}; "
+    f"{len(RATES[setting.optimizer])} learning rates.",
     setting=Setting, parts=parts, report=report,
     why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
     "3.3). So a step that was too large is followed by smaller ones.",

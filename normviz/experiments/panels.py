@@ -20,7 +20,7 @@ from normviz.experiments.figures import (
     pieces,
     shows_rates,
 )
-from normviz.experiments.reports import SHAPES, WORDS, Report, Shown, Verdict
+from normviz.experiments.reports import SHAPES, WORDS, Report, Shown
 from normviz.experiments.results import done
 from normviz.jobs.fallback import joined_devices
 from normviz.ui.components.plot import plot
@@ -50,11 +50,12 @@ LEAD = "clamp(15rem, 46vh, 36rem)"
 def show(view: View, theme: str) -> None:
     """Show an experiment and its results as they come; raises InvalidInput for a setting that cannot be."""
     experiment, setting = state.shown(view), state.setting_of(view)
+    with st.container(key="data"):
+        st.caption(f"**Data and network:** {experiment.about(setting)}")
     asked = work.start(tuple(experiment.parts(setting)), wanted=st.session_state.pop(WANTED, False))
     with st.container(key="work", gap="small"):
         follow(asked, view, setting, theme)
     with st.container(key="method"):
-        st.caption(f"**Setup.** {experiment.about}")
         if experiment.rules:
             st.caption(f"**Comparison.** {experiment.rules}")
         with st.expander("Without a browser"):
@@ -175,19 +176,25 @@ def _kept_words() -> str:
 
 
 def outcome(report: Report, why: str, theme: str, working: bool, networks: int) -> None:
-    """Show a report: the first figure under the headline, the verdict with its reason, and the other figures.
+    """Show a report: headline, verdict and reason above the first figure, below it the numbers and the other figures.
 
     While networks train, the curves over the steps of training come first; learning rates that were chosen are folded.
     `networks`: how many a curve is the mean of.
     """
     figures = sorted(report.figures, key=lambda each: working and not follows_steps(each))
+    verdict = report.verdict
+    why = f" {verdict.why or why}" if verdict.word != "open" else ""
     st.markdown(f"### {report.headline}")
+    st.markdown(f"**{SHAPES[verdict.word]} The claim: {WORDS[verdict.word].lower()}.**{why}")
     with st.container(key="lead"):
         if figures:
             draw(figures[0], theme, LEAD, band_words(figures[0], networks))
         else:
             plot(blank(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD)
-    verdict_box(report.verdict, why)
+    with st.container(border=True, key="verdict"):
+        st.markdown(verdict.says)
+        if verdict.condition:
+            st.caption(verdict.condition)
     for shown in figures[1:]:
         draw(shown, theme)
     for piece in (piece for shown in figures for piece in pieces(shown) if shows_rates(piece)):
@@ -208,13 +215,3 @@ def draw(shown: Shown, theme: str, tall: str = "", bands: str = "") -> None:
                 plot(figure_of(piece, theme), piece.key, piece.alt, height(piece, tall))
     if words := f"{bands} {shown.caption}".strip():
         st.caption(words)
-
-
-def verdict_box(verdict: Verdict, why: str) -> None:
-    """Show a verdict as a sign and in words, the reason, and the condition."""
-    with st.container(border=True, key="verdict"):
-        st.markdown(f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {verdict.says}")
-        if why and verdict.word != "open":
-            st.markdown(f"**Why?** {why}")
-        if verdict.condition:
-            st.caption(verdict.condition)

@@ -11,7 +11,7 @@ from normviz.core.rows import Row
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import among, choice, real, value, whole
 from normviz.core.text import spoken, typeset
-from normviz.data.digits import SIDE
+from normviz.data.digits import DIGITS, SIDE
 from normviz.describe.seeds import Difference, band, compare, estimate, find_clear, mean_percent
 from normviz.experiments import experiment
 from normviz.experiments.experiment import Arrays, Experiment, Results
@@ -338,13 +338,12 @@ def _tabulate(setting: Setting, ended: Runs) -> dict[str, list[Any]]:
 EXPERIMENT = Experiment(
     key="placement", title="Placement", claims=(),
     question="Where to normalize in residual networks?",
-    claim="Post norm normalizes behind each residual sum, and the gradient of its last layer is “independent of L”, "
-    "the number of layers. Pre norm normalizes in front of each branch, and that gradient is smaller by √L (Xiong et "
-    "al. 2020, arXiv 2002.04745, section 3.3, Theorem 1). With post norm, “using a large learning rate without "
-    "warm-up may make the training unstable” (section 3.4). With pre norm, the scale of the hidden states “grows "
-    "linearly along with the depth” (section 3.3, on Lemma 2). Without normalization, it doubles with each branch (De "
-    "& Smith 2020, arXiv 2002.10444, who show linear growth for batch norm in the branches).",
-    about="Transformers on the rows of digits, eight tokens of eight pixels, trained with Adam at four learning rates, "
-    "with a linear warm-up and without. Peri norm normalizes in front of and behind each branch (arXiv 2502.02732).",
+    claim="With depth, the last layer's gradient falls for pre norm but not for post norm, which therefore needs a "
+    "warm-up (Xiong et al. 2020, arXiv 2002.04745). Without normalization, the scale doubles with each branch (De & "
+    "Smith 2020, arXiv 2002.10444).",
+    about=lambda setting: f"{DIGITS}, read as {SIDE} rows; transformers, layers: {setting.layers}, channels: {WIDTH}. "
+    "Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm on both sides of it.",
     setting=Setting, parts=parts, report=report,
+    why="With layer norm: each branch of pre norm adds to the sum, so the sum grows with depth, and the last norm "
+    "divides the gradient by it. Post norm resets the scale behind each sum.",
 )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from normviz.core.fields import OWN, Shape
 from normviz.core.settings import among, real, whole
 from normviz.core.text import spoken, typeset
+from normviz.data.digits import DIGITS
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
 from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing
 from normviz.experiments.grid_outcome import GridOutcome
@@ -277,12 +278,11 @@ def _tabulate(setting: Setting, runs: Runs) -> dict[str, list[Any]]:
 EXPERIMENT = Experiment(
     key="recurrent", title="Recurrent networks", claims=("B15", "L02"),
     question="Does normalization work on sequences?",
-    claim="“Batch normalization cannot be used on time sequence data”, since its channel axis is “the time dimension” "
-    "there (a tutorial on layer norm). A layer-normalized recurrent network is invariant to “re-scaling all of the "
-    "summed inputs to a layer, which results in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section "
-    "3.1).",
-    about="Recurrent networks of 32 tanh units read digits row by row, behind some empty rows, and classify them at "
-    "the end. At each step the pre-activations Wh + Ux are normalized with statistics of that step, so no later step "
-    "is seen. Trained with Adam, and tested on longer sequences as well.",
+    claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm “results "
+    "in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
+    about=lambda setting: f"{DIGITS}, read {setting.inputs} pixels a step; a recurrent layer of {UNITS} tanh units, "
+    "normalized with statistics of each step.",
     setting=Setting, parts=parts, report=report,
+    why="At a small ε, normalization cancels the scale of the weights, but γ scales the sum again at every step. Batch "
+    "norm has no statistics for steps beyond those of the training.",
 )  # fmt: skip

@@ -90,7 +90,7 @@ def summarize_gains(setting: Comparison, together: np.ndarray) -> str:
         return ""
     means = estimate(_factors(together)[:, main])[0]
     low, high = (typeset(float(each), 2) for each in (means.min(), means.max()))
-    return f"γ sets {setting.names[main]}'s gradient factor per step back: {low} to {high}."
+    return f"Each step back multiplies {setting.names[main]}'s gradient by {low} to {high}."
 
 
 def judge_gradients(

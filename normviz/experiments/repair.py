@@ -10,9 +10,10 @@ from normviz.core.rows import Row
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, whole
 from normviz.core.text import spoken, typeset
+from normviz.data.digits import DIGITS
 from normviz.describe.seeds import compare, find_signs, mean_percent
 from normviz.experiments.dense_grid import RATES, WIDTHS, DenseGrid
-from normviz.experiments.experiment import Arrays, Experiment, Results
+from normviz.experiments.experiment import Arrays, Experiment, Results, hidden_layers
 from normviz.experiments.experiment import Setting as Seeded
 from normviz.experiments.grid_outcome import GridOutcome
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band
@@ -241,8 +242,8 @@ EXPERIMENT = Experiment(
     question="Can new statistics repair a network?",
     claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach achieves "
     "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
-    about="Dense networks of two normalized layers of 64 units learn digits. The test pictures are then made brighter, "
-    "paler or darker. No weight changes: only the mean and the variance of batch norm are computed anew.",
+    about=lambda setting: f"{DIGITS}; {hidden_layers(WIDTHS)}. Test pictures: {SHIFTS[setting.shift].lower()}. No "
+    "weight changes, only batch norm's mean and variance.",
     setting=Setting, parts=parts, report=report,
     why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the shifted data "
     "cancel this; those of the training data do not. Ink that is clipped stays lost.",

@@ -31,11 +31,13 @@ class Verdict:
         word: a key of WORDS.
         says: why, in a sentence with numbers.
         condition: what that depends on, in a sentence.
+        why: an explanation, in place of that of the experiment.
     """
 
     word: Word
     says: str
     condition: str = ""
+    why: str = ""
 
 
 def joined(words: Iterable[Word]) -> Word:

@@ -33,8 +33,13 @@ class Archive:
 
     def of(self, parts: Sequence[Part]) -> Results:
         """The results of those parts of which there is anything."""
-        found = {part: self._get(name_result(part)) for part in parts}
-        return {part: arrays for part, arrays in found.items() if arrays is not None}
+        names = {part: name_result(part) for part in parts}
+        found = {name: arrays for name in names.values() if (arrays := self._at_hand.get(name)) is not None}
+        kept = self.kept.get_all([name for name in names.values() if name not in found or not done(found[name])])
+        for name, arrays in kept.items():
+            self._at_hand.put(name, arrays)
+        found |= kept
+        return {part: found[name] for part, name in names.items() if name in found}
 
     def missing(self, parts: Sequence[Part]) -> list[Part]:
         """The parts that are not done."""
@@ -44,15 +49,6 @@ class Archive:
     def damaged(self, parts: Sequence[Part]) -> int:
         """How many of these were found damaged on disk since the server started, and are computed anew."""
         return sum(self.kept.lost(name_result(part)) for part in parts)
-
-    def _get(self, name: str) -> Arrays | None:
-        arrays = self._at_hand.get(name)
-        if arrays is None or not done(arrays):
-            kept = self.kept.get(name)
-            if kept is not None:
-                self._at_hand.put(name, kept)
-                return kept
-        return arrays
 
 
 def done(arrays: Arrays) -> bool:

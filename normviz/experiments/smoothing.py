@@ -10,8 +10,9 @@ from normviz.core.errors import InvalidInput
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import real, whole
 from normviz.core.text import sentence, spoken, typeset
+from normviz.data.digits import DIGITS
 from normviz.describe.seeds import Difference, choose_rate, compare, find_signs, mean_percent
-from normviz.experiments.experiment import Comparison, Experiment, Results, comparing
+from normviz.experiments.experiment import Comparison, Experiment, Results, comparing, hidden_layers
 from normviz.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
 from normviz.experiments.smoothing_jobs import BATCH, PENALTIES, RATES, WIDTH, Part
 from normviz.ui.curves import Panel
@@ -186,7 +187,7 @@ def _headline(setting: Setting, levels: Mapping[int, Levels]) -> str:
         return "Not all networks are trained yet."
     effects = _effects(levels)
     count = sum(both == "better" for _, ((_, both), _, _) in effects)
-    return f"Learned ε and L1 term: a clear gain in {count} of {len(effects)} schemes."
+    return f"Learned ε and L1 term: clear gain in {count} of {len(effects)} schemes."
 
 
 Effects = list[tuple[int, list[tuple[Difference, str]]]]
@@ -279,8 +280,8 @@ EXPERIMENT = Experiment(
     claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer on the "
     "activations, leads to significant benefits over standard normalization techniques” (Ren et al. 2017, arXiv "
     "1611.04520, abstract).",
-    about="Dense networks learn a part of the digits. The smoothing term ε = s² of every layer is fixed, or learned as "
-    "the weights are; the loss has a term for the mean of |v|, v = x − E_A x, or none.",
+    about=lambda setting: f"{setting.digits} of {DIGITS}; {hidden_layers((WIDTH,) * setting.depth)}; "
+    "ε = s² fixed or learned, with an L1 term of the centred inputs or without.",
     setting=Setting, parts=parts, report=report,
     why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",
 )  # fmt: skip

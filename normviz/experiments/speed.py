@@ -327,9 +327,11 @@ EXPERIMENT = Experiment(
     question="Is RMS norm faster than layer norm?",
     claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich 2019, "
     "abstract).",
-    about="Tensors of three sizes are normalized on this machine, by PyTorch's own layers and by the general form that "
-    "this app's networks are trained with: in turn, many times, beside a copy of the tensor.",
+    about=lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {spoken(EXAMPLES, 'and')}, "
+    "timed on this machine; no network is trained.",
     setting=Setting, parts=parts, report=report,
+    why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster than one "
+    "that runs as several.",
     rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
     f"everything is timed {REPEATS} times in turn, and the shortest times count, so that both schemes meet the same "
     "load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at 5%.",

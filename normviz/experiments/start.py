@@ -8,9 +8,10 @@ import numpy as np
 
 from normviz.core.settings import choice, whole
 from normviz.core.text import sentence, typeset
+from normviz.data.digits import DIGITS
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
 from normviz.experiments.course import make_step, to_percent
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, hidden_layers
 from normviz.experiments.reports import Heat, Report, Shown, Verdict, Word, draw_band, tabulate
 from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
@@ -242,8 +243,8 @@ EXPERIMENT = Experiment(
     question="Do the first values of gain and bias matter?",
     claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the "
     "gains and bias matter?”).",
-    about="Dense networks of two layers of 32 units, ReLU(γ x̂ + β), on digits: every unit starts from one γ and one "
-    "β, here from 49 pairs of them.",
+    about=lambda _: f"{DIGITS}; {hidden_layers(WIDTHS)}, ReLU(γ x̂ + β); {len(GAINS) * len(BIASES)} pairs of first "
+    "γ and β, the same for all units.",
     setting=Setting, parts=parts, report=report,
     why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "
     "Training corrects milder values.",

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
 
+from normviz.core.fields import Shape
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import build, choice
 from normviz.experiments.catalogue import ALIASES, EXPERIMENTS
@@ -72,8 +74,14 @@ def lengths(view: View) -> dict[str, int]:
     """Return the length of every axis of the first normalized layer."""
     given = {name: each for name, each in values(view).items() if name != "own"}
     given |= {"schemes": ("batch",)} if "schemes" in given else {}  # which fits, and the shape depends on none
-    shape = build(shown(view).setting, given).shape if "own" in values(view) else (1, 1, 1, 1)
+    shape = _shape(view["show"], tuple(given.items())) if "own" in values(view) else (1, 1, 1, 1)
     return dict(zip(SIZES, shape, strict=True))
+
+
+@lru_cache(maxsize=64)
+def _shape(key: str, given: tuple[tuple[str, Any], ...]) -> Shape:
+    """Return the shape of an experiment's first normalized layer. Cached: each rule of one's own scheme asks."""
+    return build(EXPERIMENTS[key].setting, dict(given)).shape
 
 
 def chosen(given: View) -> Sequence[str]:

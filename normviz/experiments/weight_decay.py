@@ -12,9 +12,10 @@ from normviz.core.text import sentence, typeset
 from normviz.core.theory import predict
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.data.digits import DIGITS
 from normviz.describe.seeds import compare, estimate, find_clear
 from normviz.experiments.course import Series, make_step, marks
-from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing
+from normviz.experiments.experiment import Arrays, Comparison, Experiment, Results, comparing, hidden_layers
 from normviz.experiments.reports import Report, Shown, Verdict, draw_band, tabulate
 from normviz.experiments.scheme_job import SchemeJob
 from normviz.jobs.spec import Step
@@ -265,9 +266,7 @@ def _headline(setting: Setting, ended: dict[Row, Outcome]) -> str:
     each, name = ended[row], setting.names[setting.rows.index(row)]
     if each.kind == "same":
         mean, _ = estimate(np.log10(each.ratio))
-        return (
-            f"With {name}, weight decay only raises the effective learning rate, {typeset(10 ** float(mean), 2)} times."
-        )
+        return f"With {name}, weight decay only raises the effective rate {typeset(10 ** float(mean), 2)} times."
     if each.kind == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
@@ -335,9 +334,8 @@ EXPERIMENT = Experiment(
     claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, regularization "
     "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
     "1706.05350, abstract).",
-    about="Twins with the same first weights and mini-batches, in float64, two normalized layers of 32 units: one has "
-    "weight decay, another has none, and a third has none and in every step the learning rate that gives the same "
-    "η/‖W‖².",
+    about=lambda _: f"{DIGITS}; {hidden_layers(WIDTHS)}. Three twins: weight decay, none, and none with the learning "
+    "rate that gives the same η/‖W‖².",
     setting=Setting, parts=parts, report=report,
     rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their "
     "logarithms. Twins start from the same weights and see the same batches. A gap is the largest of all steps, and "

@@ -4,7 +4,7 @@ import io
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -99,7 +99,16 @@ class Kept:
 
     def get(self, digest: str) -> Arrays | None:
         """The result of a job, which is now the last to go; None where there is none."""
-        return self._open(digest, READ, lambda store: self._read(store, digest))
+        return self.get_all([digest]).get(digest)
+
+    def get_all(self, digests: Sequence[str]) -> dict[str, Arrays]:
+        """Return the results of those jobs of which there are any, as `get` does; the file is opened once."""
+
+        def read(store: sqlite3.Connection) -> dict[str, Arrays]:
+            found = {digest: self._read(store, digest) for digest in digests}
+            return {digest: result for digest, result in found.items() if result is not None}
+
+        return (self._open(digests, READ, read) or {}) if digests else {}
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
         """Keep a result, and drop others where they are too many. Raises ValueError for objects.
@@ -121,7 +130,7 @@ class Kept:
             store.execute("COMMIT")
 
         self.failed = False
-        self._open(digest, WRITE, write)
+        self._open([digest], WRITE, write)
         self._lost.discard(digest)
 
     def lost(self, digest: str) -> bool:
@@ -145,7 +154,7 @@ class Kept:
         self._lost.discard(digest)
         return result
 
-    def _open(self, digest: str, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
+    def _open(self, digests: Sequence[str], wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
         """Return the result of the work on the open store; None where it cannot be opened.
 
         A damaged file is set aside first. Opened every time, as the file may be deleted or replaced while the server
@@ -158,7 +167,7 @@ class Kept:
                 try:
                     return self._use(path, wait, work)
                 except DamagedFile as damage:
-                    self._lost.add(digest)
+                    self._lost.add(digests[0])
                     _set_aside(path, damage, wait)
             raise OSError("one damaged file follows another")
         except (sqlite3.Error, OSError, RuntimeError) as error:  # RuntimeError where there is no home

@@ -21,7 +21,6 @@ class Batch:
         pictures, classes, x: of its first digits: (digits, 8, 8), (digits,), and what is summed, (digits, C).
         statistics: the mean and variance that each mode normalizes by, (C,).
         output: x̂ of these digits by mode, (digits, C); without inference where a running variance and ε are 0.
-        moments: mean and variance of x̂ over the whole batch by mode, (C,).
     """
 
     step: int
@@ -30,7 +29,6 @@ class Batch:
     x: np.ndarray
     statistics: dict[str, Moments]
     output: dict[str, np.ndarray]
-    moments: dict[str, Moments]
 
 
 def batch_at(setting: Setting, seen: Trace, averages: Averages, position: int, eps: float) -> Batch:
@@ -39,13 +37,11 @@ def batch_at(setting: Setting, seen: Trace, averages: Averages, position: int, e
     own = Moments(seen.mean[step], seen.variance[step])
     running = Moments(averages.mean[position], averages.variance[position])
     output = {"training": seen.xhat[step]}
-    moments = {"training": Moments(seen.output_mean[step], seen.output_variance[step])}
     if np.all(running.variance + eps > 0):
         output["inference"] = infer(seen.x[step], *running, eps)
-        moments["inference"] = Moments(infer(own.mean, *running, eps), own.variance / (running.variance + eps))
     chosen = order(setting)[step, :SHOWN]
     pictures, classes = (values[chosen] for values in digits())
-    return Batch(step, pictures, classes, seen.x[step], {"training": own, "inference": running}, output, moments)
+    return Batch(step, pictures, classes, seen.x[step], {"training": own, "inference": running}, output)
 
 
 def span(seen: Trace, averages: Averages, eps: float) -> np.ndarray:

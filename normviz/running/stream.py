@@ -34,7 +34,7 @@ KERNEL = {"dense": SIDE, "conv": 3}
 SPREAD = 2.0
 """Standard deviation of the first weights, times the root of the fan-in: summed inputs then vary by about 0.6."""
 
-SHOWN = 16
+SHOWN = 8
 """Digits of a mini-batch that are shown, at most."""
 
 CHUNK = 20
@@ -67,14 +67,12 @@ class Setting:
 
 
 class Trace(NamedTuple):
-    """What batch norm saw over a stream, each (steps, C): batch mean and variance (1/m), mean and variance of the
-    output x̂, and mean and variance of all training digits under the weights of that step; x and x̂ of the batch's first
-    digits, `SHOWN` at most, at the middle of their pictures, are (steps, digits, C)."""
+    """What batch norm saw over a stream, each (steps, C): batch mean and variance (1/m), and mean and variance of all
+    training digits under the weights of that step; x and x̂ of the batch's first digits, `SHOWN` at most, at the middle
+    of their pictures, are (steps, digits, C)."""
 
     mean: np.ndarray
     variance: np.ndarray
-    output_mean: np.ndarray
-    output_variance: np.ndarray
     x: np.ndarray
     xhat: np.ndarray
     population_mean: np.ndarray
@@ -143,7 +141,7 @@ def trace(setting: Setting, eps: float | None = None) -> Trace:
         x = stream(setting, steps)
         xhat = normalize(x, BATCH, eps).xhat
         shown = (each[:, :SHOWN, middle, middle] for each in (x, xhat))
-        parts.append((*batch_statistics(x), *batch_statistics(xhat), *shown))
+        parts.append((*batch_statistics(x), *shown))
     seen = [np.concatenate(part) for part in zip(*parts, strict=True)]
     return Trace._make([*seen, *population(setting)])
 

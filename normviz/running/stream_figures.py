@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from normviz.running.figures import LEGEND, ROLE_SYMBOLS, near
+from normviz.running.stream import SHOWN
 from normviz.ui.chart import Figure, make_subplots
 from normviz.ui.palette import THEMES
 from normviz.ui.style import finish, here
@@ -79,14 +80,14 @@ def stream_figure(followed: Sequence[Followed], position: int, theme: str = "lig
 class Outputs:
     """The first digits of a mini-batch: pictures (digits, 8, 8) from 0 to 1, classes, and x̂ by mode, each (digits,).
 
-    `slots`: for how many digits there is room; `span`: the largest |x̂| there may be.
+    `span`: the largest |x̂| there may be; `size`: of the whole mini-batch.
     """
 
     pictures: np.ndarray
     classes: np.ndarray
     outputs: Mapping[str, np.ndarray]
-    slots: int
     span: float
+    size: int
 
 
 def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light") -> Figure:
@@ -105,7 +106,7 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
     ]
     figure.update_layout(images=images)
     # An axis without a trace is not drawn.
-    figure.add_scatter(x=[None], y=[None], mode="markers", showlegend=False, hoverinfo="skip", row=1, col=1)
+    figure.add_scatter(x=[None], y=[None], mode="markers", hoverinfo="skip", row=1, col=1)
     places = np.arange(count)
     for name in sorted(batch.outputs, key=lambda name: name == mode):
         values, on = batch.outputs[name], name == mode
@@ -114,7 +115,7 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
         if on:
             stems = np.stack([np.zeros(count), values, np.full(count, np.nan)], 1).ravel()
             figure.add_scatter(
-                x=np.repeat(x, 3), y=stems, mode="lines", line={"color": colour, "width": 2}, showlegend=False,
+                x=np.repeat(x, 3), y=stems, mode="lines", line={"color": colour, "width": 2},
                 name=f"{name}, from 0", hoverinfo="skip", row=2, col=1,
             )  # fmt: skip
         symbol = ROLE_SYMBOLS[name] + ("" if on else "-open")
@@ -126,14 +127,16 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
         figure.add_scatter(
             x=x, y=values, mode="markers+text" if on else "markers", marker=marker, name=f"x̂ in {name}",
             row=2, col=1, **(written if on else {}),
-            hovertemplate="%{y:.2f}", legendrank=list(ROLE_SYMBOLS).index(name),
+            hovertemplate="%{y:.2f}",
         )  # fmt: skip
     frame = {"x0": followed - 0.48, "x1": followed + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 2.5}, **frame)
-    room = [-0.6, batch.slots - 0.4]
+    room = [-0.6, SHOWN - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
     figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)
-    figure.update_xaxes(**ticks, showticklabels=False, title=near("digits of the batch"), row=2, col=1)
+    figure.update_xaxes(
+        **ticks, showticklabels=False, title=near(f"{count} of {batch.size} digits in the batch"), row=2, col=1
+    )
     beside = {
         "xref": "paper",
         "x": 0,
@@ -146,8 +149,9 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
     figure.add_annotation(text="class", **beside)
     figure.update_yaxes(range=[-0.55, 0.55], visible=False, fixedrange=True, row=1, col=1)
     high = 1.25 * batch.span or 1.0  # room for the values
-    figure.update_yaxes(range=[-high, high], nticks=5, title=near("x̂"), fixedrange=True, row=2, col=1)
-    return finish(figure, colours, {"t": 4, "b": 84, "l": 55}, LEGEND, zero="y")
+    figure.update_yaxes(range=[-high, high], nticks=5, title=near("output x̂"), fixedrange=True, row=2, col=1)
+    figure.update_layout(showlegend=False)
+    return finish(figure, colours, {"t": 4, "b": 36, "l": 55}, zero="y")
 
 
 def write_output(value: float) -> str:

@@ -289,11 +289,11 @@ STORIES = (
         page="running",
         title="Training vs. inference",
         section="Training",
-        question="Why does batch norm behave differently in inference?",
+        question="Why does batch norm differ in inference?",
         why="In training, batch norm normalizes each digit by the mean and variance of its mini-batch. In inference "
-        "(at test time) it uses **running averages** of these: an example may come alone, and its output should not "
-        "depend on other examples. Below each digit stands **x̂**, the normalized value of one hidden unit.",
-        first="Switch to **Inference**: the grey values become the outputs. Then open **What goes wrong**.",
+        "a digit may come alone, so batch norm uses **running averages** of past mini-batches, the latest with the "
+        "largest weight.",
+        first="Switch to **Inference**: batch norm uses the other mean and variance, and all outputs change.",
         takeaway="In training, the output for one example depends on the other examples of its batch. In inference it "
         "depends on the running averages, which must fit the new data.",
         see=(
@@ -361,11 +361,11 @@ STORIES = (
         page="divisive",
         title="Contrast",
         section="Reference",
-        question="What does the constant ε in the divisor do to contrast?",
-        why="Divisive normalization compares each pixel with its neighbours, as neurons in the brain do. We dim a "
-        "photo towards the right; a small ε brings out the details there. "
+        question="Why divide a pixel by the contrast around it?",
+        why="Details in shadow and in light become alike. Neurons of early vision do this: divisive normalization. "
         f":small[{_source(SCHEMES['divisive'].reference)}]",
-        first="Drag the **round handle** across the photo. Then increase **ε**: the dark half fades first.",
+        first="Drag the **handle** on the photo: left of it you see the photo before, right of it after. Then raise "
+        "**ε**.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back.",
         see=(

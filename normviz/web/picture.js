@@ -24,9 +24,6 @@ import { addSaveMenu, createSvgFile } from "./saving.js";
 /** @typedef {[number, number]} Pixel row and column */
 
 const SAVED = 1024; // pixels of a saved picture's longer side, or as many as it has
-const GRIP =
-  '<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true"><path d="M9 5l-7 7 7 7zM15 5l7 7-7 7z" ' +
-  'fill="currentColor"/></svg>';
 const PAUSE = 250; // ms without another arrow key before a pixel is picked
 
 /**
@@ -128,7 +125,6 @@ class Picture {
     this.frame = part(".frame");
     this.live = part(".live");
     this.canvases = [...root.querySelectorAll("canvas")];
-    this.grip.innerHTML = GRIP;
     addSaveMenu(
       this.frame,
       () => this.data,
@@ -152,7 +148,7 @@ class Picture {
     data.images.forEach((image, k) => {
       paint(this.canvases[k], image, height, width);
     });
-    this.root.querySelectorAll(".names span").forEach((name, k) => {
+    this.root.querySelectorAll(".grip span").forEach((name, k) => {
       name.textContent = data.names[k];
     });
     const echo = this.pending.findIndex((sent) => same(sent, data.focus));
@@ -201,8 +197,7 @@ class Picture {
     const [before, after] = this.data.names;
     this.canvases[1].style.clipPath = `inset(0 0 0 ${at})`;
     this.line.style.left = at;
-    this.grip.style.left = at;
-    this.grip.style.transform = `translateX(-${at})`; // inside the frame also at its ends
+    this.grip.style.left = `clamp(5.5rem, ${at}, calc(100% - 5.5rem))`; // inside the frame also at its ends
     this.grip.setAttribute("aria-valuenow", String(Math.round(this.split)));
     this.grip.setAttribute("aria-valuetext", `${Math.round(this.split)} % ${before}, the rest ${after}`);
   }

@@ -125,7 +125,8 @@ def test_the_first_screen_has_a_result_and_few_controls(page, server):
     open_page(page, server)
     page.get_by_text("Example result (version").wait_for()
     assert page.evaluate(IN_SIGHT, ".st-key-lead .nv-graph")
-    assert page.locator(".st-key-verdict").bounding_box()["y"] < 760
+    for words in ("Data and network:", "The claim:"):
+        expect(page.get_by_text(words)).to_be_in_viewport(ratio=1)
     lines = page.locator(".st-key-experiments-show [data-testid=stCaptionContainer] p").all()
     assert len(lines) == len(EXPERIMENTS)
     for each in lines:

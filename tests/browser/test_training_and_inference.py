@@ -1,5 +1,6 @@
 """Training and inference in a browser: the digits, the switch by keyboard and finger, and what mistakes cost."""
 
+import pytest
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 from test_first_screen_shown import CONTROLS, MOST, SIZE
@@ -46,13 +47,13 @@ def test_the_switch_moves_the_values_of_the_same_digits(server, new_page):
         page.wait_for_selector(f".st-key-{key} .nv-plot[data-drawn]")
     settle(page)
     digits = page.evaluate(DIGITS)
-    assert len(digits) == 16
+    assert len(digits) == 8
     assert {digit["way"] for digit in digits} == {"pixelated"}
     page.evaluate("() => { window.shifts = 0; }")
     before = page.evaluate(MARKERS)
     assert filled(page) == ["x̂ in training"]
-    formula = page.locator(".st-key-formula .katex").first
-    assert "batch" in formula.inner_text()
+    used = page.locator(".nv-pairs .used")
+    expect(used).to_contain_text("This batch of 16")
     page.get_by_role("radio", name="Training", exact=True).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -63,7 +64,7 @@ def test_the_switch_moves_the_values_of_the_same_digits(server, new_page):
     assert sorted(before) == sorted(after) == ["x̂ in inference", "x̂ in training"]
     assert after["x̂ in training"]["y"] == before["x̂ in training"]["y"]  # the same examples
     assert after["x̂ in inference"]["y"] == before["x̂ in inference"]["y"] != before["x̂ in training"]["y"]
-    soon(page, lambda: "run" in formula.inner_text())
+    expect(used).to_contain_text("Running averages")
     page.get_by_role("button", name="Play", exact=True).click()
     page.wait_for_function("() => document.querySelector('.st-key-stream .js-plotly-plot').data[3].x[0] > 23")
     page.get_by_role("button", name="Pause", exact=True).click()
@@ -94,18 +95,28 @@ def test_the_first_screen_has_the_switch_and_the_values_that_it_changes(server, 
         page.get_by_role("radio", name="Inference", exact=True),
         page.get_by_role("heading", level=3),
         page.locator(".st-key-batch .nv-graph"),
+        page.locator(".nv-pairs"),
+        page.get_by_role("button", name="Play", exact=True),
     ):
         expect(part).to_be_in_viewport(ratio=1)
+    switch, digits, play = (
+        page.locator(f".st-key-{key}").first.bounding_box()["y"] for key in ("mode", "batch", "running-step-player")
+    )
+    assert switch < digits < play
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found
 
 
-def test_the_player_is_whole_in_a_presentation(server, page):
-    page.set_viewport_size({"width": 1920, "height": 1080})
+@pytest.mark.parametrize("size", [SIZE, {"width": 1920, "height": 1080}], ids=lambda size: str(size["width"]))
+def test_digits_fill_a_presentation_and_their_player_is_whole(server, page, size):
+    page.set_viewport_size(size)
     visit(page, f"{server}/running?present=1")
     page.wait_for_selector(".st-key-batch .nv-plot[data-drawn]")
     settle(page)
     play = page.get_by_role("button", name="Play", exact=True)
     expect(play).to_be_in_viewport(ratio=1)
     assert play.evaluate("each => each.scrollWidth <= each.clientWidth")
-    expect(page.locator(".st-key-batch .nv-graph")).to_be_in_viewport(ratio=1)
+    digits = page.locator(".st-key-batch .nv-graph")
+    expect(digits).to_be_in_viewport(ratio=1)
+    assert digits.bounding_box()["height"] >= 0.6 * size["height"]
+    expect(page.locator(".nv-pairs")).to_be_in_viewport(ratio=1)

@@ -112,7 +112,7 @@ def test_the_first_figure_is_there_when_one_network_has_begun():
 
 def test_the_headline_has_both_differences_from_batch_norm():
     seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
-    assert seen.headline == "Training loss of layer norm above batch norm: 0.1 padded, 0.15 unpadded."
+    assert seen.headline == "Layer norm's training loss exceeds batch norm's by 0.1, unpadded by 0.15."
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,8 @@ def test_the_headline_has_both_differences_from_batch_norm():
 def test_the_run_without_padding_decides_the_explanation(bare, contrast, word, reason):
     verdict = judge(bare={"none": 0.4, "batch": 0.2, "layer": bare}, contrast=contrast).verdict
     assert verdict.word == word
-    assert reason in verdict.condition
+    assert reason in verdict.why
+    assert verdict.condition.startswith(verdict.why)
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,8 @@ def test_a_report_of_the_shipped_results_has_a_verdict(key):
     report = experiment.report(experiment.setting(), results)
     assert report.verdict != experiment.report(experiment.setting(), {}).verdict
     assert report.figures
+    assert len(report.headline.split()) <= 12, report.headline
+    assert len(re.findall(r"\d+(?:\.\d+)?", report.headline)) <= 2 + ("L1" in report.headline), report.headline
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
 
 

@@ -14,6 +14,7 @@ from checked import checked
 
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import Among, By, Choice, Declaration, Real, Several, Switch, declarations
+from normviz.data.digits import DIGITS, load_digits
 from normviz.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.experiments.experiment import Comparison, own_scheme, own_text
 from normviz.experiments.figures import figure_of
@@ -31,9 +32,26 @@ def test_what_is_said_of_it(key):
     assert each.key == key == get_experiment(key).key
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", key)
     assert each.question.endswith("?")
-    assert all(text.endswith(".") for text in (each.claim, each.about))
+    assert all(text.endswith(".") for text in (each.claim, each.about(each.setting())))
+    assert each.why.endswith(".") or key == "convolution"  # whose verdict says whether the paper's reason holds
     assert all(re.fullmatch(r"[A-Z]\d\d", claim) for claim in each.claims)
     assert each.claims or "arXiv" in each.claim
+
+
+def test_the_data_and_the_network_are_those_of_the_setting():
+    for key, changes, words in (
+        ("learning-rate", {"depth": 2}, "2 hidden layers of 32 units; 17 learning rates."),
+        ("dropout", {"digits": 400, "relabelled": 0.1}, "400 of 1,797 handwritten digits of 8 × 8 pixels, 10% with"),
+        ("smoothing", {"depth": 8, "digits": 50}, "50 of 1,797 handwritten digits of 8 × 8 pixels; 8 hidden layers"),
+        ("convolution", {"channels": 4}, "2 layers of 4 filters"),
+        ("fine-tuning", {"task": "inverted", "examples": 64}, "then tuned to 64 examples: inverted pictures."),
+        ("recurrent", {"inputs": 4}, "read 4 pixels a step"),
+        ("speed", {"channels": 64}, "(N, 8, 8, 64), N = 1, 8 and 64,"),
+    ):
+        each = EXPERIMENTS[key]
+        assert words in each.about(each.setting(**changes)), key
+    pictures, _ = load_digits()
+    assert "{:,} handwritten digits of {} × {} pixels".format(*pictures.shape) == DIGITS
 
 
 @pytest.mark.parametrize("old", ALIASES)

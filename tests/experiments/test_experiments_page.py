@@ -106,6 +106,9 @@ def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     assert "start run" in keys(at)
     assert f"# {EXPERIMENTS[key].question}" in said(at)
     assert EXPERIMENTS[key].claim in said(at)
+    assert any(EXPERIMENTS[key].about(EXPERIMENTS[key].setting()) in text for text in texts(at.caption))
+    (reason,) = (text for text in texts(at.markdown) if " The claim: " in text)
+    assert (EXPERIMENTS[key].why or "the border") in reason or "Not yet known".lower() in reason
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.code[0].value == f"normviz experiment {key}"
     assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1
@@ -150,7 +153,7 @@ def shipped(monkeypatch):
 
 def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held):
     at = open_page(**SMALL)
-    assert headlines(at) == ["### On batches of 2, layer norm has 25% test error; on 128, 25%."]
+    assert headlines(at) == ["### Smallest batches: layer norm has 25% test error."]
     assert "Example result (version 0.0.1)." in texts(at.markdown)
     assert "run it yourself" in at.button(key="start run").label.lower()
     at = press(at, "start run")
@@ -174,7 +177,7 @@ def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
     at = press(at, "cancel run")
     held.go_on.set()
     assert ticket.wait(SOON)
-    assert headlines(sound(at.run())) == ["### On batches of 2, layer norm has 25% test error; on 128, 25%."]
+    assert headlines(sound(at.run())) == ["### Smallest batches: layer norm has 25% test error."]
 
 
 def test_a_setting_without_a_result_leads_to_the_default():

@@ -103,7 +103,7 @@ def test_the_first_figure_and_the_headline_are_on_gradients_over_the_initial_gai
     np.testing.assert_allclose(together.curves[2].y, 0.3 + 0.33 * np.array(GAINS), rtol=1e-3)
     np.testing.assert_allclose(apart.curves[2].y, 0.8, rtol=1e-3)
     assert together.span == apart.span
-    assert found.headline == "γ sets layer norm's gradient factor per step back: 0.33 to 1.3."
+    assert found.headline == "Each step back multiplies layer norm's gradient by 0.33 to 1.3."
 
 
 def test_batch_norm_can_be_used_but_not_on_longer_sequences():

@@ -54,9 +54,9 @@ def test_running_averages_and_evaluation_are_torchs(setting, momentum):
     for step, z in enumerate(running.stream(setting)):
         np.testing.assert_allclose(averages.mean[step], layer.running_mean, **CLOSE)
         np.testing.assert_allclose(averages.variance[step], layer.running_var, **CLOSE)
-        y = layer(for_torch(z)).detach().movedim(1, -1).reshape(-1, UNITS)
-        np.testing.assert_allclose(seen.output_mean[step], y.mean(0), atol=1e-9)
-        np.testing.assert_allclose(seen.output_variance[step], y.var(0, unbiased=False), rtol=1e-9)
+        y = layer(for_torch(z)).detach().movedim(1, -1).reshape(z.shape)
+        middle = setting.side // 2
+        np.testing.assert_allclose(seen.xhat[step], y[: running.SHOWN, middle, middle], atol=1e-9)
     np.testing.assert_allclose(averages.mean[-1], layer.running_mean, **CLOSE)
     np.testing.assert_allclose(averages.variance[-1], layer.running_var, **CLOSE)
     gain, bias = running.affine_parameters(setting)
@@ -135,13 +135,6 @@ def test_train_and_test_digits_are_apart():
     assert len(train) + len(test) == 1797
     assert len(train) == len(classes)
     assert set(labels) == set(range(10))
-
-
-@pytest.mark.parametrize("eps", [0.0, 1e-5, 0.1])
-def test_the_output_has_variance_v_over_v_plus_eps(eps):
-    seen = running.trace(SETTINGS[0], eps)
-    np.testing.assert_allclose(seen.output_mean, 0, atol=1e-13)
-    np.testing.assert_allclose(seen.output_variance, seen.variance / (seen.variance + eps), rtol=1e-12)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), seeds)

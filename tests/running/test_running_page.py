@@ -1,5 +1,6 @@
 """The training and inference page as a user meets it, run by Streamlit without a browser."""
 
+import re
 from base64 import b64decode
 from io import BytesIO
 
@@ -13,16 +14,14 @@ from lab_page import open_lab, plots, replaced, said, sound, texts, traces
 from PIL import Image
 
 from normviz.core.schemes import DEFAULT_EPS, SCHEMES
-from normviz.core.text import measured
 from normviz.describe.wording import decimals
 from normviz.running import effects as running_effects
 from normviz.running import stream as running
 from normviz.running.averages import CONVENTIONS, running_averages
 from normviz.running.figures import strips
 from normviz.running.modes import MODES
-from normviz.running.panels.stream import average_words
 from normviz.running.state import PACES, PANELS, PARAMS, PREFIX, has
-from normviz.running.stream import BATCHES, Setting
+from normviz.running.stream import Setting
 from normviz.running.stream_figures import Followed, Outputs, batch_figure, stream_figure, write_output
 from normviz.ui.palette import THEMES
 
@@ -49,6 +48,19 @@ def step_of(at):
     return slider.value
 
 
+def pairs(at):
+    """Mean and variance as they stand beside the digits, by whose they are."""
+    (shown,) = (each.proto.body for each in at.get("html") if "nv-pairs" in each.proto.body)
+    found = re.findall(r"<b>. ([^<]*)</b><span>mean ([^<]*)</span><span>variance ([^<]*)</span>", shown)
+    return {name: (mean, variance) for name, mean, variance in found}
+
+
+def used(at):
+    """Whose pair is marked."""
+    (shown,) = (each.proto.body for each in at.get("html") if "nv-pairs" in each.proto.body)
+    return re.findall(r'class="used"[^>]*><em>in use</em><b>[●◆] ([^<]*)', shown)
+
+
 def plays(at):
     return at.button[0].label == "Pause"
 
@@ -67,23 +79,10 @@ def test_the_stream_shows_the_core_up_to_the_position():
         np.testing.assert_array_equal(population, whole[:, 2])
         np.testing.assert_array_equal(line, kept[:51, 2])
         assert now == [kept[50, 2]]
-    table = at.table[0].value
-    assert table.columns[0] == "Batch 50"
-    rows = dict(zip(table["Batch 50"], zip(table["mean"], table["variance"], strict=True), strict=True))
-    own, kept, whole = ((pair[0][k], pair[1][k]) for pair, k in (
-        ((seen.mean[:, 2], seen.variance[:, 2]), 49),
-        ((averages.mean[:, 2], averages.variance[:, 2]), 50),
-        ((seen.population_mean[:, 2], seen.population_variance[:, 2]), 49),
-    ))  # fmt: skip
-    for name, values in {
-        "**▸ batch of 8**": own,
-        "running average": kept,
-        "population": whole,
-        "running − population": (kept[0] - whole[0], kept[1] - whole[1]),
-    }.items():
-        assert rows[name] == tuple(map(decimals, values))
-    mean = measured(seen.output_mean[49, 2], 3, 1e-12)
-    assert rows["output x̂ of the batch"] == (mean, f"{own[1] / (own[1] + DEFAULT_EPS):.6f}")
+    assert pairs(at) == {
+        "This batch of 8": (decimals(seen.mean[49, 2]), decimals(seen.variance[49, 2])),
+        "Running averages": (decimals(averages.mean[50, 2]), decimals(averages.variance[50, 2])),
+    }
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -110,27 +109,18 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
             values, trace = expected[name], drawn[f"x̂ in {name}"]
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
             assert trace["marker"]["color"] == getattr(THEMES[theme], name if name == mode else "muted")
-            assert trace.get("showlegend", True)
             assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
             written = [write_output(value) for value in values]
             assert trace.get("text") == (written if name == mode else None)
-        formula, below = at.latex[0].value, {"training": "batch", "inference": "run"}[mode]
-        assert rf"\mu_\mathrm{{{below}}}" in formula
-        assert getattr(THEMES[theme], mode) in formula
-        assert f"= {float(f'{expected[mode][3]:.3g}'):g}" in formula
-        marked = [name for name in at.table[0].value.iloc[:, 0] if name.startswith("**▸")]
-        assert marked == ["**▸ batch of 8**" if mode == "training" else "**▸ running average**"]
+        assert used(at) == ["This batch of 8" if mode == "training" else "Running averages"]
         label = running.digits()[1][running.order(setting)[39, 3]]
         followed = f"fourth digit, a{'n' if label == 8 else ''} {label}"
         values = {name: write_output(expected[name][3]) for name in MODES}
         assert f"In the frame the {followed}: x̂ in training {values['training']}; " in plots(at)["batch"]["alt"]
         (other,) = {*MODES} - {mode}
-        assert f"### The {followed}: x̂ = {values[mode]} in {mode}, {values[other]} in {other}." in texts(at.markdown)
-    moments = [at.table[0].value.iloc[-1].tolist() for at in shown.values()]
-    factor = np.sqrt(kept.variance[40, unit] + 0.1)
-    mean, variance = (own[0] - kept.mean[40, unit]) / factor, own[1] / factor**2
-    assert moments[1][1:] == [measured(mean, 3), f"{variance:.6f}"]
-    assert moments[0] != moments[1]
+        assert f"### The {followed}: output x̂ = {values[mode]} in {mode}, {values[other]} in {other}." in texts(
+            at.markdown
+        )
 
 
 def test_the_switch_is_in_the_link_and_keeps_the_place():
@@ -155,7 +145,7 @@ def test_the_digits_are_those_of_the_batch():
     labels = plots(at)["batch"]["figure"]["layout"]["xaxis"]["ticktext"]
     assert labels == list(map(str, classes))
     alt = plots(at)["batch"]["alt"]
-    assert alt.startswith(f"Batch 7, the first 16 of 32 digits, of the classes {', '.join(labels)}, and")
+    assert alt.startswith(f"Batch 7, the first 8 of 32 digits, of the classes {', '.join(labels)}, and")
     (frame,) = plots(at)["batch"]["figure"]["layout"]["shapes"]
     assert (frame["x0"] + frame["x1"]) / 2 == 5
 
@@ -163,17 +153,17 @@ def test_the_digits_are_those_of_the_batch():
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_batch_figure_has_one_place_for_everything(theme):
     rng, shown = np.random.default_rng(0), []
-    for count in (1, 16):
+    for count in (1, running.SHOWN):
         outputs = {name: rng.standard_normal(count) for name in MODES}
-        batch = Outputs(rng.random((count, 8, 8)), np.arange(count) % 10, outputs, 16, 4.0)
+        batch = Outputs(rng.random((count, 8, 8)), np.arange(count) % 10, outputs, 4.0, 16)
         shown += [checked(batch_figure(batch, 0, mode, theme)) for mode in MODES]
     for axis in ("xaxis", "xaxis2", "yaxis", "yaxis2"):
         assert len({tuple(figure.layout[axis].range) for figure in shown}) == 1
-    assert [len(figure.layout.images) for figure in shown] == [1, 1, 16, 16]
+    assert [len(figure.layout.images) for figure in shown] == [1, 1, 8, 8]
 
 
 def test_fewer_digits_than_the_one_that_is_followed():
-    at = open_page(digit="15")
+    at = open_page(digit="7")
     at = sound(at.select_slider(key=PREFIX + "batch").set_value(4).run())
     assert at.number_input(key=PREFIX + "digit").value == 3
     assert at.number_input(key=PREFIX + "digit").max == 3
@@ -208,10 +198,8 @@ def test_no_position_has_other_words():
 
 def test_before_the_first_batch():
     at = open_page(step="0", mode="inference")
-    table = at.table[0].value
-    assert table.columns[0] == "Batch 1, to come"
-    assert table["variance"].iloc[1] == "1.000"  # nothing is averaged yet
-    assert len(at.latex) == 1  # x̂ of the digit, and no update
+    assert pairs(at)["Running averages"][1] == "1.000"  # nothing is averaged yet
+    assert not at.latex  # no update
     x = running.stream(Setting(), [0])[0][0, 0, 0, 0]
     inferred = next(trace for trace in traces(at, "batch") if trace.get("name") == "x̂ in inference")
     np.testing.assert_allclose(inferred["y"][0], x / np.sqrt(1 + DEFAULT_EPS))
@@ -296,7 +284,7 @@ def test_the_stream_ends_where_the_core_does():
     for step in (end - 1, end, end + 1):
         at = press(open_page(step=str(step)), "Step")
         assert (step_of(at), at.slider[0].max) == (end, end)
-        assert at.table[0].value.columns[0] == f"Batch {end}"
+        assert pairs(at)["Running averages"][0] == decimals(averages.mean[-1, 0])
         assert (len(np.asarray(traces(at, "stream")[0]["y"])), traces(at, "stream")[3]["x"]) == (end, [end])
         assert np.asarray(traces(at, "stream")[2]["y"])[-1] == averages.mean[-1, 0]
 
@@ -342,24 +330,6 @@ def test_a_running_variance_of_zero_is_told():
     assert "stream" in plots(at)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.1, 0.3, 1.0])
-def test_what_is_said_of_the_start_and_the_lag_is_so(share):
-    words, steps = average_words(share), np.arange(BATCHES + 1.0)
-    keras = CONVENTIONS["keras"]
-    left = running_averages(0 * steps[1:, None], 0 * steps[1:, None], 16, keras, keras.other(share))
-    start = left.variance[-1, 0]  # of the 1 that it starts from
-    if share == 0:
-        assert words.endswith("so the average stays at its start: mean 0, variance 1.")
-        assert start == 1
-        return
-    told = words.split(f"After {BATCHES} batches ")[1].split(" of it is still its start")[0]
-    assert told == (f"{start:.0%}" if start >= 0.01 or start == 0 else "less than 1%")
-    if start < 1e-6:  # a mean that grows by 1 a batch: the lag is what is missing
-        drifting = running_averages(steps[1:, None], steps[1:, None], 16, keras, keras.other(share))
-        behind = steps[BATCHES] - drifting.mean[-1, 0]
-        assert f"it is {behind:.3g} batches behind a mean that drifts steadily" in words
-
-
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_in_a_batch_of_one_there_are_no_others(layer):
     at = open_page(panel="companions", batch="1", layer=layer, framework="keras")
@@ -386,7 +356,7 @@ def test_a_bad_link_is_mended_with_a_note():
 def test_whatever_the_link_the_page_shows_its_panel_or_says_why_not(link):
     at = open_page(**link)
     panel = at.session_state[PREFIX + "panel"]
-    there = "stream" in plots(at) if panel == "switch" else "effect" in plots(at) or len(at.table) > 0
+    there = "stream" in plots(at) if panel == "switch" else "effect" in plots(at)
     assert there != bool(at.error)
 
 

@@ -25,7 +25,7 @@ def tried(
         tuple(sources.split()),
         says=says or experiments[0].claim,
         short=short,
-        how=" ".join(each.about for each in experiments),
+        how=" ".join(each.about(each.setting()) for each in experiments),
         expected=expected,
         check=Tried(keys),
         see=f"/experiments?show={keys[0]}",

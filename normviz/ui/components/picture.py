@@ -11,11 +11,12 @@ from normviz.ui.palette import NOT_FINITE
 
 HTML = """
 <div class="nv-picture">
-  <div class="names" aria-hidden="true"><span></span><span></span></div>
   <div class="frame">
     <div class="view" role="img" tabindex="0"><canvas></canvas><canvas></canvas></div>
     <i class="ring"></i><i class="line"></i>
-    <div class="grip" role="slider" tabindex="0" aria-valuemin="0" aria-valuemax="100" aria-label="Wipe"></div>
+    <div class="grip" role="slider" tabindex="0" aria-valuemin="0" aria-valuemax="100" aria-label="Wipe">
+      <span></span><span></span>
+    </div>
   </div>
   <div class="half" aria-hidden="true"></div>
   <div class="live" aria-live="polite"></div>
@@ -30,7 +31,7 @@ def picture(
     """Show two pictures that are wiped between, in an element of the class `st-key-{key}`.
 
     Args:
-        images: by name, what `shades` gives, two of one height and width; the first is left of the handle.
+        images: by the name on the handle, two results of `shades` of one size; the first is left of the handle.
         key: of the element, and of its state in the session: `st.session_state[f"{key} picture"].focus`.
         alt: the picture in a sentence.
         half: name of the right half, below it.
