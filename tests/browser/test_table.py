@@ -174,7 +174,7 @@ def test_a_click_and_the_keyboard_open_a_case(table):
     table.page.keyboard.press("ArrowUp")
     table.page.keyboard.press("ArrowLeft")
     table.page.keyboard.press("Enter")
-    expect(table.title()).to_contain_text("Batch norm, every image + pattern")
+    expect(table.title()).to_contain_text("Batch norm, every image + noise")
     table.settle()
     grid = table.page.locator(".nv-grid")
     assert grid.evaluate("grid => grid.getRootNode().activeElement.dataset.cell") == "batch.dataset-recentering"

@@ -37,7 +37,10 @@ def show(view: View, theme: str) -> None:
     changes = tuple(key for key in CHANGES if key in dict(asked.each))
     if changes and asked.layer == "conv":
         st.html(draw_table(changes))
-        st.caption("Both rows of a column have the same scale of colours.")
+        st.caption(
+            "Before and after have the same scale of colours. The channels are red, green, blue and their mean, which "
+            "is not shown. Group norm averages over two of them at a time."
+        )
     if (question := find_question(asked)) is not None:
         st.markdown(f"**Why?** {question.because}")
     st.markdown("## Which elements do they average?")
