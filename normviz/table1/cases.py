@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from normviz.core.fields import OWN
+from normviz.core.fields import FULL
 from normviz.core.schemes import Scheme
 from normviz.core.text import sentence, typeset
 from normviz.core.theory import spanned_words
@@ -100,7 +100,7 @@ def row_words(scheme: Scheme, setting: Setting) -> str:
         return menu_hint(scheme)
     field = scheme.fields[-1]
     noun = field_noun(field, scheme.axes, setting.shapes[0]).replace("channel", UNITS[setting.layer])
-    over = "" if field.rules[0] == OWN else " over the batch"
+    over = " over the batch" if field.rules[0] == FULL else ""
     return f"normalizes each {noun.replace('example', 'image')}{over}" if noun else ""
 
 
