@@ -96,7 +96,9 @@ def row_words(scheme: Scheme, setting: Setting) -> str:
         return "to compare with"
     if scheme.key == "weight":
         return f"divides each {UNITS[setting.layer]}'s weights by their length"
-    if scheme.acts_on == "weight" or scheme.suppression is None or scheme.suppression.windows:
+    if scheme.acts_on == "weight":
+        return f"weights {menu_hint(scheme)}"
+    if scheme.suppression is None or scheme.suppression.windows:
         return menu_hint(scheme)
     field = scheme.fields[-1]
     noun = field_noun(field, scheme.axes, setting.shapes[0]).replace("channel", UNITS[setting.layer])
@@ -188,7 +190,7 @@ def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setti
         if cell.predicted:
             return "All values that share a mean are shifted by the same amount. Subtracting the mean cancels it."
         over = spanned_words((scheme.summation,), scheme.axes, change.shift[setting.layer], shape)
-        return f"{name} averages over {_plain(over, setting)}. The shift differs from one to the next, so it does not cancel."
+        return f"{name} averages over {_plain(over, setting)}. The shift differs between them, so it does not cancel."
     if scheme.suppression is None:
         return "Nothing divides, so the factor stays."
     if cell.predicted:

@@ -234,32 +234,32 @@ STORIES = (
             "one-picture": Introduction(
                 question="Which normalizations ignore a picture’s brightness?",
                 why="A batch holds this picture and another one. This one becomes twice as bright.",
-                    ),
+            ),
             "all-pictures": Introduction(
                 question="Which normalizations ignore the brightness of all pictures?",
                 why="A batch holds this picture and another one. Both become twice as bright.",
-                    ),
+            ),
             "colour": Introduction(
                 question="Which normalizations ignore a colour added to all pictures?",
                 why="The same orange is added to every pixel of both pictures in the batch.",
-                    ),
+            ),
             "companions": Introduction(
                 question="Which normalizations ignore the other pictures of a batch?",
                 why="A batch holds this picture and another one. Then the other one leaves the batch.",
-                    ),
+            ),
             "weights": Introduction(
                 question="Which normalizations ignore a factor of all weights?",
                 why="The pictures pass through a layer that copies them. Then all weights of that layer are doubled.",
-                    ),
+            ),
             "one-channel": Introduction(
                 question="Which normalizations ignore a factor of one channel's weights?",
                 why="The pictures pass through a layer that copies them. Then the weights of the red channel are "
                 "doubled.",
-                    ),
+            ),
             "constant": Introduction(
                 question="Which normalizations ignore a constant added to all weights?",
                 why="The pictures pass through a layer that copies them. Then 0.25 is added to each of its weights.",
-                    ),
+            ),
         },
     ),
     Story(

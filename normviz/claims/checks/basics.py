@@ -160,9 +160,9 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=reduces_covariate_shift,
         see="/why",
-        condition="With more of that shift, networks learn just as well. Batch norm does reduce the shift. With noise "
-        "behind batch norm the shift is larger than without both, and the gain in accuracy stays. Santurkar et al. "
-        "2018 (arXiv 1805.11604) found the same.",
+        condition="More of this shift does no harm. Batch norm does reduce it. With noise behind batch norm the shift "
+        "is larger than without both, and the networks learn as well as without the noise. Santurkar et al. 2018 "
+        "(arXiv 1805.11604) found the same.",
         long=True,
     ),
     Claim(
@@ -183,7 +183,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=same_at_test_time,
         see="/running",
-        condition="Training uses the mini-batch's statistics, inference running averages.",
+        condition="Training uses the mini-batch, inference running averages.",
     ),
     Claim(
         "X13",

@@ -451,8 +451,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=bias_grows_outside,
         see="/why?show=outside",
-        condition="The mean removes the bias, and the gradient ignores that. With E[x] in the gradient b stays where "
-        "it is.",
+        condition="The mean removes the bias, and the gradient ignores that. With E[x] in it, b stays.",
     ),
     Claim(
         "B10",

@@ -327,8 +327,7 @@ CLAIMS: tuple[Claim, ...] = (
         check=padding,
         see="/invariance?layer=conv&cell=batch.dataset-recentering",
         condition="Only without zeros around the picture: these are not shifted. What is added then differs near the "
-        "border, and no one mean takes that off. Nothing is padded in the table that this opens; a mirrored border is "
-        "as good.",
+        "border, and no one mean takes that off. The table that this opens has no padding.",
     ),
     Claim(
         "X06",
@@ -360,7 +359,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=momentum,
         see=f"/running?framework=keras&share={MOMENTUM}",
-        condition="PyTorch weights the new batch, Keras the old average. PyTorch's 0.1 is Keras's 0.9. PyTorch also "
+        condition="PyTorch's 0.1 is Keras's 0.9. PyTorch weights the new batch, Keras the old average. PyTorch also "
         "averages the variance times m/(m−1), and Keras 3 without.",
     ),
     Claim(

@@ -292,8 +292,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=gain_and_bias,
         see="/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
-        condition="Both agree with PyTorch's automatic gradients. That is for one example; over a mini-batch both are "
-        "summed.",
+        condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.",
     ),
     Claim(
         "N02",
@@ -316,8 +315,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=by_the_smoothing_term,
         see=f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING}",
-        condition="Summed over all units of the layer, it is. All of a layer share one s, so each has a part in its "
-        "gradient.",
+        condition="Summed over all units of the layer, it is. All of them share one s.",
     ),
     Claim(
         "N04",
@@ -382,8 +380,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=with_adam,
         see=f"/geometry?show=rate&steps={STEPS}",
-        condition="Adam's steps do not shrink with the gradient. Exactly so where Adam's own ε is nothing beside the "
-        "gradients.",
+        condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
         asked=True,
     ),
 )

@@ -217,8 +217,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=one_for_all_units,
         see="/?scheme=layer",
-        condition="Changing one unit changes all units of its example alone. Behind a convolution too, as long as the "
-        "layer is all of H, W and C.",
+        condition="Changing one unit changes all units of its example alone. On a convolution, these are all of H, W "
+        "and C.",
     ),
     Claim(
         "L03",
@@ -240,8 +240,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=spatial_is_instance,
         see="/compare?schemes=layer,layer-spatial,instance",
-        condition="That is instance norm; layer norm averages over channels too. In layer norm all channels share one "
-        "mean and variance.",
+        condition="That is instance norm; layer norm averages over channels too.",
     ),
     Claim(
         "L05",

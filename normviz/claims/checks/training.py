@@ -162,8 +162,8 @@ CLAIMS: tuple[Claim, ...] = (
         "holds-if",
         "start",
         short="The first values of γ and β matter.",
-        condition="Some hurt; none is clearly better than the usual. Some end clearly worse than γ = 1, β = 0 even at "
-        "their best learning rates; none ends clearly better.",
+        condition="Some hurt; none is clearly better than the usual. The usual ones are γ = 1, β = 0. Each value has "
+        "its best learning rate.",
         asked=True,
     ),
 )

@@ -351,7 +351,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "S01",
         ("001",),
-        says="A dense layer whose weight matrix is divided by its largest singular value is 1-Lipschitz.",
+        says="A dense layer divided by its largest singular value is 1-Lipschitz.",
         how="Pairs of digits, and pairs along the singular directions, before and behind a layer trained on digits.",
         expected="holds",
         check=is_lipschitz,
