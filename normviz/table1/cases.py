@@ -162,7 +162,7 @@ def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
         return "The twin's weights are of another size, so steps of the same size change its outputs by another amount."
     uncommon = scheme.spectral or scheme.whitens or scheme.pointwise or scheme.weight or scheme.acts_on == "both"
     if uncommon or any(field.windows for field in scheme.fields):
-        return cell.reason
+        return sentence(cell.reason.removeprefix(f"{sentence(change.name)}: "))
     if scheme.acts_on == "weight":
         return _weight_reason(cell, scheme, change, UNITS[setting.layer])
     return _activation_reason(cell, scheme, change, setting)

@@ -74,6 +74,9 @@ def test_the_question_and_all_rows_are_in_sight_and_after_a_guess_the_curves_and
         page.get_by_role("button", name="≠ differently"),
         table.cell("none.weight-matrix-rescaling"),
         table.cell("layer.case-rescaling"),
+        page.get_by_role("columnheader", name="Weights: a bar per neuron"),
+        page.get_by_role("columnheader", name="+ noise the same for all").first,
+        page.get_by_role("rowheader", name="Weight norm divides each neuron's weights by their length"),
     ):
         assert in_sight(shown, 800), shown
     table.press("≠ differently")
