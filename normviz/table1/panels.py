@@ -213,7 +213,7 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
         f"{unchanged}ε is added to the mean square under the root, and a factor does not multiply it. So a scheme that "
         "is invariant to a factor at ε = 0 loses this little by little as ε grows. The gap compares the largest "
         "outputs; it can fall again where other outputs become the largest. A shift that the mean cancels stays "
-        f"cancelled at every ε.{note}"
+        f"cancelled at every ε. A scheme without a mean, such as RMS norm, cancels no shift at any ε.{note}"
     )
 
 

@@ -250,8 +250,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=one_group,
         see="/identities?row=one-group",
-        condition="x̂ is the same; only what is learned differs. In PyTorch, GroupNorm learns γ and β by channel, "
-        "LayerNorm by element.",
+        condition="x̂ is the same; only what is learned differs. PyTorch's GroupNorm learns by channel, LayerNorm by "
+        "element.",
     ),
     Claim(
         "G02",

@@ -217,8 +217,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=one_for_all_units,
         see="/?scheme=layer",
-        condition="Changing one unit changes all units of its example alone. On a convolution, these are all of H, W "
-        "and C.",
+        condition="Changing one unit changes all units of its example alone. On a convolution, too.",
     ),
     Claim(
         "L03",

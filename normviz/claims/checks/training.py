@@ -162,8 +162,7 @@ CLAIMS: tuple[Claim, ...] = (
         "holds-if",
         "start",
         short="The first values of γ and β matter.",
-        condition="Some hurt; none is clearly better than the usual. The usual ones are γ = 1, β = 0. Each value has "
-        "its best learning rate.",
+        condition="Some hurt; none is clearly better than the usual. These are γ = 1, β = 0.",
         asked=True,
     ),
 )

@@ -379,8 +379,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=is_uncentred,
         see="/identities?row=centred-rms",
-        condition="Its formula subtracts nothing. Every re-scaling that layer norm cancels it cancels too; re-centring "
-        "it does not.",
+        condition="Its formula subtracts nothing. It cancels each re-scaling that layer norm does, and no re-centring.",
     ),
     Claim(
         "R03",
