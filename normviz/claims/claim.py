@@ -129,7 +129,7 @@ class Claim:
         expected: the verdict on record.
         check: what measures it.
         see: the link to the view of the app that shows it: "/compare?schemes=layer,instance".
-        condition: where it holds, or what is right instead; a sentence, empty where there is nothing to add.
+        condition: why its verdict is so, in a sentence of at most ten words; then where it holds, or what is right.
         long: whether the check takes more than a second.
         asked: whether the sources ask it as a question; what is said is then this app's answer.
     """
@@ -141,7 +141,7 @@ class Claim:
     expected: Word
     check: Check
     see: str
-    condition: str = ""
+    condition: str
     long: bool = False
     asked: bool = False
     short: str = ""
@@ -150,6 +150,16 @@ class Claim:
     def line(self) -> str:
         """The claim in one line."""
         return self.short or self.says
+
+    @property
+    def reason(self) -> str:
+        """The first sentence of the condition.
+
+        Example:
+            >>> Claim("A", ("000",), "So.", "", "wrong", Tried(()), "/", "It is 0.5. Here it is 1.").reason
+            'It is 0.5.'
+        """
+        return self.condition.partition(". ")[0].removesuffix(".") + "."
 
     @property
     def quick(self) -> bool:

@@ -90,18 +90,14 @@ def _toggle(claim: str, key: str) -> None:
 
 
 def detail(claim: Claim, view: View) -> None:
-    """Show what is right, the evidence, the source, the page that shows it, and how to measure it again."""
-    if said := wording.condition(claim):
-        st.markdown(said)
-    st.markdown(f"**Measured.** {escape(claim.how)}")
+    """Show why the verdict is so, the evidence, the source, the page that shows it, and how to measure it again."""
+    st.markdown(f"**Why.** {escape(claim.condition)}\n\n**Measured.** {escape(claim.how)}")
     if shipped := find_shipped_evidence(claim.id):
         show_evidence(shipped.evidence)
         st.caption(wording.provenance(shipped.version, isinstance(claim.check, Tried)))
     st.markdown(wording.sources(claim))
     way(claim.see, "See it in", ":material/visibility:")
     measure_again(claim, view)
-    code, language = wording.measures(claim, view["seed"])
-    st.code(code, language=language, wrap_lines=True)
     st.code(wording.without_a_browser(claim, view["seed"]), language="bash", wrap_lines=True)
 
 

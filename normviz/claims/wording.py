@@ -1,20 +1,12 @@
-"""A claim in words, as Markdown: its row, its source, its evidence; and what measures it, as code."""
+"""A claim in words, as Markdown: its row, its source, its evidence, and the command that measures it."""
 
-import inspect
-from functools import partial
-
-from normviz.claims.claim import COUNT, Claim, Evidence, Trial, Tried
+from normviz.claims.claim import COUNT, Claim, Evidence, Trial
 from normviz.claims.sources import SOURCES
 from normviz.claims.state import TABLE
 from normviz.claims.verdicts import VERDICTS
 from normviz.core.text import sentence
 from normviz.describe.markdown import escape
-from normviz.experiments.catalogue import get_experiment
-from normviz.experiments.experiment import command
 from normviz.experiments.reports import SHAPES, WORDS, Verdict
-
-CONDITIONS = {"holds-if": "Where it holds", "wrong": "What is right"}
-"""What the condition of a claim is, by the verdict on record."""
 
 SAID = {True: "✔ as claimed", False: "✘ not as claimed"}
 FACT = {True: "✔ a fact", False: "✘ not a fact"}
@@ -39,8 +31,8 @@ def group_words(key: str, count: int) -> str:
 
 
 def row(claim: Claim) -> str:
-    """Return the verdict and the claim in one line, as Markdown."""
-    return f"{VERDICTS[claim.expected].chip} {escape(claim.line)}"
+    """Return the verdict, the claim and the reason in one line, as Markdown."""
+    return f"{VERDICTS[claim.expected].chip} **{escape(claim.line)}** {escape(claim.reason)}"
 
 
 def provenance(version: str, is_tried: bool) -> str:
@@ -57,11 +49,6 @@ def sources(claim: Claim) -> str:
     return f"{full}**{'Asked in' if claim.asked else 'Source'}.** {'; '.join(named)}" + (
         ". The answer is this app's." if claim.asked else ""
     )
-
-
-def condition(claim: Claim) -> str:
-    """What is to be added to the verdict, empty where nothing is."""
-    return f"**{CONDITIONS.get(claim.expected, 'To be added')}.** {escape(claim.condition)}" if claim.condition else ""
 
 
 def table(evidence: Evidence) -> str:
@@ -81,21 +68,6 @@ def tried(verdict: Verdict) -> str:
     """What an experiment says, and what that depends on."""
     said = f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {escape(verdict.says)}"
     return f"{said}  \n{escape(verdict.condition)}" if verdict.condition else said
-
-
-def measures(claim: Claim, seed: int) -> tuple[str, str]:
-    """What measures a claim, and its language: the check's own code, or the commands of its experiments."""
-    check = claim.check
-    if isinstance(check, Tried):
-        settings = {**check.settings, "seed": seed}
-        return "\n".join(
-            command(each, each.setting(**settings)) for each in map(get_experiment, check.experiments)
-        ), "bash"
-    called = ""
-    if isinstance(check, partial):
-        given = [*map(repr, check.args), *(f"{name}={value!r}" for name, value in check.keywords.items())]
-        called = f"\n{check.func.__name__}({', '.join([*given, f'seed={seed}'])})"
-    return inspect.getsource(inspect.unwrap(getattr(check, "func", check))) + called, "python"
 
 
 def without_a_browser(claim: Claim, seed: int) -> str:

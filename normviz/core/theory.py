@@ -70,7 +70,7 @@ def predict(
     if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
         return Verdict(True, f"{weights.name} centres each filter, so that a constant input sums to nothing.")
     if scheme.acts_on == "weight":
-        return Verdict(False, f"{name} does not use the data, so the pre-activations change with the data.")
+        return Verdict(False, f"{transformation.name}: the data are not used, so their change stays.")
     shift = transformation.shift.get(layer)
     verdict = _apply_rule(scheme, transformation.factor, shift, shape, transformation.varies)
     but = f"ε = {typeset(eps)} under the root is not re-scaled"
@@ -150,14 +150,18 @@ def _apply_rule(
             return Verdict(False, "nothing divides, so a factor stays.")
         crossed = spanned_words(scheme.fields, scheme.axes, factor, shape)
         if crossed:
-            return Verdict(False, f"{varies}, and the field spans {crossed}: the factor is not constant inside it.")
+            return Verdict(
+                False,
+                f"{varies}, and the field spans {crossed}: the factor differs among elements that share a statistic.",
+            )
         return Verdict(True, f"{varies}, constant inside every field: the factor cancels.")
     if scheme.summation is None:
         return Verdict(False, "nothing is centred, so a shift stays.")
     crossed = spanned_words((scheme.summation,), scheme.axes, shift or (), shape)
     if crossed:
         return Verdict(
-            False, f"{varies}, and the summation field spans {crossed}: the shift is not constant inside it."
+            False,
+            f"{varies}, and the summation field spans {crossed}: the shift differs among elements that share a mean.",
         )
     return Verdict(True, f"{varies}, constant inside every summation field: subtracting the mean cancels it.")
 

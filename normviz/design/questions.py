@@ -47,7 +47,7 @@ QUESTIONS = (
         "One picture gets brighter",
         need=("case-rescaling",),
         because="A scheme ignores the brightness of one picture if it averages inside one picture only. Batch "
-        "norm divides all pictures of the batch by the same number, so a brighter one stays brighter.",
+        "norm divides all pictures of the batch by the same number, so a brighter one makes the other one darker.",
     ),
     Question(
         "all-pictures",

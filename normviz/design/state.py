@@ -8,7 +8,6 @@ from normviz.core.scheme import Scheme
 from normviz.core.schemes import SCHEMES
 from normviz.core.settings import choice, several
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
-from normviz.describe.snippets import FRAMEWORKS
 from normviz.design import search
 from normviz.design.conditions import CONDITIONS
 from normviz.design.questions import QUESTIONS
@@ -62,7 +61,6 @@ class Page:
     conditions: Sequence[str] = several(
         (), {key: each.name for key, each in CONDITIONS.items()}, label="The scheme has to"
     )
-    code: str = choice("PyTorch", {name: name for name in FRAMEWORKS}, label="Code for")
 
 
 def _focus(given: Any, view: View) -> tuple[int, ...]:
@@ -100,7 +98,7 @@ def demands(view: View) -> Demands:
     return Demands(view["layer"], need, without, search.fronts(view["weights"]), conditions)
 
 
-FORMER = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed")
+FORMER = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed", "code")
 """Names in links to former panels of the page."""
 
 

@@ -2,21 +2,26 @@
 
 from typing import NamedTuple
 
+from normviz.core.fields import FULL
 from normviz.core.schemes import Scheme
 from normviz.core.text import sentence, typeset
 from normviz.core.theory import spanned_words
-from normviz.core.transformations import Transformation
+from normviz.core.transformations import PAPER, Transformation
+from normviz.describe.aims import field_noun
+from normviz.describe.wording import hint as menu_hint
 from normviz.networks.problem import PICTURED
 from normviz.networks.setting import Setting
 from normviz.table1.table import Cell
 
 
 class ChangeWords(NamedTuple):
-    """One change in words; {sign} stands for "× 5" or "+ pattern", {delta} for δ, {batch} for the size of a batch.
+    """One change in words.
+
+    In braces: sign, "× 5" or "+ noise"; delta, δ; batch, the size of a batch; unit, of `UNITS`; added, "noise".
 
     Attributes:
         title: what is changed, for the title of a case.
-        short: the same in two words, for the head of a column.
+        short: the same in two or three words, for the head of a column below its sign.
         twin: what the twin has, in a sentence.
     """
 
@@ -27,23 +32,23 @@ class ChangeWords(NamedTuple):
 
 CHANGES = {
     "weight-matrix-rescaling": ChangeWords(
-        "all weights {sign}", "all weights", "The twin starts with all its weights {delta} times as large."
+        "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large."
     ),
     "weight-matrix-recentering": ChangeWords(
         "all weights {sign}",
-        "all weights",
-        "The twin starts with one fixed random pattern, τ, added to the weights of every unit.",
+        "the same for all",
+        "The twin starts with the same noise, τ, added to the weights of every {unit}.",
     ),
     "weight-vector-rescaling": ChangeWords(
-        "the weights of one unit {sign}",
-        "one unit",
-        "The twin starts with the weights of one unit (one output of the layer) {delta} times as large.",
+        "the weights of one {unit} {sign}",
+        "one {unit}",
+        "The twin starts with the weights of one {unit} (one output of the layer) {delta} times as large.",
     ),
     "dataset-rescaling": ChangeWords(
         "every image {sign}", "all images", "The twin sees every image {delta} times as bright."
     ),
     "dataset-recentering": ChangeWords(
-        "every image {sign}", "all images", "The twin sees every image with one fixed random pattern, τ, added."
+        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added."
     ),
     "case-rescaling": ChangeWords(
         "one image of each batch {sign}",
@@ -53,15 +58,8 @@ CHANGES = {
 }
 """By the key of a transformation."""
 
-NORMALIZES = {
-    "none": "Nothing is subtracted, and nothing divides.",
-    "batch": "Batch norm works unit by unit. It subtracts the mean over the images of the batch and divides by their "
-    "standard deviation.",
-    "weight": "Weight norm divides the weights of each unit by their length. It does not use the images.",
-    "layer": "Layer norm works image by image. It subtracts the mean over all units and divides by their standard "
-    "deviation.",
-}
-"""How the rows of the first view normalize a dense layer."""
+UNITS = {"dense": "neuron", "conv": "channel"}
+"""An output of a layer, by the kind of the layer."""
 
 
 def name_of(scheme: Scheme) -> str:
@@ -70,22 +68,51 @@ def name_of(scheme: Scheme) -> str:
 
 
 def sign_of(change: Transformation, setting: Setting) -> str:
-    """Return a change as a sign: "× 5", "+ pattern"."""
-    return "+\u00a0pattern" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
+    """Return a change as a sign: "× 5", "+ noise"."""
+    return f"+\u00a0{_added(change, setting)}" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
+
+
+def in_words(text: str, change: Transformation, setting: Setting) -> str:
+    """Return a text of `CHANGES` with the words and numbers of a setting."""
+    return text.format(
+        sign=sign_of(change, setting), delta=typeset(setting.delta), batch=setting.batch,
+        unit=UNITS[setting.layer], added=_added(change, setting),
+    )  # fmt: skip
+
+
+def _added(change: Transformation, setting: Setting) -> str:
+    """Return what τ is: for a convolution of digits one number, else one for every pixel or weight."""
+    return "constant" if change.on == "data" and setting.layer == "conv" else "noise"
 
 
 def title_of(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return the title of a case: "Batch norm, every image × 5"."""
-    return f"{sentence(name_of(scheme))}, {CHANGES[change.key].title.format(sign=sign_of(change, setting))}"
+    return f"{sentence(name_of(scheme))}, {in_words(CHANGES[change.key].title, change, setting)}"
+
+
+def row_words(scheme: Scheme, setting: Setting) -> str:
+    """Return what a scheme does, in the few words that stand below its name: "normalizes each image"."""
+    if scheme.acts_on == "none":
+        return "to compare with"
+    if scheme.key == "weight":
+        return f"divides each {UNITS[setting.layer]}'s weights by their length"
+    if scheme.acts_on == "weight":
+        return f"weights {menu_hint(scheme)}"
+    if scheme.suppression is None or scheme.suppression.windows:
+        return menu_hint(scheme)
+    field = scheme.fields[-1]
+    noun = field_noun(field, scheme.axes, setting.shapes[0]).replace("channel", UNITS[setting.layer])
+    over = " over the batch" if field.rules[0] == FULL else ""
+    return f"normalizes each {noun.replace('example', 'image')}{over}" if noun else ""
 
 
 def twin_words(change: Transformation, setting: Setting, follow: bool) -> str:
     """Return in sentences how the twin differs from the network."""
-    said = CHANGES[change.key].twin.format(delta=typeset(setting.delta), batch=setting.batch)
+    said = in_words(CHANGES[change.key].twin, change, setting)
     factor = change.rate_factor(setting.optimizer, setting.delta)
     if change.weight_factor is not None and factor != 1.0:
         rate = f"is × {typeset(factor)}, to match" if follow else "stays the same"
-        whose = "Their" if change.weight_factor == () else "That unit's"
+        whose = "Their" if change.weight_factor == () else f"That {UNITS[setting.layer]}'s"
         said += f" {whose} learning rate {rate}."
     return f"{said} Everything else is identical."
 
@@ -95,17 +122,17 @@ def square_words(change: Transformation, setting: Setting) -> str:
     if change.on == "data":
         return f"Each square is one image; {min(PICTURED, setting.batch)} of the {setting.batch} in a batch are shown."
     if setting.layer == "conv":
-        return "Each square is the filter of one unit."
-    return "Each square is one unit: its weights, one for each pixel."
+        return "Each square is the filter of one channel."
+    return "Each square is one neuron: its weights, one for each pixel."
 
 
 def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return how a scheme normalizes, and the question to ask of the change; without the answer."""
-    plain = setting.layer == "dense" and scheme.key in NORMALIZES
-    about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
-    how = NORMALIZES[scheme.key] if plain else f"{sentence(name_of(scheme))}: {about}"
     if scheme.acts_on == "none":
-        return f"{how} Is there anything that could cancel the change?"
+        return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
+    about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
+    does = f" {row_words(scheme, setting)}." if scheme.key in PAPER else f": {about}"
+    how = f"{sentence(name_of(scheme))}{does}"
     if scheme.acts_on == "weight":
         return f"{how} Does the change pass through that division?"
     if change.factor is None:
@@ -135,22 +162,22 @@ def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
         return "The twin's weights are of another size, so steps of the same size change its outputs by another amount."
     uncommon = scheme.spectral or scheme.whitens or scheme.pointwise or scheme.weight or scheme.acts_on == "both"
     if uncommon or any(field.windows for field in scheme.fields):
-        return cell.reason
+        return sentence(cell.reason.removeprefix(f"{sentence(change.name)}: "))
     if scheme.acts_on == "weight":
-        return _weight_reason(cell, scheme, change)
+        return _weight_reason(cell, scheme, change, UNITS[setting.layer])
     return _activation_reason(cell, scheme, change, setting)
 
 
-def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation) -> str:
+def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str) -> str:
     if change.on == "data":
         if cell.predicted:
             return cell.reason
         return f"{sentence(name_of(scheme))} changes only the weights, so a change of the images passes through."
     if cell.predicted:
-        return "Each unit's weights are divided by their own size. This cancels the factor before any image is seen."
+        return f"Each {unit}'s weights are divided by their own size. This cancels the factor before any image is seen."
     if scheme.summation is None:
-        return "No mean is subtracted from the weights, so the added pattern stays."
-    return "The pattern differs from weight to weight, so subtracting the mean of a unit's weights does not remove it."
+        return "No mean is subtracted from the weights, so the added noise stays."
+    return f"The noise differs from weight to weight, so subtracting the mean of a {unit}'s weights does not remove it."
 
 
 def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
@@ -163,7 +190,7 @@ def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setti
         if cell.predicted:
             return "All values that share a mean are shifted by the same amount. Subtracting the mean cancels it."
         over = spanned_words((scheme.summation,), scheme.axes, change.shift[setting.layer], shape)
-        return f"{name} averages over {_plain(over)}. The shift differs from one to the next, so it does not cancel."
+        return f"{name} averages over {_plain(over, setting)}. The shift differs between them, so it does not cancel."
     if scheme.suppression is None:
         return "Nothing divides, so the factor stays."
     if cell.predicted:
@@ -171,11 +198,11 @@ def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setti
         return f"{same} Dividing by that {divisor} cancels the factor."
     over = spanned_words(scheme.fields, scheme.axes, change.factor, shape)
     return (
-        f"{name} averages over {_plain(over)}, but only one of them is changed. "
+        f"{name} averages over {_plain(over, setting)}, but only one of them is changed. "
         f"The {divisor} that all of them share changes, so the others change too."
     )
 
 
-def _plain(words: str) -> str:
+def _plain(words: str, setting: Setting) -> str:
     """Return the axes of a tensor in the words of the page."""
-    return words.replace("channels", "units").replace("examples", "images of a batch")
+    return words.replace("channels", f"{UNITS[setting.layer]}s").replace("examples", "images of a batch")

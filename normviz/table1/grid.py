@@ -6,7 +6,7 @@ from normviz.core.schemes import Scheme, same_as
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import labelled, sentence
 from normviz.networks.setting import Setting
-from normviz.table1.cases import CHANGES, name_of, sign_of
+from normviz.table1.cases import CHANGES, UNITS, in_words, name_of, row_words, sign_of, title_of
 from normviz.table1.table import Cell
 from normviz.ui.palette import THEMES
 
@@ -44,12 +44,14 @@ def grid_data(
         "open": opened,
         "shows": CASE,
         "small": small,
+        "groups": {"weights": f"Weights: a bar per {UNITS[setting.layer]}", "data": "Images: a square each"},
         "columns": [
             {
                 "on": change.on,
                 "one": bool(change.factor),
+                "added": change.factor is None,
                 "sign": sign_of(change, setting),
-                "name": CHANGES[change.key].short,
+                "name": in_words(CHANGES[change.key].short, change, setting),
             }
             for change in TRANSFORMATIONS.values()
         ],
@@ -75,7 +77,7 @@ def key_of(cell: Cell) -> str:
 def cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool) -> dict:
     """Return one cell of the map; of a covered one nothing but its name."""
     change = TRANSFORMATIONS[cell.transformation]
-    name = f"{sentence(name_of(scheme))}, {CHANGES[change.key].title.format(sign=sign_of(change, setting))}"
+    name = title_of(scheme, change, setting)
     if covered:
         return {"key": key_of(cell), "title": f"{name}: not guessed yet", "covered": True}
     answer = answer_of(cell)
@@ -106,8 +108,8 @@ def trained_gap(cell: Cell) -> float:
 
 
 def _note(scheme: Scheme, setting: Setting) -> str:
-    """Return what stands under the name of a row: what a custom scheme is."""
+    """Return what stands under the name of a row: what the scheme does, or which one a custom scheme is."""
     if scheme.key != "custom":
-        return ""
+        return row_words(scheme, setting)
     twins = [labelled(other) for other in same_as(scheme, setting.shapes[0])]
     return f"= {twins[0]}" if twins else "your own"

@@ -204,19 +204,16 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     alt = f"{'Training' if trained else 'Forward'} gap over ε, for six transformations, a curve a scheme."
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
     plot(figure, "sweep", alt, "34rem")
-    fronts = [scheme.on_weights for scheme in schemes if scheme.weight is not None]
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
-    idle = f" ε does nothing to {spoken(without, 'and')}." if without else ""
-    spectral = (
-        " Spectral norm divides all weights by one number, which a shift of the weights changes; at ε > 0 part of this "
-    )
-    spectral = f"{spectral}change remains." if any(front and front.spectral for front in fronts) else ""
+    note = f" ε does nothing to {spoken(without, 'and')}." if without else ""
+    if any(scheme.on_weights.spectral for scheme in schemes if scheme.on_weights and scheme.weight):
+        note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
         f"{unchanged}ε is added to the mean square under the root, and a factor does not multiply it. So a scheme that "
         "is invariant to a factor at ε = 0 loses this little by little as ε grows. The gap compares the largest "
         "outputs; it can fall again where other outputs become the largest. A shift that the mean cancels stays "
-        f"cancelled at every ε. A scheme without a mean, such as RMS norm, cancels no shift at any ε.{idle}{spectral}"
+        f"cancelled at every ε. A scheme without a mean, such as RMS norm, cancels no shift at any ε.{note}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The picture of a change: four images, or the weights of four units, of the network and of its twin."""
+"""The picture of a change: four images, or the weights of four neurons, of the network and of its twin."""
 
 from base64 import b64encode
 from html import escape
@@ -18,7 +18,7 @@ def change_picture(change: Transformation, setting: Setting, sign: str) -> str:
     """Return the HTML of two rows of squares in one scale of greys, the changed ones framed. Styles: style.css."""
     before, after = changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0
-    whats = "the weights of a unit" if change.on == "weights" else "an image of the batch"
+    whats = "the weights of a neuron or channel" if change.on == "weights" else "an image of the batch"
     alt = f"Two rows of four squares, each {whats}: those of the network above, those of the twin, {sign}, below."
     rows = [
         f'<div class="row"><b>{name}</b>{"".join(_square(each, mark, largest, signed) for each, mark in squares)}</div>'

@@ -10,6 +10,7 @@ from normviz.core.schemes import Scheme
 from normviz.core.transformations import Transformation
 from normviz.networks.problem import ORIGINAL, position
 from normviz.networks.setting import Setting
+from normviz.table1.cases import UNITS
 from normviz.table1.forward import outputs
 
 VISIBLE = 0.05
@@ -40,7 +41,7 @@ def loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
 
 @quiet
 def output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
-    """Return the first layer's outputs x̂ over its units, at the example and position where the twin's differ most.
+    """Return x̂ of the first layer over its `UNITS`, at the example and position where the twin's differ most.
 
     None where the layer is so large that a page would wait for it.
     """
@@ -52,8 +53,9 @@ def output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dic
     both = np.stack([first[at], second[at]]).astype(np.float32)
     finite = both[np.isfinite(both)]
     return {
-        "x": "unit", "y": "output x̂", "count": setting.width, "low": float(min(finite.min(initial=0.0), 0.0)),
-        "high": float(finite.max(initial=0.0)) or 1.0, "first": both[0], "second": both[1], "plays": False,
+        "x": UNITS[setting.layer], "y": "output x̂", "count": setting.width, "plays": False,
+        "low": float(min(finite.min(initial=0.0), 0.0)), "high": float(finite.max(initial=0.0)) or 1.0,
+        "first": both[0], "second": both[1],
     }  # fmt: skip
 
 

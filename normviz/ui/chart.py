@@ -83,12 +83,6 @@ class Figure:
         for each in self.layout.get("annotations", []):
             merged(each, values)
 
-    def update_shapes(self, **values: Any) -> "Figure":
-        """Change all lines and rectangles."""
-        for each in self.layout.get("shapes", []):
-            merged(each, values)
-        return self
-
     def to_dict(self) -> dict:
         """As Plotly would take it, for `plotly.graph_objects.Figure`."""
         return {"data": self.data, "layout": self.layout}

@@ -103,7 +103,7 @@ def framed(story: Story) -> Iterator[None]:
             introduce("")
         _FRAME.reset(token)
         with st.container(key="takeaway"):
-            st.markdown(f"**Takeaway.** {(frame.words or story).takeaway}")
+            st.markdown(f"**Takeaway.** {(frame.words or story).takeaway or story.takeaway}")
             after = following(story)
             with st.container(horizontal=True, gap="small"):
                 st.page_link(script(after.page), label=f"**Next: {after.question}**", icon=":material/arrow_forward:")

@@ -11,13 +11,6 @@ def _source(reference: Reference) -> str:
     return f"[{reference.text}]({reference.url})"
 
 
-_SETS = (
-    "At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
-    "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
-    "contains all six changes."
-)
-"""The takeaway of every question on the page on design."""
-
 STORIES = (
     Story(
         page="tensor_lab",
@@ -25,7 +18,6 @@ STORIES = (
         section="Start",
         question="What does normalization do to a tensor?",
         why="Each normalization averages over different axes. Choose one, then press **Watch it happen**.",
-        first="",
         takeaway="Tell a scheme by its field: along an averaged axis all indices share one statistic, along a kept "
         "axis each index has its own.",
         see=(
@@ -218,7 +210,6 @@ STORIES = (
         question="Which changes does normalization cancel?",
         why="We train a network and its **twin**, identical except for one change. If normalization cancels the "
         "change, both learn the same.",
-        first="",
         takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
         "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(
@@ -233,55 +224,42 @@ STORIES = (
         section="Invariance",
         question="Which normalization ignores the changes you choose?",
         why="We list the schemes that ignore them, or explain why no scheme can.",
-        first="",
-        takeaway=_SETS,
+        takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
+        "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
+        "contains all six changes.",
         see=(
             See("The six changes, measured and trained", "invariance"),
             See("The averaged elements in the cube", "tensor_lab"),
         ),
         panels={
             "one-picture": Introduction(
-                question="Which normalizations ignore the brightness of a picture?",
+                question="Which normalizations ignore a picture’s brightness?",
                 why="A batch holds this picture and another one. This one becomes twice as bright.",
-                first="",
-                takeaway=_SETS,
             ),
             "all-pictures": Introduction(
                 question="Which normalizations ignore the brightness of all pictures?",
                 why="A batch holds this picture and another one. Both become twice as bright.",
-                first="",
-                takeaway=_SETS,
             ),
             "colour": Introduction(
                 question="Which normalizations ignore a colour added to all pictures?",
                 why="The same orange is added to every pixel of both pictures in the batch.",
-                first="",
-                takeaway=_SETS,
             ),
             "companions": Introduction(
                 question="Which normalizations ignore the other pictures of a batch?",
                 why="A batch holds this picture and another one. Then the other one leaves the batch.",
-                first="",
-                takeaway=_SETS,
             ),
             "weights": Introduction(
                 question="Which normalizations ignore a factor of all weights?",
                 why="The pictures pass through a layer that copies them. Then all weights of that layer are doubled.",
-                first="",
-                takeaway=_SETS,
             ),
             "one-channel": Introduction(
                 question="Which normalizations ignore a factor of one channel's weights?",
                 why="The pictures pass through a layer that copies them. Then the weights of the red channel are "
                 "doubled.",
-                first="",
-                takeaway=_SETS,
             ),
             "constant": Introduction(
                 question="Which normalizations ignore a constant added to all weights?",
                 why="The pictures pass through a layer that copies them. Then 0.25 is added to each of its weights.",
-                first="",
-                takeaway=_SETS,
             ),
         },
     ),
@@ -325,7 +303,6 @@ STORIES = (
         section="Training",
         question="Does it train better?",
         why="",
-        first="",
         takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
         see=(
             See("Which changes does normalization cancel?", "invariance"),
@@ -380,7 +357,6 @@ STORIES = (
         question="Common claims about normalization, tested",
         why="Papers, tutorials and blogs disagree, and some are wrong. We tested each claim. Click one to see the "
         "evidence.",
-        first="",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             See("Which normalizations are the same?", "identities"),

@@ -22,16 +22,16 @@ class Introduction:
     """The words around one panel of a page, in place of those around the whole page.
 
     Attributes:
-        question, why, first, takeaway: as those of `Story`.
+        question, why, first, takeaway: as those of `Story`; a takeaway of "" is that of the page.
     """
 
     question: str
     why: str
-    first: str
-    takeaway: str
+    first: str = ""
+    takeaway: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Story:
     """The words around one page, which hold for all its settings.
 
@@ -53,7 +53,7 @@ class Story:
     section: str
     question: str
     why: str
-    first: str
+    first: str = ""
     takeaway: str
     see: tuple[See, ...]
     panels: Mapping[str, Introduction] = field(default_factory=dict)

@@ -18,11 +18,16 @@ import { still } from "./player.js";
  * @property {string} open key of the open cell
  * @property {string} shows key of the element of the page that shows the open cell
  * @property {boolean} small whether the table stands back
+ * @property {Record<string, string>} groups the heads above the columns, by what these change
  * @property {Column[]} columns
  * @property {{name: string, note: string, cells: Cell[]}[]} rows
  */
 
-/** @typedef {{on: "weights" | "data", one: boolean, sign: string, name: string}} Column `one`: only one is changed */
+/**
+ * `one`: only one is changed; `added`: something is added to it.
+ *
+ * @typedef {{on: "weights" | "data", one: boolean, added: boolean, sign: string, name: string}} Column
+ */
 
 /** @typedef {CoveredCell | AnsweredCell} Cell */
 
@@ -41,17 +46,24 @@ import { still } from "./player.js";
 
 const MOVES = new Map(Object.entries({ ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }));
 
+const SPECKS = [0, 4, 5, 7, 10]; // the cells of each shape, counted in rows, that have the same noise
+
 /**
- * Return the pictogram of a change: three columns of weights or four images, the changed ones filled.
+ * Return the pictogram of a change: bars of weights or square images, filled where multiplied, with specks where noise
+ * is added.
  *
  * @param {Column} column
  */
-function drawPictogram({ on, one }) {
-  const shapes = on === "weights" ? 3 : 4;
-  const drawn = Array.from({ length: shapes }, (_, k) => {
-    const name = one && k !== 1 ? "kept" : "changed";
-    if (on === "weights") return `<rect class="${name}" x="${3 + 11 * k}" y="2" width="8" height="26"/>`;
-    return `<circle class="${name}" cx="${11 + 14 * (k % 2)}" cy="${8 + 14 * Math.floor(k / 2)}" r="5.5"/>`;
+function drawPictogram({ on, one, added }) {
+  const [width, height, side] = on === "weights" ? [8, 26, 4] : [12, 12, 3];
+  const places = on === "weights" ? [3, 14, 25].map((x) => [x, 2]) : [3, 17].flatMap((y) => [5, 19].map((x) => [x, y]));
+  const drawn = places.map(([x, y], k) => {
+    const cells = width / side;
+    const top = y + side / 2;
+    const specks = SPECKS.map((at) => `M${x + side * (at % cells)} ${top + side * Math.floor(at / cells)}h${side}`);
+    const noise = added ? `<path class="noise" stroke-width="${side}" d="${specks.join("")}"/>` : "";
+    const name = added || (one && k !== 1) ? "kept" : "changed";
+    return `<rect class="${name}" x="${x}" y="${y}" width="${width}" height="${height}"/>${noise}`;
   });
   return `<svg viewBox="0 0 36 30" aria-hidden="true">${drawn.join("")}</svg>`;
 }
@@ -93,7 +105,10 @@ export function findNeighbour(rows, key, arrow) {
 const selectCell = (key) => `[data-cell="${CSS.escape(key)}"]`;
 
 /** @param {GridData} data */
-function makeTable({ label, columns, rows, open }) {
+function makeTable({ label, groups, columns, rows, open }) {
+  const above = Object.entries(groups).map(([on, textContent]) =>
+    make("th", { scope: "colgroup", colSpan: columns.filter((column) => column.on === on).length, textContent }),
+  );
   const head = columns.map((column) => {
     const picture = make("i", { innerHTML: drawPictogram(column) });
     const sign = make("b", { textContent: column.sign });
@@ -107,7 +122,8 @@ function makeTable({ label, columns, rows, open }) {
       ...cells.map((cell) => make("td", {}, makeButton(cell, open))),
     ),
   );
-  const table = make("table", {}, make("thead", {}, make("tr", {}, make("td"), ...head)), make("tbody", {}, ...body));
+  const heads = [make("tr", {}, make("td", { rowSpan: 2 }), ...above), make("tr", {}, ...head)];
+  const table = make("table", {}, make("thead", {}, ...heads), make("tbody", {}, ...body));
   table.setAttribute("aria-label", label);
   return table;
 }

@@ -1,12 +1,12 @@
 """Find a scheme in a real browser: the first screen, a question by finger, by link and Back, and former links."""
 
+import numpy as np
 import pytest
 from looks import CONTROLS, barriers, change_theme, cut_off
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.design.pictures import SHOWN
-from normviz.design.questions import QUESTIONS
+from normviz.design.questions import COMMON, QUESTIONS
 from normviz.ui.palette import THEMES
 
 DIM = """img => {
@@ -38,16 +38,15 @@ def question(page, number):
 def test_the_first_screen_has_an_answered_question_and_its_pictures(page, server):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server)
-    expect(
-        page.get_by_role("heading", name="Which normalizations ignore the brightness of a picture?")
-    ).to_be_in_viewport(ratio=1)
+    heading = page.get_by_role("heading", name="Which normalizations ignore a picture’s brightness?")
+    expect(heading).to_be_in_viewport(ratio=1)
     expect(page.get_by_text("Layer, Instance, Group and RMS norm do. Batch norm does not.")).to_be_in_viewport(ratio=1)
     images = page.locator(".nv-answers img")
-    expect(images).to_have_count(2 * (1 + len(SHOWN)))
+    expect(images).to_have_count(4 * (1 + len(COMMON)))
     for number in range(images.count()):
         expect(images.nth(number)).to_be_in_viewport(ratio=1)
         assert images.nth(number).bounding_box()["width"] >= 120
-    expect(page.locator(".nv-answers b")).to_have_text(["≠ changed", "= the same", "= the same", "= the same"])
+    expect(page.locator(".nv-answers b")).to_have_text(["≠ changed", *["= the same"] * 4] * 2)
     for number in range(len(QUESTIONS)):
         expect(page.get_by_text(QUESTIONS[number].name, exact=True).first).to_be_in_viewport(ratio=1)
     expect(page.get_by_text("Why?")).to_be_in_viewport(ratio=1)
@@ -59,11 +58,14 @@ def test_a_changed_picture_looks_changed_and_the_same_looks_the_same(page, serve
     open_page(page, server)
     images = page.locator(".nv-answers img")
     levels = [images.nth(number).evaluate(DIM) for number in range(images.count())]
-    before, after = levels[: len(levels) // 2], levels[len(levels) // 2 :]
-    plain, batch, *others = (b - a for a, b in zip(before, after, strict=True))
+    before, after, other, untouched = np.split(np.array(levels), 4)
+    plain, batch, *others = after - before
     assert plain > 8
     assert batch > 8
     assert max(map(abs, others)) < 0.5
+    plain, batch, *others = untouched - other
+    assert batch < -2  # the bright picture makes the one beside it darker
+    assert max(map(abs, [plain, *others])) < 0.5
 
 
 @pytest.mark.parametrize("link", ["", "?layer=dense&case-rescaling=need&dataset-recentering=need"])

@@ -51,7 +51,9 @@ def test_a_record_is_complete(claim):
     assert claim.sources
     assert claim.says.endswith(".")
     assert claim.how.endswith(".")
-    assert claim.condition.endswith(".") or (not claim.condition and claim.expected in ("holds", "opinion"))
+    assert claim.condition.endswith(".")
+    assert claim.condition.startswith(claim.reason)
+    assert len(claim.reason.split()) <= 10
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)

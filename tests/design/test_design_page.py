@@ -17,8 +17,8 @@ from normviz.design import state
 from normviz.design.controls import QUESTION
 from normviz.design.panels.answer import MARKS, about, invariance_table, links
 from normviz.design.panels.finding import AT_ONCE, CUBES, LIST, choose_pictured, list_answers
-from normviz.design.pictures import SHOWN, compare_pictures
-from normviz.design.questions import QUESTIONS, answer_words, count_words, find_question
+from normviz.design.pictures import ONE, compare_pictures
+from normviz.design.questions import COMMON, QUESTIONS, answer_words, count_words, find_question
 from normviz.design.reasons import given_up, reason
 from normviz.design.search import (
     SHAPES,
@@ -92,7 +92,6 @@ def test_the_best_known_answer_is_open_and_the_answers_have_cubes(link):
     assert about(as_asked(chosen, demands), layer) in text
     table = at.table[0].value
     assert list(table["At ε = 0"]) == [MARKS[key in invariances(chosen, layer)] for key in TRANSFORMATIONS]
-    assert "import torch" in at.code[0].value
     copies = plots(at)["cubes"]["hover"]["copies"]
     assert len(copies) == min(len(choose_pictured(demands, schemes, chosen, False)), CUBES)
     assert all(any(scheme.label in label for label in radio(at, LIST).options) for scheme in named(demands))
@@ -113,13 +112,13 @@ def test_the_page_opens_on_a_question_that_is_answered_in_pictures():
     assert radio(at, QUESTION).value == QUESTIONS[0]
     assert "Layer, Instance, Group and RMS norm do. Batch norm does not." in said(at)
     (html,) = (each.proto.body for each in at.get("html") if "nv-answers" in each.proto.body)
-    assert html.count("<img") == 2 * (1 + len(SHOWN))
-    assert re.findall(r'class="(\w+)">[=≠]', html) == ["changed", "same", "same", "same"]
+    assert html.count("<img") == 4 * (1 + len(COMMON))
+    assert re.findall(r'class="(\w+)">[=≠]', html) == ["changed", "same", "same", "same", "same"] * 2
     assert at.query_params == {}
 
 
 @pytest.mark.parametrize("change", TRANSFORMATIONS)
-@pytest.mark.parametrize("scheme", SHOWN)
+@pytest.mark.parametrize("scheme", COMMON)
 def test_the_pictures_say_what_the_rule_says(scheme, change):
     pair = compare_pictures(scheme, change)
     assert pair.same == predict(SCHEMES[scheme], TRANSFORMATIONS[change], "conv", *SHAPES["conv"]).invariant
@@ -128,7 +127,13 @@ def test_the_pictures_say_what_the_rule_says(scheme, change):
     assert not compare_pictures("none", change).same
 
 
-@pytest.mark.parametrize("scheme", SHOWN)
+@pytest.mark.parametrize("scheme", COMMON)
+def test_only_batch_norm_changes_the_picture_that_is_not_touched(scheme):
+    assert compare_pictures("none", ONE, 1).same
+    assert compare_pictures(scheme, ONE, 1).same == (scheme != "batch")
+
+
+@pytest.mark.parametrize("scheme", COMMON)
 def test_the_picture_alone_in_the_batch_says_what_the_condition_says(scheme):
     assert compare_pictures(scheme, "independent").same == ("independent" in has(SCHEMES[scheme], "conv"))
 

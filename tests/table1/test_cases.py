@@ -10,7 +10,8 @@ from normviz.core.schemes import SCHEMES
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.networks.problem import changed_samples
 from normviz.networks.setting import Setting
-from normviz.table1.cases import hint, reason_words, twin_words
+from normviz.table1.cases import hint, reason_words, row_words, twin_words
+from normviz.table1.grid import grid_data
 from normviz.table1.pictures import change_picture
 from normviz.table1.results import Results
 from normviz.table1.table import table
@@ -76,10 +77,36 @@ def test_the_reason_names_what_cancels_and_what_does_not():
     assert "share a standard deviation" in said["batch", "dataset-rescaling"]
     assert "share a root mean square" in said["rms", "dataset-rescaling"]
     assert said["batch", "case-rescaling"].startswith("Batch norm averages over the images of a batch, but only one")
-    assert said["layer", "weight-vector-rescaling"].startswith("Layer norm averages over the units, but only one")
-    assert said["layer", "dataset-recentering"].startswith("Layer norm averages over the units. The shift differs")
+    assert said["layer", "weight-vector-rescaling"].startswith("Layer norm averages over the neurons, but only one")
+    assert said["layer", "dataset-recentering"].startswith("Layer norm averages over the neurons. The shift differs")
     assert said["weight", "dataset-rescaling"].startswith("Weight norm changes only the weights")
     assert said["weight", "weight-matrix-recentering"].startswith("No mean is subtracted from the weights")
+
+
+@pytest.mark.parametrize(("layer", "unit", "added"), [("dense", "neuron", "noise"), ("conv", "channel", "constant")])
+def test_a_head_says_what_is_changed_in_the_words_of_the_layer(layer, unit, added):
+    data = grid_data([], [], replace(SETTING, layer=layer), "", [], "light", False)
+    assert data["groups"]["weights"] == f"Weights: a bar per {unit}"
+    heads = [(each["sign"].replace("\u00a0", " "), each["name"], each["added"]) for each in data["columns"]]
+    assert heads == [
+        ("× 3", f"all {unit}s", False), ("+ noise", "the same for all", True), ("× 3", f"one {unit}", False),
+        ("× 3", "all images", False), (f"+ {added}", "the same for all", True), ("× 3", "one image", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_a_convolution_of_digits_sees_one_constant_added(layer):
+    before, after = changed_samples(replace(SETTING, layer=layer), TRANSFORMATIONS["dataset-recentering"])
+    assert np.allclose(after - before, (after - before).flat[0]) == (layer == "conv")
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("key", SCHEMES)
+def test_a_row_says_in_a_few_words_what_its_scheme_does(key, layer):
+    said = row_words(SCHEMES[key], replace(SETTING, layer=layer))
+    assert len(said.split()) <= 12
+    assert said or key == "custom"
+    assert layer == "conv" or "channel" not in said
 
 
 def test_a_loss_that_diverges_leaves_the_plot():

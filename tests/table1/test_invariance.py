@@ -47,7 +47,7 @@ def test_the_reasons_name_what_is_crossed(paper_cells):
     reasons = {(cell.scheme, cell.transformation): cell.reason for cell in paper_cells}
     assert "spans the examples" in reasons["batch", "weight-matrix-recentering"]
     assert "spans the channels" in reasons["layer", "weight-vector-rescaling"]
-    assert "does not use the data" in reasons["weight", "dataset-rescaling"]
+    assert "the data are not used" in reasons["weight", "dataset-rescaling"]
 
 
 @pytest.mark.parametrize("layer", SMALL)

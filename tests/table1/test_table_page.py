@@ -90,7 +90,12 @@ def words_of(at):
 def test_the_first_view_asks_for_a_guess():
     at = open_table()
     rows = plots(at)["grid table"]["rows"]
-    assert [row["name"] for row in rows] == ["No norm", "Batch norm", "Weight norm", "Layer norm"]
+    assert [(row["name"], row["note"]) for row in rows] == [
+        ("No norm", "to compare with"),
+        ("Batch norm", "normalizes each neuron over the batch"),
+        ("Weight norm", "divides each neuron's weights by their length"),
+        ("Layer norm", "normalizes each image"),
+    ]
     assert all(cell["covered"] for cell in cells_of(at).values())
     assert "Case 1 of 24" in texts(at.caption)
     assert [button.label for button in at.button][:2] == ["= the same", "≠ differently"]

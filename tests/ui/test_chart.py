@@ -28,7 +28,6 @@ def drawn(figure, places):
     figure.update_layout(legend={"orientation": "h"}, margin={"l": 1})
     figure.update_layout(legend={"y": -0.2})
     figure.update_annotations(font={"color": "#000"})
-    figure.update_shapes(opacity=0.5)
     figure.update_traces(opacity=0.5)
     return figure
 

@@ -45,7 +45,7 @@ def test_the_introduction_of_a_panel_is_whole():
         for panel in story.panels.values():
             assert panel.question.endswith("?")
             assert panel.why.endswith(".")
-            assert panel.takeaway.endswith(".")
+            assert (panel.takeaway or story.takeaway).endswith(".")
             assert panel.first.endswith(".") or not panel.first
 
 

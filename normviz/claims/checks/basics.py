@@ -154,15 +154,15 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "X10",
         ("normviz",),
-        says="Batch norm works because it reduces internal covariate shift.",
+        says="Batch norm works because layer inputs then shift less (internal covariate shift).",
         how="Deep networks on digits: without batch norm, with it, and with it and noise on γ and β that differs in "
         "every step. The shift is the change of a unit's mean input from one step to the next.",
         expected="wrong",
         check=reduces_covariate_shift,
         see="/why",
-        condition="Batch norm does reduce the shift, but this is not why it works here. With noise behind batch norm "
-        "the shift is larger than without both, and the networks learn as well as without the noise. Santurkar et al. "
-        "2018 (arXiv 1805.11604) found the same.",
+        condition="More of this shift does no harm. Batch norm does reduce it. With noise behind batch norm the shift "
+        "is larger than without both, and the networks learn as well as without the noise. Santurkar et al. 2018 "
+        "(arXiv 1805.11604) found the same.",
         long=True,
     ),
     Claim(
@@ -173,8 +173,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=same_for_one_example,
         see="/compare?n=1&schemes=batch,layer",
-        condition="At a batch size of 1, batch norm is instance norm: each channel has its own mean. Behind a dense "
-        "layer nothing is left but 0.",
+        condition="It is then instance norm: each channel has its mean. Behind a dense layer nothing is left but 0.",
     ),
     Claim(
         "X12",
@@ -184,7 +183,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=same_at_test_time,
         see="/running",
-        condition="In training it uses the mean and variance of the mini-batch, at test time running averages.",
+        condition="Training uses the mini-batch, inference running averages.",
     ),
     Claim(
         "X13",
@@ -194,7 +193,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=bias_is_cancelled,
         see="/?scheme=batch",
-        condition="Batch norm subtracts the mean of each channel, and the bias with it. β is the bias that remains.",
+        condition="Batch norm subtracts the mean, and the bias with it. β is the bias that remains.",
     ),
     Claim(
         "X14",
@@ -204,7 +203,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=is_bounded,
         see="/?scheme=batch",
-        condition="The mean is 0 and the variance 1. Single values have no such bound.",
+        condition="The variance is 1, but single values can be larger.",
     ),
 )
 """Its claims."""

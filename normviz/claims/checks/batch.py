@@ -366,8 +366,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=output_has_mean_0_and_variance_1,
         see="/running?layer=conv&eps=0.1",
-        condition="The mean is 0. The variance is var/(var + ε): 1 at ε = 0, nearly 1 where var is far above ε, and "
-        "next to nothing in a channel that hardly varies.",
+        condition="The variance is below 1 where ε matters. It is var/(var + ε): 1 at ε = 0, nearly 1 where var is far "
+        "above ε, and next to nothing in a channel that hardly varies. The mean is 0.",
     ),
     Claim(
         "B02",
@@ -380,8 +380,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=variance_is_unbiased,
         see=f"/running?batch={PAIR}",
-        condition="As they are in a dense layer. Positions of one picture are not independent: behind a convolution, "
-        "with m = N·H·W, a bias is left (X01).",
+        condition="Digits of a mini-batch are independent, so m/(m−1) is right. Behind a convolution, with m = N·H·W, "
+        "positions of one picture are not independent, and a bias is left (X01).",
     ),
     Claim(
         "B03",
@@ -393,8 +393,9 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=average_is_folded,
         see="/running?mode=inference&framework=keras",
-        condition="The average lags: while the mean drifts steadily it is the mean of momentum/(1 − momentum) batches "
-        "earlier, but for what is left of its start. Frozen parameters do not stop it; evaluation mode does.",
+        condition="With fixed statistics, only a scale and shift remain. The average lags: while the mean drifts "
+        "steadily it is the mean of momentum/(1 − momentum) batches earlier, but for what is left of its start. Frozen "
+        "parameters do not stop it; evaluation mode does.",
     ),
     Claim(
         "B04",
@@ -405,7 +406,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=output_ignores_a,
         see=SCALE,
-        condition="A negative a turns the sign of x̂; with ε a small a makes a difference.",
+        condition="Mean and deviation double too, so the factor cancels. A negative a turns the sign of x̂; with ε a "
+        "small a makes a difference.",
     ),
     Claim(
         "B05",
@@ -417,6 +419,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=gradient_below_ignores_a,
         see=f"{SCALE}&eps=0",
+        condition="The output is the same function of the layer below.",
     ),
     Claim(
         "B06",
@@ -428,6 +431,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=gradient_of_weights_shrinks,
         see=f"{SCALE}&eps=0",
+        condition="The loss is the same, but the weights are doubled.",
     ),
     Claim(
         "B07",
@@ -437,28 +441,28 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=algorithm_1_is_the_gradient,
         see="/gradients?show=formula&scheme=batch&torch=1",
+        condition="They agree with PyTorch's automatic gradients.",
     ),
     Claim(
         "B08",
         ("004",),
-        short="If the gradient ignores the normalization, a bias grows and the loss stays.",
-        says="Where the gradient does not see the normalization, a bias grows and the loss does not move.",
+        says="If the gradient ignores the normalization, a bias grows and the loss stays.",
         how="Gradient descent on b in x̂ = u + b − E[u + b], with E[x] taken for a constant, and with its gradient.",
         expected="holds",
         check=bias_grows_outside,
         see="/why?show=outside",
-        condition="With E[x] in the gradient b stays where it is.",
+        condition="The mean removes the bias, and the gradient ignores that. With E[x] in it, b stays.",
     ),
     Claim(
         "B10",
         ("004",),
-        short="With batch norm, the output for an example depends on its mini-batch.",
-        says="With batch norm the output for a training example is not deterministic: it depends on its mini-batch.",
+        says="With batch norm, the output for an example depends on its mini-batch.",
         how="x̂ of one digit among others drawn at random, with batch norm and with layer norm.",
         expected="holds",
         check=output_depends_on_others,
         see="/running?panel=companions",
-        condition="The noise is measured here. That it regularizes, as the slides conclude, is not.",
+        condition="Mean and variance are taken over the whole mini-batch. The noise is measured here. That it "
+        "regularizes, as the slides conclude, is not.",
     ),
     Claim(
         "B12",
@@ -472,7 +476,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=inputs_drift_into_saturation,
         see="/why?show=saturation&start=1",
-        condition="It takes a large learning rate. At 3 and 10 nearly all inputs saturate without batch norm, and at "
+        condition="It needs a large learning rate. At 3 and 10 nearly all inputs saturate without batch norm, and at "
         "10 more than a third saturate with it, driven there by the learned γ and β. At 1 nothing saturates without "
         "batch norm.",
         long=True,
@@ -486,7 +490,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=statistics_are_merged,
         see="/running",
-        condition="Merged by the parallel formula they are the whole batch's; a mean of the variances misses what lies "
+        condition="Merged, the devices' statistics are the whole batch's. A mean of the variances misses what lies "
         "between the devices' means. If they are not combined, every device normalizes by its own part, as PyTorch "
         "does without SyncBatchNorm.",
     ),

@@ -280,20 +280,20 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=bias_on_convolutions,
         see="/running?layer=conv&batch=2",
-        condition="On a dense layer it does. Positions of one picture are not independent of each other, so that on a "
-        "convolution it repairs too much or too little: E[σ²] = σ² − V/N, with V the variance of the pictures' means.",
+        condition="Positions of one picture are not independent. So the factor repairs too much or too little: E[σ²] = "
+        "σ² − V/N, with V the variance of the pictures' means. On a dense layer it is right.",
     ),
     Claim(
         "X02",
         ("normviz",),
-        short="A kernel divided by its largest singular value gives a 1-Lipschitz convolution.",
-        says="A convolution is 1-Lipschitz if its kernel matrix is divided by its largest singular value.",
+        says="A kernel divided by its largest singular value gives a 1-Lipschitz convolution.",
         how="Spectral norm on filters trained on digits; pairs of digits along the layer's own singular directions.",
         expected="wrong",
         check=bound_of_a_convolution,
         see=f"/weights?show=spectral&layer=conv&trained={TRAINED}",
-        condition="The matrix (kh·kw·Cin, Cout) sees one square of pixels, and a pixel is in up to kh·kw of them: the "
-        "whole layer can stretch by up to √(kh·kw). On a dense layer, and for each square, the bound holds.",
+        condition="A pixel is in several patches, so it can stretch. The matrix (kh·kw·Cin, Cout) sees one square of "
+        "pixels, and a pixel is in up to kh·kw of them: the layer can stretch by up to √(kh·kw). On a dense layer, and "
+        "for each square, the bound holds.",
     ),
     Claim(
         "X03",
@@ -304,9 +304,9 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=one_input_channel,
         see="/invariance?schemes=weight,weight-standardization&layer=conv&cell=weight-standardization.dataset-recentering",
-        condition="The weights of a filter sum to 0, so a constant gives 0. With several input channels this is "
-        "so only where τ is the same for all of them. Where pictures are padded with zeros it is never so: the zeros "
-        "are not shifted.",
+        condition="A filter's weights sum to 0: a constant adds nothing. With several input channels this is so "
+        "only where τ is the same for all of them. Where pictures are padded with zeros it is never so: the zeros are "
+        "not shifted.",
     ),
     Claim(
         "X04",
@@ -326,45 +326,41 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=padding,
         see="/invariance?layer=conv&cell=batch.dataset-recentering",
-        condition="If nothing is padded, as in the table that this opens, or the picture is mirrored there. Zeros "
-        "around it are not shifted: what is added differs near the border, and no one mean takes that off.",
+        condition="Only without zeros around the picture: these are not shifted. What is added then differs near the "
+        "border, and no one mean takes that off. The table that this opens has no padding.",
     ),
     Claim(
         "X06",
         ("normviz",),
-        short="If normalization cancels a factor of the weights, training is the same, too.",
-        says="If normalization is invariant to a re-scaling of the weights, the network learns as without the "
-        "re-scaling.",
+        says="If normalization cancels a factor of the weights, training is the same, too.",
         how="The twins of all invariant cells of Table 1, trained by SGD on digits at ε = 0 with δ = 3.",
         expected="wrong",
         check=equal_outputs,
         see="/invariance?follow=0&cell=layer.weight-matrix-rescaling",
-        condition="Weights δ times as large get 1/δ of the gradient and have to move δ times as far: it does with δ² "
-        "times the learning rate. Changes of the data and re-centrings that are absorbed stay so in "
-        "training, at the same learning rate.",
+        condition="The learning rate must grow with the weights, too. Weights δ times as large get 1/δ of the gradient "
+        "and have to move δ times as far: δ² times the learning rate does it. Changes of the data and re-centrings "
+        "that cancel need no other learning rate.",
     ),
     Claim(
         "X07",
         ("normviz",),
-        short="After batch norm, the activations are white: the channels are not correlated.",
-        says="Batch norm gives every channel mean 0 and variance 1, so the activations are white.",
+        says="After batch norm, the activations are white: the channels are not correlated.",
         how="Correlations between channels of x̂, of feature maps of digits at ε = 0.",
         expected="wrong",
         check=not_white,
         see="/identities?row=whitening-is-batch&data=features",
-        condition="Batch norm leaves correlations between channels as they are; decorrelated batch norm removes them.",
+        condition="It leaves correlations between channels as they are. Decorrelated batch norm removes them.",
     ),
     Claim(
         "X08",
         ("normviz",),
-        short="The same momentum means the same in PyTorch and in Keras.",
-        says="The same value of momentum gives the same running average in PyTorch and in Keras.",
+        says="Momentum, the weight in running averages, means the same in PyTorch and Keras.",
         how="One stream of mini-batches of digits, averaged by the rule of each.",
         expected="wrong",
         check=momentum,
         see=f"/running?framework=keras&share={MOMENTUM}",
-        condition="PyTorch's momentum is the share of the new batch, Keras's that of the old average: "
-        "PyTorch's 0.1 is Keras's 0.9. PyTorch also averages the variance times m/(m−1), and Keras 3 without.",
+        condition="PyTorch's 0.1 is Keras's 0.9. PyTorch weights the new batch, Keras the old average. PyTorch also "
+        "averages the variance times m/(m−1), and Keras 3 without.",
     ),
     Claim(
         "X09",
@@ -376,8 +372,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=only_two,
         see="/?n=2&h=1&w=1&c=8&data=normal&scheme=batch&eps=0",
-        condition="As far as ε is small beside the variance of the two. Three examples keep more; layer norm of two "
-        "units does just the same.",
+        condition="The larger number becomes +1, the other one −1. As far as ε is small beside the variance of the "
+        "two. Three examples keep more; layer norm of two units does just the same.",
     ),
 )
 """Its claims."""

@@ -292,7 +292,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=gain_and_bias,
         see="/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
-        condition="That is for one example; over a mini-batch both are summed.",
+        condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.",
     ),
     Claim(
         "N02",
@@ -303,7 +303,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=through_its_own_unit,
         see="/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
-        condition="Through μ and σ, aᵢ moves all units of its layer: ∂l/∂aᵢ is the sum of ∂l/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
+        condition="Mean and deviation are shared, so all units are reached. Through μ and σ, aᵢ moves all units of its "
+        "layer: ∂l/∂aᵢ is the sum of ∂l/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
     ),
     Claim(
         "N03",
@@ -314,7 +315,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=by_the_smoothing_term,
         see=f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING}",
-        condition="Summed over the units: all of a layer share one s, so each has a part in its gradient.",
+        condition="Summed over all units of the layer, it is. All of them share one s.",
     ),
     Claim(
         "N04",
@@ -326,7 +327,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=length_sets_the_rate,
         see=f"/geometry?show=rate&steps={STEPS}",
-        condition="The rate is η/‖w‖² for SGD. In layer norm, whose units share μ and σ, ‖w‖ is that of all of them.",
+        condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
+        "units share μ and σ, ‖w‖ is that of all of them.",
     ),
     Claim(
         "N05",
@@ -338,8 +340,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=gain_by_the_error,
         see="/geometry?show=fisher&scheme=layer&outputs=bernoulli",
-        condition="Neither scale matters. That nothing but the error does is so where its size is the same for all "
-        "examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].",
+        condition="Both scales cancel before the gain. That nothing but the error matters is so where its size is the "
+        "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].",
     ),
     Claim(
         "F01",
@@ -351,9 +353,9 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=with_weight_norm,
         see="/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
-        condition="On a conv layer it gains the same and has nothing to lose: layer norm over H, W and C does not "
-        "absorb the re-centring there. Whether it then beats batch norm in convolutional networks, which is what the "
-        "notes ask, is not measured here.",
+        condition="One neuron's factor then cancels, a shift no longer does. On a conv layer it gains the same and has "
+        "nothing to lose: layer norm over H, W and C does not absorb the re-centring there. Whether it then beats "
+        "batch norm in convolutional networks, which is what the notes ask, is not measured here.",
         asked=True,
     ),
     Claim(
@@ -367,6 +369,7 @@ CLAIMS: tuple[Claim, ...] = (
         check=with_smoothing,
         see="/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
         asked=True,
+        condition="ε changes the divisor only; the mean still cancels shifts.",
     ),
     Claim(
         "F03",
@@ -377,7 +380,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=with_adam,
         see=f"/geometry?show=rate&steps={STEPS}",
-        condition="Exactly so where Adam's own ε is nothing beside the gradients.",
+        condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
         asked=True,
     ),
 )

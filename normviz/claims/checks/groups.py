@@ -214,14 +214,13 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "I01",
         ("001",),
-        short="In instance norm, the variance is taken around the mean of the whole example.",
-        says="Instance norm's variance is the mean square around μ(n), the mean of the whole example.",
+        says="In instance norm, the variance is taken around the mean of the whole example.",
         how="x̂ with that variance, and with that around the channel's own mean μ(n, c), beside PyTorch's layer.",
         expected="wrong",
         check=index_of_the_mean,
         see="/?scheme=instance&tab=formula",
-        condition="An index is missing: it is μ(n, c), as in the line above it. With one channel both are the same. "
-        "The view shows the right formula alone.",
+        condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
+        "With one channel both are the same. The view shows the right formula alone.",
     ),
     Claim(
         "I02",
@@ -231,6 +230,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=batch_of_one,
         see="/identities?row=one-case&n=1",
+        condition="Both then average each channel over its positions.",
     ),
     Claim(
         "I03",
@@ -240,6 +240,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=one_channel,
         see="/identities?row=one-channel&c=1",
+        condition="Both then average the one channel of each example.",
     ),
     Claim(
         "G01",
@@ -249,7 +250,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=one_group,
         see="/identities?row=one-group",
-        condition="x̂ is identical. In PyTorch, GroupNorm learns γ and β by channel, LayerNorm by element.",
+        condition="x̂ is the same; only what is learned differs. PyTorch's GroupNorm learns by channel, LayerNorm by "
+        "element.",
     ),
     Claim(
         "G02",
@@ -259,6 +261,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=as_many_groups_as_channels,
         see="/identities?row=all-groups",
+        condition="Each group is then one channel of one example.",
     ),
     Claim(
         "G03",
@@ -268,8 +271,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=size_or_count,
         see="/identities?row=groups-are-sizes&c=12",
-        condition="In the source's formula it is. The argument groups=4 of its code is a count, as its comment says "
-        "(12/4 = 3 channels), and so is num_groups in PyTorch.",
+        condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
+        "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.",
     ),
     Claim(
         "G04",
@@ -280,18 +283,18 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=shapes_in_keras,
         see="/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
-        condition="Of layer norm with its default axis; over H, W and C it learns a number for each element.",
+        condition="Each of the three learns one number per channel. Layer norm does with its default axis; over H, W "
+        "and C it learns a number for each element.",
     ),
     Claim(
         "G05",
         ("000",),
-        short="It is questionable what group norm is worth, as its groups have to be chosen.",
-        says="That the number of groups has to be chosen makes it questionable what group norm is worth.",
+        says="It is questionable what group norm is worth, as its groups have to be chosen.",
         how="x̂ by the number of groups; what is absorbed, in Table 1 and beyond; the noise of the means.",
         expected="opinion",
         check=worth_of_groups,
         see="/compare?schemes=layer,group,instance",
-        condition="",
+        condition="No number decides; the groups change what cancels.",
     ),
 )
 """Its claims."""

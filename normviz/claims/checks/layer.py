@@ -212,47 +212,45 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "L01",
         ("000", "004"),
-        short="In layer norm, all units share one mean and one deviation; each example has its own.",
-        says="In layer norm all units of a layer share one mean and one deviation, and each example has its own.",
+        says="In layer norm, all units share one mean and one deviation; each example has its own.",
         how="One unit of one example is changed; which x̂ change, on noise whose mean and scale differ by example.",
         expected="holds",
         check=one_for_all_units,
         see="/?scheme=layer",
-        condition="Behind a convolution too, as long as the layer is all of H, W and C.",
+        condition="Changing one unit changes all units of its example alone. On a convolution, too.",
     ),
     Claim(
         "L03",
         ("004", "001"),
-        short="Layer norm computes the same in training and at test time.",
-        says="Layer norm computes the same in training and at test time, and keeps nothing beside γ and β.",
+        says="Layer norm computes the same in training and at test time.",
         how="x̂ of digits in a mini-batch, and of each alone, for all three readings of layer norm; batch norm's with "
         "the statistics of the mini-batch, and with running averages.",
         expected="holds",
         check=same_in_inference,
         see="/compare?schemes=layer,layer-channels,layer-spatial,batch",
-        condition="In all three readings; batch norm computes something else, and keeps a mean and a variance for it.",
+        condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
+        "something else, and keeps a mean and a variance for it.",
     ),
     Claim(
         "L04",
         ("003",),
-        short="After a convolution, layer norm normalizes each channel of an example by itself.",
-        says="After a convolution, layer norm normalizes each channel of an example separately, over H and W.",
+        says="After a convolution, layer norm normalizes each channel of an example by itself.",
         how="x̂ of all three readings on random tensors, and of instance norm.",
         expected="wrong",
         check=spatial_is_instance,
         see="/compare?schemes=layer,layer-spatial,instance",
-        condition="The name is wrong: this is instance norm. In layer norm all channels share one mean and variance.",
+        condition="That is instance norm; layer norm averages over channels too.",
     ),
     Claim(
         "L05",
         ("003",),
-        short="Layer norm over each channel's H and W is batch norm at a batch size of 1.",
-        says="Layer norm behind a convolution, over each channel's H and W, is batch norm at a batch size of 1.",
+        says="Layer norm over each channel's H and W is batch norm at a batch size of 1.",
         how="x̂ of all three readings and of batch norm on random tensors of one example.",
         expected="holds",
         check=is_batch_of_one,
         see="/identities?row=over-positions-one-case&n=1",
-        condition="Layer norm over C, or over H, W and C, mixes channels, which batch norm never does.",
+        condition="With one example, both average one channel over H, W. Layer norm over C, or over H, W and C, mixes "
+        "channels, which batch norm never does.",
     ),
     Claim(
         "L06",
@@ -262,7 +260,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=over_the_batch,
         see="/identities?row=layer-is-over-the-batch",
-        condition="It is the other way round: across channels, an example by itself, as the source's own code has it.",
+        condition="It is the other way round. The mean and variance are taken across channels, an example by itself, "
+        "as the source's own code has it.",
     ),
     Claim(
         "L07",
@@ -272,21 +271,20 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=module_beside_torch,
         see="/?n=2&h=3&w=1&c=4&data=normal&scheme=layer-channels&eps=1e-05&tab=response",
-        condition="With one ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
+        condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
         "decides where a row hardly varies. And with elementwise_affine=False it still has a weight and a bias.",
     ),
     Claim(
         "L08",
         ("001",),
-        short="In Keras, batch norm and layer norm both have the last axis by default.",
-        says="In Keras, batch norm and layer norm both have the last axis, C, as their axis by default.",
+        says="In Keras, batch norm and layer norm both have the last axis by default.",
         how="The axis that this app states for each of Keras's two layers, which its tests compare with the layer's "
         "own, and the number of means that each then has.",
         expected="holds",
         check=axis_of_both,
         see="/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
-        condition="A trap: it is the axis that batch norm keeps, and the one that layer norm averages over. And layer "
-        "norm's formula beside it averages over H and W too, which the default does not.",
+        condition="But batch norm keeps it and layer norm averages it. And layer norm's formula beside it averages "
+        "over H and W too, which the default does not.",
     ),
 )
 """Its claims."""

@@ -6,6 +6,7 @@ from functools import lru_cache, partial
 from normviz.claims.claim import Claim, Evidence, Trial, apart, over, same
 from normviz.core.schemes import SCHEMES
 from normviz.core.text import sentence, typeset
+from normviz.core.theory import predict
 from normviz.core.transformations import PAPER, TRANSFORMATIONS, paper_says
 from normviz.networks.problem import position
 from normviz.networks.setting import Setting
@@ -80,14 +81,18 @@ ELSEWHERE = ("layer", "weight-matrix-recentering")
 """The cell of Table 1 that a convolution changes."""
 
 LEFT = (
-    "It is not: what is added, τ·x, differs from position to position, and layer norm over H, W and C takes off one "
-    "mean for all positions. Over the channels of each position alone, as ConvNeXt has it, layer norm absorbs it."
+    "What is added differs from position to position. Layer norm over H, W and C subtracts one mean for all positions. "
+    "Over the channels of each position alone, as ConvNeXt has it, layer norm cancels τ·x."
 )
 
 
-def conditions(layer: str, scheme: str, change: str) -> Iterator[str]:
-    """What an invariant cell is subject to, in sentences."""
-    row = TRANSFORMATIONS[change]
+def conditions(layer: str, scheme: str, change: str, claimed: bool) -> Iterator[str]:
+    """Yield why a cell is so, as the rule ends, and what an invariant cell is subject to, in sentences."""
+    row, setting = TRANSFORMATIONS[change], Setting(layer=layer)
+    rule = predict(SCHEMES[scheme], row, layer, setting.shapes[0], setting.weight_shapes[0])
+    yield sentence(rule.reason.rpartition(": ")[2])
+    if not claimed:
+        return
     if row.factor is not None and SCHEMES[scheme].on_activations is not None:
         yield "At ε = 0: where ε is not small beside the variance, a part of the re-scaling comes through."
     if row.weight_factor is not None:
@@ -111,7 +116,7 @@ def record(number: int, layer: str, scheme: str, change: str, claimed: bool) -> 
         expected="wrong" if changed else "holds",
         check=over_positions if changed else partial(cell_is, layer, scheme, change, claimed),
         see=f"/invariance?cell={scheme}.{change}{'&layer=conv' * conv}{rows}",
-        condition=LEFT if changed else " ".join(conditions(layer, scheme, change) if claimed else ()),
+        condition=LEFT if changed else " ".join(conditions(layer, scheme, change, claimed)),
     )
 
 

@@ -324,8 +324,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=length_grows,
         see="/weights?show=norm&start=1",
-        condition="Of plain SGD, as its paper has it (Salimans & Kingma 2016, section 2.1): the gradient is at right "
-        "angles to v. With momentum or weight decay ‖v‖ may shrink.",
+        condition="The gradient is at right angles to v. This holds for plain SGD, as in its paper (Salimans & Kingma "
+        "2016, section 2.1). With momentum or weight decay ‖v‖ may shrink.",
     ),
     Claim(
         "W02",
@@ -335,31 +335,29 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=only_direction,
         see="/weights?show=norm&start=1",
-        condition="g is learned too (Salimans & Kingma 2016, eq. 3): without it, w keeps its first length.",
+        condition="The length g is learned too. Without it, w keeps its first length (Salimans & Kingma 2016, eq. 3).",
     ),
     Claim(
         "W03",
         ("000",),
-        short="There is no reason to prefer weight norm over layer norm.",
-        says="With the invariances in mind, there is no reason to prefer weight norm over layer norm.",
+        says="There is no reason to prefer weight norm over layer norm.",
         how="The changes of Table 1 that each absorbs behind a dense layer on digits, at ε = 0.",
         expected="opinion",
         check=weight_or_layer,
         see="/invariance?cell=weight.weight-vector-rescaling",
-        condition="Layer norm absorbs more of them, but not all that weight norm does; which of them matter is another "
-        "question.",
+        condition="Each cancels changes that the other does not. Layer norm cancels more of them; which of them matter "
+        "is another question.",
     ),
     Claim(
         "S01",
         ("001",),
-        short="A dense layer divided by its largest singular value is 1-Lipschitz.",
-        says="A dense layer whose weight matrix is divided by its largest singular value is 1-Lipschitz.",
+        says="A dense layer divided by its largest singular value is 1-Lipschitz.",
         how="Pairs of digits, and pairs along the singular directions, before and behind a layer trained on digits.",
         expected="holds",
         check=is_lipschitz,
         see="/weights?show=spectral&layer=dense",
-        condition="For a convolution it takes the largest singular value of the whole map from picture to picture, "
-        "which is not that of the matrix of its filters.",
+        condition="It then stretches no difference of two inputs. For a convolution it takes the largest singular "
+        "value of the whole map from picture to picture, which is not that of the matrix of its filters.",
     ),
     Claim(
         "S02",
@@ -370,19 +368,18 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=bounded_below,
         see="/weights?show=spectral&layer=square",
-        condition="It is a bound from above alone: the smallest stretch is divided too, and stays as small beside the "
-        "largest; with fewer units than inputs it is 0. Slopes are 1 or less.",
+        condition="It bounds from above only: small stretches stay small. The smallest stretch is divided too, and "
+        "stays as small beside the largest; with fewer units than inputs it is 0. Slopes are 1 or less.",
     ),
     Claim(
         "R01",
         ("001",),
-        short="RMS norm divides by the root mean square: it does not centre and learns no β.",
-        says="RMS norm divides by the root mean square along the last axis: it does not centre, and learns no β.",
+        says="RMS norm divides by the root mean square: it does not centre and learns no β.",
         how="x̂ beside the formula's and beside layer norm over channels; the changes of Table 1 that both absorb.",
         expected="holds",
         check=is_uncentred,
         see="/identities?row=centred-rms",
-        condition="Every re-scaling that layer norm absorbs it absorbs too; re-centring it does not.",
+        condition="Its formula subtracts nothing. It cancels each re-scaling that layer norm does, and no re-centring.",
     ),
     Claim(
         "R03",
@@ -392,8 +389,8 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds",
         check=eps_outside,
         see="/?scheme=rms&eps=1e-08&tab=formula",
-        condition="It matters where the root mean square of the inputs is not far above √ε; elsewhere it cannot be "
-        "seen. The view that this opens has ε inside.",
+        condition="Its code adds ε after the root. It matters where the root mean square of the inputs is not far "
+        "above √ε; elsewhere it cannot be seen. The view that this opens has ε inside.",
     ),
     Claim(
         "R04",
@@ -404,29 +401,29 @@ CLAIMS: tuple[Claim, ...] = (
         expected="holds-if",
         check=in_keras,
         see="/?scheme=rms&tab=code&framework=keras",
-        condition="True until keras.layers.RMSNormalization came in 2025 (keras-team/keras, pull request 20911). "
-        "LayerNormalization(rms_scaling=True), of 2023, is not RMS norm: it divides x by its standard deviation, which "
-        "is the root mean square only where the mean is 0. The tutorial's date is not known.",
+        condition="True only until keras.layers.RMSNormalization came in 2025. It is pull request 20911 of "
+        "keras-team/keras. LayerNormalization(rms_scaling=True), of 2023, is not RMS norm: it divides x by its "
+        "standard deviation, which is the root mean square only where the mean is 0. The tutorial's date is not known.",
     ),
     Claim(
         "D01",
         ("000",),
-        short="Batch and layer norm are special cases of divisive normalization.",
-        says="Batch and layer norm are the general form of divisive normalization, with the ranges of Table 2.",
+        says="Batch and layer norm are special cases of divisive normalization.",
         how="x̂ of each on random tensors, beside the general form with those ranges, ε = 0, and with wide windows.",
         expected="holds",
         check=is_general,
         see="/identities?row=windows-batch",
+        condition="Each averages over another range of the same formula.",
     ),
     Claim(
         "D02",
         ("000",),
-        short="A larger ε makes divisive normalization linear instead of saturated.",
-        says="The smoothing term takes the response of divisive normalization from saturated to linear.",
+        says="A larger ε makes divisive normalization linear instead of saturated.",
         how="A random tensor at once and twice the contrast, for ε from 10⁻⁴ to 10⁴.",
         expected="holds",
         check=saturates,
         see="/divisive?eps=0.01",
+        condition="ε then outweighs the variance, so contrast is kept.",
     ),
 )
 """Its claims."""

@@ -1,4 +1,4 @@
-"""The schemes that the search has found: their cubes; and of one the changes it ignores, its formula and its code."""
+"""The schemes that the search has found: their cubes; and of one the changes it ignores, and its formula."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,17 +17,15 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.cube import figure as cube
 from normviz.cube.panels import copies
 from normviz.data.samples import SAMPLES
-from normviz.describe.snippets import snippet
 from normviz.describe.wording import named
 from normviz.design.search import SHAPES, name_of
-from normviz.design.state import CAMERA, PREFIX, Page
+from normviz.design.state import CAMERA
 from normviz.design.wording import steps
 from normviz.lab.panels import formula
 from normviz.table1 import state as table1
 from normviz.ui.frame import way
 from normviz.ui.link import View
 from normviz.ui.scheme import link_of
-from normviz.ui.settings import Controls
 from normviz.ui.tensor import SIZES
 
 MARKS = {True: "✔ ignored", False: "✘ not ignored"}
@@ -36,7 +34,7 @@ NONE = SCHEMES["none"]
 
 
 def answer(scheme: Scheme, view: View) -> None:
-    """Show the changes that a scheme ignores, its formula and its code."""
+    """Show the changes that a scheme ignores, and its formula."""
     layer = view["layer"]
     row = registered(scheme, layer)
     written = replace(row, bias=None) if scheme.bias is None else row
@@ -46,9 +44,6 @@ def answer(scheme: Scheme, view: View) -> None:
     way(lab, "Step by step, in the", ":material/grid_view:")
     way(table, "The six changes, measured and trained:", ":material/grid_on:")
     formula(written)
-    Controls(Page, PREFIX, view).draw("code")
-    shape = SHAPES[layer][0 if scheme.on_activations is not None else 1]
-    st.code(snippet(written, view["code"], shape, _eps(written)), "python")
 
 
 def about(scheme: Scheme, layer: str) -> str:

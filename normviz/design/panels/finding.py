@@ -35,11 +35,16 @@ def show(view: View, theme: str) -> None:
         return
     st.markdown(f"### {answer_words(asked)}")
     changes = tuple(key for key in CHANGES if key in dict(asked.each))
-    if changes and asked.layer == "conv":
+    is_pictured = bool(changes) and asked.layer == "conv"
+    if is_pictured:
         st.html(draw_table(changes))
-        st.caption("Both rows of a column have the same scale of colours.")
     if (question := find_question(asked)) is not None:
         st.markdown(f"**Why?** {question.because}")
+    if is_pictured:
+        st.caption(
+            "Before and after have the same scale of colours. The channels are red, green, blue and their mean, which "
+            "is not shown. Group norm averages over two of them at a time."
+        )
     st.markdown("## Which elements do they average?")
     with st.container(key="answers"):
         draw_cubes(choose_pictured(asked, schemes, chosen, bool(view["pick"])), view, theme)

@@ -15,8 +15,9 @@ def grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
 
     Args:
         data: label; colours (yes, no, changed, kept); open: a cell's key; shows: the key of the element that shows the
-            open cell; small: whether it stands back; columns (on, one, sign, name); rows (name, note, cells). A cell
-            has key, title and either covered or alert, answer, sign and word. Answers are yes, no, fades and none.
+            open cell; small: whether it stands back; groups: by `on` the heads above the columns; columns (on, one,
+            added, sign, name); rows (name, note, cells). A cell has key, title and either covered or alert, answer,
+            sign and word. Answers are yes, no, fades and none.
         key: of the element, and of its state in the session: `st.session_state[f"{key} table"].open`.
         on_open: called when a cell is clicked.
     """
