@@ -42,6 +42,8 @@ export class Cube {
   shown = /** @type {Index | null} */ (null);
   arranged = "";
   ruled = "";
+  /** The element that the components beside the cube show, and by what it is lit; "": they are to be told again. */
+  told = "";
   turn = 0;
 
   /**
@@ -84,6 +86,7 @@ export class Cube {
   take(data, isNew) {
     const { hover, view, focus, axes, still } = data;
     const before = this.data;
+    this.told = "";
     this.data = data;
     if (!same(hover.shape, before.hover?.shape)) this.selection.preview = null;
     this.state.hover = hover;
@@ -252,7 +255,9 @@ export class Cube {
     this.hidden.hidden = isLeft(selection.lock, state.cut);
     const by = same(index, selection.lock) ? "lock" : selection.preview ? "pointer" : "window";
     root.dataset.by = by; // for the legend
-    tell("nv-element", { index, by });
+    const now = `${by} ${index}`;
+    if (now !== this.told) tell("nv-element", { index, by });
+    this.told = now;
     if (same(index, this.shown) && !more) return;
     this.shown = index;
     updateTraces(this.graph, { ...more, ...highlight(state, index) });
@@ -277,7 +282,8 @@ export class Cube {
   write(index) {
     const { hover, staged } = this.state;
     const list = hover.stages?.list.slice(0, Math.ceil(this.stages.position ?? 0) + 1) ?? [];
-    this.readout.textContent = staged ? writeStages(list, hover.shape, index) : writeValues(this.data, hover, index);
+    const text = staged ? writeStages(list, hover.shape, index) : writeValues(this.data, hover, index);
+    if (this.readout.textContent !== text) this.readout.textContent = text;
   }
 
   /**

@@ -2,6 +2,8 @@
 // of Plotly: tests/ui/test_private_members.py checks that, tests/browser/test_plotly_internals.py calls each function
 // on a live figure and names the version that they hold for.
 
+import { same } from "./indices.js";
+
 /** @import {Camera, Place} from "./messages.d.ts" */
 /** @import {Graph, Trace} from "./plotly.d.ts" */
 
@@ -29,12 +31,21 @@
  * @property {SVGElement} svgContainer
  * @property {number[]} dataScale
  * @property {Drawing} glplot
- * @property {Record<string, {update: (trace: FullTrace) => void}>} traces
+ * @property {Record<string, DrawnTrace>} traces
  * @property {() => Camera} getCamera
  * @property {() => void} render
  *
  * A trace with all of its defaults.
  * @typedef {Trace & {index: number, uid: string}} FullTrace
+ *
+ * A mesh whose corners have levels between `cmin` and `cmax`.
+ * @typedef {Record<"x" | "y" | "z" | "i" | "j" | "k" | "intensity", ArrayLike<number>>} Corners
+ * @typedef {Corners & {cmin: number, cmax: number}} FullMesh
+ *
+ * What the graphics card has of a trace; of a mesh the corners of its triangles one after the other, and their places
+ * along the scale of colours.
+ * @typedef {{update: (trace: FullTrace) => void, mesh?: Record<"trianglePositions" | "triangleUVs", Buffer>}} DrawnTrace
+ * @typedef {{update: (numbers: Float32Array) => void}} Buffer
  *
  * @typedef {{l2p: (value: number) => number}} PrivateAxis
  * @typedef {{scene: {_scene: PrivateScene}, xaxis: PrivateAxis, yaxis: PrivateAxis}} FullLayout
@@ -106,19 +117,58 @@ export function disablePicking(graph) {
 }
 
 /**
- * Give traces of the scene other properties, by the names of the traces, and draw. Plotly.restyle would send every trace
- * to the graphics card.
+ * Return true if a trace has these properties already. Numbers may have changed within the same array.
+ * @param {FullTrace} full
+ * @param {Record<string, any>} change
+ */
+const isShown = (full, change) =>
+  Object.entries(change).every(([name, value]) =>
+    typeof value === "object"
+      ? value !== full[name] && same(value, /** @type {unknown[]} */ (full[name]))
+      : value === full[name],
+  );
+
+/**
+ * Send the corners and levels of a mesh, whose triangles are the same as before, to the graphics card. Plotly would
+ * compute the normals and the colours anew, which takes longer than drawing.
+ * @param {DrawnTrace} drawn
+ * @param {FullMesh} full
+ * @param {number[]} scale
+ */
+function move({ mesh }, { x, y, z, i, j, k, intensity, cmin, cmax }, [sx, sy, sz]) {
+  const places = new Float32Array(9 * i.length);
+  const levels = new Float32Array(6 * i.length); // each beside a 0
+  let at = 0;
+  for (let triangle = 0; triangle < i.length; triangle++) {
+    for (let nth = 0; nth < 3; nth++, at++) {
+      const corner = (nth === 0 ? k : nth === 1 ? j : i)[triangle]; // Plotly begins with the last one
+      places[3 * at] = x[corner] * sx;
+      places[3 * at + 1] = y[corner] * sy;
+      places[3 * at + 2] = z[corner] * sz;
+      levels[2 * at] = (intensity[corner] - cmin) / (cmax - cmin);
+    }
+  }
+  mesh?.trianglePositions.update(places);
+  mesh?.triangleUVs.update(levels);
+}
+
+/**
+ * Give traces of the scene other properties, by the names of the traces, and draw. Only what has changed goes to the
+ * graphics card; Plotly.restyle would send every trace.
  * @param {Graph} graph
- * @param {Record<string, object>} changes
+ * @param {Record<string, Record<string, any>>} changes
  */
 export function updateTraces(graph, changes) {
   const scene = sceneOf(graph);
   for (const full of open(graph)._fullData) {
     const change = changes[full.name ?? ""];
-    if (!change) continue;
+    if (!change || isShown(full, change)) continue;
+    const drawn = scene.traces[full.uid];
+    const isMove = full.intensity && change.intensity && change.i === full.i;
     Object.assign(full, change);
     Object.assign(graph.data[full.index], change);
-    scene.traces[full.uid].update(full);
+    if (isMove) move(drawn, /** @type {FullMesh} */ (/** @type {unknown} */ (full)), scene.dataScale);
+    else drawn.update(full);
   }
   disablePicking(graph); // a trace may have got its first lines
   scene.glplot.redraw();

@@ -37,6 +37,19 @@ SCENE = """async () => {
 }"""
 """A box in a scene without axes, seen along y."""
 
+MESH = """async () => {
+  const [i, j, k] = [Uint32Array.of(0, 0), Uint32Array.of(1, 2), Uint32Array.of(2, 3)];
+  const [x, y, z] = [Float32Array.of(0, 2, 2, 0), Float32Array.of(1, 1, 1, 1), Float32Array.of(0, 0, 2, 2)];
+  globalThis.mesh = { x, y, z, i, j, k, intensity: new Float32Array(4) };
+  const look = { cmin: 0, cmax: 1, colorscale: [[0, '#00f'], [1, '#f00']], showscale: false, flatshading: true };
+  await Plotly.react(graph, [{ type: 'mesh3d', name: 'cells', ...look, ...mesh }], graph.layout);
+  const [drawn] = Object.values(graph._fullLayout.scene._scene.traces);
+  const { update } = Object.getPrototypeOf(drawn);
+  globalThis.updates = 0;
+  drawn.update = (full) => { updates += 1; update.call(drawn, full); };
+}"""
+"""A rectangle of two triangles in place of the box, and a count of how often Plotly prepares it."""
+
 CHART = """async () => {
   const { toPixels } = await import('/plotly_internals.js');
   document.body.innerHTML = '<div id="graph"></div>';
@@ -150,6 +163,28 @@ def test_other_numbers_are_drawn(scene):
     soon(scene, lambda: scene.evaluate("frames") > 0)
     assert scene.evaluate("graph.data[0].x") == [0, 1, 1, 0, 0, 1, 1, 0]
     soon(scene, lambda: graph.screenshot() != before)
+
+
+def test_a_mesh_of_the_same_triangles_moves_as_one_that_is_drawn_anew(scene):
+    scene.evaluate(MESH)
+    graph = scene.locator("#graph")
+    before = graph.screenshot()
+    scene.evaluate("() => { mesh.x.set([0.5, 2, 1, 0]); mesh.intensity.fill(1); }")
+    scene.evaluate("updateTraces(graph, { cells: mesh })")
+    moved = graph.screenshot()
+    assert moved != before
+    assert scene.evaluate("updates") == 0
+    scene.evaluate("updateTraces(graph, { cells: { ...mesh, i: mesh.i.slice() } })")
+    assert scene.evaluate("updates") == 1
+    assert graph.screenshot() == moved
+
+
+def test_a_trace_that_stays_is_not_sent_again(scene):
+    scene.evaluate(MESH)
+    scene.evaluate("updateTraces(graph, { cells: { x: mesh.x.slice(), name: 'cells' } })")
+    assert scene.evaluate("updates") == 0
+    scene.evaluate("updateTraces(graph, { cells: { x: mesh.x.map((x) => x / 2) } })")
+    assert scene.evaluate("updates") == 1
 
 
 def test_a_value_has_its_place_along_an_axis(figure):

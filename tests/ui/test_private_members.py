@@ -20,6 +20,8 @@ MEMBERS = [
     "mouseListener",
     "pickSlots",
     "svgContainer",
+    "trianglePositions",
+    "triangleUVs",
 ]
 """The members that the adapter names. Its methods `render`, `update`, `add` and `remove` have common names."""
 NAME = re.compile(r"(?<![\w$#])[A-Za-z_]\w*")
