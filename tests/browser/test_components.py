@@ -21,7 +21,7 @@ DATA = {
         "pictures": [],
         "colours": {},
     },
-    "grid": {"label": LABEL, "colours": {}, "small": False, "columns": [], "rows": []},
+    "grid": {"label": LABEL, "colours": {}, "small": False, "groups": {}, "columns": [], "rows": []},
     "picture": {
         "alt": LABEL,
         "names": ["a", "b"],

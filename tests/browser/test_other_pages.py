@@ -10,9 +10,9 @@ from normviz.ui.palette import THEMES
 
 PAGES = {
     "identities": ("Which normalizations are the same?", []),
-    "running": ("Why does batch norm behave differently in inference?", ["stream"]),
+    "running": ("Why does batch norm differ in inference?", ["stream"]),
     "weights": ("What does weight normalization learn?", ["plane", "lengths"]),
-    "divisive": ("What does the constant ε in the divisor do to contrast?", ["response"]),
+    "divisive": ("Why divide a pixel by the contrast around it?", ["response"]),
 }
 
 
