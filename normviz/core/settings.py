@@ -360,8 +360,8 @@ def with_default(declared: Any, default: Any) -> Any:
 
 
 def declarations(kind: type) -> Mapping[str, Declaration]:
-    """The declarations of a dataclass by name, in order, those of its bases first."""
-    return _find_declarations(kind)
+    """Return the declarations of a dataclass by name, in order, those of its bases first."""
+    return _find_declarations(kind)  # behind this function, as mypy does not take a type for a key of a cache
 
 
 @lru_cache(maxsize=128)

@@ -137,16 +137,9 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
     figure.update_xaxes(
         **ticks, showticklabels=False, title=near(f"{count} of {batch.size} digits in the batch"), row=2, col=1
     )
-    beside = {
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "right",
-        "yref": "y domain",
-        "y": 0,
-        "yshift": -14,
-        "showarrow": False,
-    }
-    figure.add_annotation(text="class", **beside)
+    figure.add_annotation(
+        text="class", xref="paper", x=0, xanchor="right", yref="y domain", y=0, yshift=-14, showarrow=False
+    )
     figure.update_yaxes(range=[-0.55, 0.55], visible=False, fixedrange=True, row=1, col=1)
     high = 1.25 * batch.span or 1.0  # room for the values
     figure.update_yaxes(range=[-high, high], nticks=5, title=near("output x̂"), fixedrange=True, row=2, col=1)

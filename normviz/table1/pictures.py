@@ -9,6 +9,7 @@ import numpy as np
 from normviz.core.transformations import Transformation
 from normviz.networks.problem import changed_samples
 from normviz.networks.setting import Setting
+from normviz.table1.cases import UNITS
 
 GAMMA = 0.5
 """The exponent of the shades, so that an image a tenth as bright is still seen."""
@@ -18,7 +19,7 @@ def change_picture(change: Transformation, setting: Setting, sign: str) -> str:
     """Return the HTML of two rows of squares in one scale of greys, the changed ones framed. Styles: style.css."""
     before, after = changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0
-    whats = "the weights of a neuron or channel" if change.on == "weights" else "an image of the batch"
+    whats = f"the weights of a {UNITS[setting.layer]}" if change.on == "weights" else "an image of the batch"
     alt = f"Two rows of four squares, each {whats}: those of the network above, those of the twin, {sign}, below."
     rows = [
         f'<div class="row"><b>{name}</b>{"".join(_square(each, mark, largest, signed) for each, mark in squares)}</div>'

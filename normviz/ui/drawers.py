@@ -9,8 +9,8 @@ import streamlit as st
 def drawer(make: Callable[..., Any], label: str, key: str, **given: Any) -> Any:
     """Draw an expander or a popover, whose `open` says whether to draw its content.
 
-    It stays open when its label changes, which is another element for Streamlit. Otherwise only the browser opens and
-    closes it: a run that began before the reader closed it must not open it again.
+    Only the browser opens and closes it once it is drawn: a run that began before the reader closed it must not open it
+    again. So its label has to stay, since Streamlit takes another label for another element.
 
     Args:
         make: `st.expander` or `st.popover`.
@@ -18,9 +18,8 @@ def drawer(make: Callable[..., Any], label: str, key: str, **given: Any) -> Any:
         given: further arguments of `make`.
     """
     state = st.session_state
-    if key not in state or state.get(f"{key} label") != label:
+    if key not in state:
         state[key] = state.get(opened_key(key), False)
-        state[f"{key} label"] = label
 
     def take() -> None:
         state[opened_key(key)] = state[key]

@@ -42,8 +42,8 @@ export class Cube {
   shown = /** @type {Index | null} */ (null);
   arranged = "";
   ruled = "";
-  /** The element that the components beside the cube show, and by what it is lit; "": they are to be told again. */
-  told = "";
+  /** The last message to the components beside the cube: what lit an element, and its indices; "" sends the next one. */
+  lastMessage = "";
   turn = 0;
 
   /**
@@ -86,7 +86,7 @@ export class Cube {
   take(data, isNew) {
     const { hover, view, focus, axes, still } = data;
     const before = this.data;
-    this.told = "";
+    this.lastMessage = "";
     this.data = data;
     if (!same(hover.shape, before.hover?.shape)) this.selection.preview = null;
     this.state.hover = hover;
@@ -255,9 +255,9 @@ export class Cube {
     this.hidden.hidden = isLeft(selection.lock, state.cut);
     const by = same(index, selection.lock) ? "lock" : selection.preview ? "pointer" : "window";
     root.dataset.by = by; // for the legend
-    const now = `${by} ${index}`;
-    if (now !== this.told) tell("nv-element", { index, by });
-    this.told = now;
+    const message = `${by} ${index}`;
+    if (message !== this.lastMessage) tell("nv-element", { index, by });
+    this.lastMessage = message;
     if (same(index, this.shown) && !more) return;
     this.shown = index;
     updateTraces(this.graph, { ...more, ...highlight(state, index) });

@@ -131,11 +131,11 @@ const isShown = (full, change) =>
 /**
  * Send the corners and levels of a mesh, whose triangles are the same as before, to the graphics card. Plotly would
  * compute the normals and the colours anew, which takes longer than drawing.
- * @param {DrawnTrace} drawn
+ * @param {NonNullable<DrawnTrace["mesh"]>} mesh
  * @param {FullMesh} full
  * @param {number[]} scale
  */
-function move({ mesh }, { x, y, z, i, j, k, intensity, cmin, cmax }, [sx, sy, sz]) {
+function move(mesh, { x, y, z, i, j, k, intensity, cmin, cmax }, [sx, sy, sz]) {
   const places = new Float32Array(9 * i.length);
   const levels = new Float32Array(6 * i.length); // each beside a 0
   let at = 0;
@@ -148,8 +148,8 @@ function move({ mesh }, { x, y, z, i, j, k, intensity, cmin, cmax }, [sx, sy, sz
       levels[2 * at] = (intensity[corner] - cmin) / (cmax - cmin);
     }
   }
-  mesh?.trianglePositions.update(places);
-  mesh?.triangleUVs.update(levels);
+  mesh.trianglePositions.update(places);
+  mesh.triangleUVs.update(levels);
 }
 
 /**
@@ -167,7 +167,8 @@ export function updateTraces(graph, changes) {
     const isMove = full.intensity && change.intensity && change.i === full.i;
     Object.assign(full, change);
     Object.assign(graph.data[full.index], change);
-    if (isMove) move(drawn, /** @type {FullMesh} */ (/** @type {unknown} */ (full)), scene.dataScale);
+    if (isMove && drawn.mesh)
+      move(drawn.mesh, /** @type {FullMesh} */ (/** @type {unknown} */ (full)), scene.dataScale);
     else drawn.update(full);
   }
   disablePicking(graph); // a trace may have got its first lines

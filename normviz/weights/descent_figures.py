@@ -78,13 +78,7 @@ def plane(
         x=places[:, 0], y=places[:, 1], mode="markers", name="places", hoverinfo="skip",
         marker={"color": colours.ink, "symbol": ["circle", "circle", "star"], "size": [8, 10, 16]},
     )  # fmt: skip
-    figure.add_annotation(
-        x=w[0], y=w[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
-        arrowwidth=2, arrowcolor=colours.ink,
-    )  # fmt: skip
-    figure.add_annotation(
-        x=w[0] / 2, y=w[1] / 2, text="<b>w</b>", showarrow=False, xshift=12 * np.sign(w[1]), yshift=-12 * np.sign(w[0])
-    )
+    _draw_arrow(figure, w, colours)
     ray, arrow = np.linspace(-across, across, 400), np.linspace(np.zeros(2), next(iter(paths.values()))[-1], 20)
     label = Labels(figure, grid, np.concatenate([*paths.values(), circle, ray, arrow, np.repeat(places, 9, axis=0)]))
     for place, text in zip(places, ("origin", "start", "lowest loss"), strict=True):
@@ -103,6 +97,17 @@ def plane(
     figure.update_xaxes(range=[x[0], x[-1]], title={"text": "first weight", "standoff": 4}, **axis)
     figure.update_yaxes(range=[y[0], y[-1]], title={"text": "second weight", "standoff": 4}, scaleanchor="x", **axis)
     return finish(figure, colours, {"t": 34, "b": 52})
+
+
+def _draw_arrow(figure: Figure, w: np.ndarray, colours: Theme) -> None:
+    """Draw weights as an arrow from the origin, with their name beside its middle."""
+    figure.add_annotation(
+        x=w[0], y=w[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
+        arrowwidth=2, arrowcolor=colours.ink,
+    )  # fmt: skip
+    figure.add_annotation(
+        x=w[0] / 2, y=w[1] / 2, text="<b>w</b>", showarrow=False, xshift=12 * np.sign(w[1]), yshift=-12 * np.sign(w[0])
+    )
 
 
 def _loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:

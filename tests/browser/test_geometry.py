@@ -87,7 +87,8 @@ def test_the_picture_follows_the_keyboard_and_keeps_its_camera(page, server):
 
 def test_the_former_panel_on_recurrence_opens_the_experiment(page, server):
     visit(page, f"{server}/geometry?show=recurrent")
-    page.wait_for_url("**/experiments?show=recurrent")
+    expect(page).to_have_url(re.compile(r"/experiments\?show=recurrent$"))
+    assert page.title().startswith("Experiments")
 
 
 def test_on_a_phone_every_panel_fits(page, server):

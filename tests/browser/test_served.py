@@ -90,7 +90,7 @@ def test_a_server_listens_on_this_machine_alone_unless_it_is_given_an_address(se
 @pytest.mark.parametrize("name", visitors.PAGES)
 def test_no_page_needs_what_its_policy_forbids(page, server, name):
     page.goto(f"{server}/{name}")  # the page is watched
-    page.wait_for_selector(CONNECTED)
+    expect(page.locator(CONNECTED)).to_be_visible()
     settle(page)
 
 
@@ -145,8 +145,9 @@ def test_a_file_is_uploaded_below_a_path(course, below):
 
 def test_the_path_itself_leads_to_the_app(course, below):
     course.goto(below)
-    course.wait_for_selector(CONNECTED)
+    expect(course.locator(CONNECTED)).to_be_visible()
     settle(course)
+    expect(course.locator(".st-key-cube")).to_be_visible()
 
 
 @pytest.fixture(scope="module")
