@@ -24,7 +24,7 @@ def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Norm
         column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
     dashed = any(len(wording.taken(scheme, x.shape)) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
-    st.caption(f"Both sentences hold in training.{lines}")
+    st.caption(f"The two lines below each cube hold in training.{lines}")
 
 
 def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> tuple[np.ndarray, dict]:

@@ -178,8 +178,8 @@ STORIES = (
         title="Step size",
         section="Why it works",
         question="How far does one step turn a vector?",
-        why="The length of a vector sets how far one gradient step turns it: long vectors learn slowly. With batch "
-        "norm, this holds for weight vectors. The picture shows layer norm of one example, drawn as an arrow.",
+        why="The length of a vector sets how far one gradient step turns it: a long one turns less than a short one. "
+        "The picture shows why, with layer norm of one example, drawn as an arrow.",
         first="Go through the four stages, one after the other.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",

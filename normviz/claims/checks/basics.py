@@ -160,9 +160,9 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=reduces_covariate_shift,
         see="/why",
-        condition="More of this shift does no harm. Batch norm does reduce it. With noise behind batch norm the shift "
-        "is larger than without both, and the networks learn as well as without the noise. Santurkar et al. 2018 "
-        "(arXiv 1805.11604) found the same.",
+        condition="With more of this shift, networks learn as well. Batch norm reduces it. With noise behind it "
+        "the shift is larger than without both, and the networks learn as well as without the noise. Santurkar et al. "
+        "2018 (arXiv 1805.11604) found the same.",
         long=True,
     ),
     Claim(
@@ -173,7 +173,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=same_for_one_example,
         see="/compare?n=1&schemes=batch,layer",
-        condition="It is then instance norm: each channel has its mean. Behind a dense layer nothing is left but 0.",
+        condition="It is then instance norm: each channel has its own mean. Behind a dense layer only 0 is left.",
     ),
     Claim(
         "X12",

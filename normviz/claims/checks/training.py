@@ -65,8 +65,8 @@ CLAIMS: tuple[Claim, ...] = (
         "holds-if",
         "learning-rate",
         short="Batch norm allows higher learning rates.",
-        condition="Some normalizations do; weight norm does not. With batch norm the largest rate that trains is 7 to "
-        "10 times as large. With layer norm it is about twice as large, and with weight norm it is no larger.",
+        condition="Batch norm does; weight norm allows no higher ones. With batch norm the largest rate that trains is "
+        "7 to 10 times as large. With layer norm it is about twice as large, and with weight norm it is no larger.",
     ),
     tried(
         "B11",

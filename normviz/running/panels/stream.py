@@ -92,7 +92,8 @@ def _pairs(view: View, batch: Batch, theme: str) -> str:
             f'<div class="{"used" if used else ""}" style="--role: {getattr(THEMES[theme], mode)}"><em>in use</em>'
             f"<b>{MARKS[mode][used]} {name}</b><span>mean {mean}</span><span>variance {variance}</span></div>"
         )
-    return f'<div class="nv-pairs"><p>x̂ = (x − mean) / √(variance + ε)</p>{"".join(cards)}</div>'
+    words = f"x: what unit {view['unit']} computes from a digit<br>x̂ = (x − mean) / √(variance + ε)"
+    return f'<div class="nv-pairs"><p>{words}</p>{"".join(cards)}</div>'
 
 
 def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: str) -> None:
