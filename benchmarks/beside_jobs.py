@@ -28,7 +28,7 @@ async def at_work(url: str, seed: int, one: Visitor, changes: int, random: Rando
     async with Session(url, "experiments", EXPERIMENT.format(seed)) as other:
         await other.until("")
         await other.click("start run")
-        await other.until("to go")
+        await other.until("to go", "once it runs")  # what the page says as soon as a job is at work
         times = await answers(one, changes, random)
         await other.click("cancel run")
         await other.until("start run")
