@@ -173,7 +173,7 @@ CLAIMS: tuple[Claim, ...] = (
         expected="wrong",
         check=same_for_one_example,
         see="/compare?n=1&schemes=batch,layer",
-        condition="It is then instance norm: each channel has its own mean. Behind a dense layer only 0 is left.",
+        condition="Batch norm is then instance norm: a mean per channel. Behind a dense layer only 0 is left.",
     ),
     Claim(
         "X12",
