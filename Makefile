@@ -54,8 +54,8 @@ format: .venv/dev.stamp node_modules/.package-lock.json
 
 # The results that are shown before anything is run: of all experiments, or those of KEYS="batch-size speed"; of claims.
 results: .venv/run.stamp
-	$(BIN)/python -m normviz.experiments.write_examples $(KEYS)
-	$(BIN)/python -m normviz.claims.shipped
+	$(BIN)/python -m normviz.topics.experiments.write_examples $(KEYS)
+	$(BIN)/python -m normviz.topics.claims.shipped
 
 # Every benchmark once, with fewer repetitions than for figures that are recorded; those come from one command each.
 bench: .venv/dev.stamp chromium

@@ -11,7 +11,7 @@ import streamlit as st
 
 from normviz.ui.frame import framed, menu
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON, MIDDLEWARE, lifespan
-from normviz.ui.vendor import create_routes
+from normviz.web.plotly_script import create_routes
 
 app = st.App(
     __file__,

@@ -20,9 +20,9 @@ from browsing import ROOT, served
 from visitors import Session, visit
 from watched import Server
 
-from normviz.core.schemes import SCHEMES
-from normviz.networks import cost
-from normviz.networks.setting import Setting
+from normviz.core.registry import SCHEMES
+from normviz.train import cost
+from normviz.train.setting import Setting
 
 LINK = f"schemes={','.join(SCHEMES)}&layer=conv&width=128&depth=4&batch=256&steps=1000"
 SETTINGS = {
@@ -37,12 +37,12 @@ SETTINGS = {
 ROWS = ("batch", "layer", "divisive")
 TRAINING = """
 import sys, time
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.jobs.executors import on_one_core
 from normviz.jobs.spec import finish
-from normviz.networks.problem import NETWORKS
-from normviz.networks.setting import Setting
-from normviz.table1.training import Training
+from normviz.train.problem import NETWORKS
+from normviz.train.setting import Setting
+from normviz.topics.table1.training import Training
 
 def resident(name):
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(name))

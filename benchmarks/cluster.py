@@ -11,13 +11,13 @@ from typing import Any
 import paths
 from clusters import cluster
 
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.jobs.cluster import Cluster
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import on_one_core
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.spec import Job, finish
-from normviz.networks.setting import Setting
-from normviz.table1.training import Training
+from normviz.topics.table1.training import Training
+from normviz.train.setting import Setting
 
 sys.path.append(str(paths.ROOT / "tests" / "jobs"))
 

@@ -16,11 +16,11 @@ from torch.nn.utils.parametrizations import weight_norm
 from torch.nn.utils.parametrize import register_parametrization
 
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, Scheme, get_scheme
-from normviz.networks.problem import BASES, NETWORKS, Problem, make_problem
-from normviz.networks.setting import Setting
-from normviz.networks.stack import FIRST_BIAS
-from normviz.networks.twins import train
+from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.train.problem import BASES, NETWORKS, Problem, make_problem
+from normviz.train.setting import Setting
+from normviz.train.stack import FIRST_BIAS
+from normviz.train.twins import train
 
 TWINS = [at for at, network in enumerate(NETWORKS) if network.follows and not network.disturbed]
 """The original and its six twins. The engine can train more (at an equal rate, disturbed); here nobody does."""

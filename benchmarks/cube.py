@@ -23,13 +23,13 @@ from meshes import face_count
 from playwright.sync_api import Browser
 from visit import POINTS, Visit
 
+from normviz.charts import cube
+from normviz.charts.cube_layout import layout_of
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
-from normviz.core.schemes import get_scheme
-from normviz.cube import figure as cube
-from normviz.cube.layout import layout_of
+from normviz.core.registry import get_scheme
 from normviz.data.samples import SAMPLES
-from normviz.lab.stages import MOVED_UP_TO
+from normviz.topics.lab.stages import MOVED_UP_TO
 
 KINDS = {"A": "component", "B": "st.plotly_chart", "lab": "whole lab page", "echo": "text echo"}
 PARTS = ("server", "mounted", "react", "frames", "ms")

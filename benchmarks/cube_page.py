@@ -9,14 +9,14 @@ import plotly.graph_objects as go
 import streamlit as st
 from meshes import grid, mesh
 
+from normviz.charts import cube
+from normviz.charts.cube_layout import layout_of
 from normviz.core.normalize import normalize
-from normviz.core.schemes import get_scheme
-from normviz.cube import figure as cube
-from normviz.cube.layout import layout_of
+from normviz.core.registry import get_scheme
 from normviz.data.samples import SAMPLES
-from normviz.ui.components.plot import plot
 from normviz.ui.server import MIDDLEWARE
-from normviz.ui.vendor import create_routes
+from normviz.web.components.plot import plot
+from normviz.web.plotly_script import create_routes
 
 HEIGHT = 480
 

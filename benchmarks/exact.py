@@ -10,10 +10,10 @@ from itertools import combinations
 import numpy as np
 
 from normviz.core.fields import Field
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.data.digits import cut_patches, load_digits
-from normviz.networks.setting import Setting
+from normviz.train.setting import Setting
 
 NOTHING = 1e-14
 """A root mean square that is this small beside the numbers it is left of is zero but for rounding: there, 0/0 is 0."""

@@ -26,9 +26,9 @@ from contenders import (
     set_up,
 )
 
-from normviz.core.schemes import SCHEMES
-from normviz.networks import capture, twins
-from normviz.networks.twins import train
+from normviz.core.registry import SCHEMES
+from normviz.train import capture, twins
+from normviz.train.twins import train
 
 EVERY = (*ALL, "custom")
 assert set(EVERY) == set(SCHEMES)

@@ -15,12 +15,12 @@ import paths  # noqa: F401  (normviz)
 import torch
 
 from normviz.core.transformations import LAYERS
-from normviz.design.training import JOB_SCHEMES, TwinTraining, count_stacked, plan_trainings
-from normviz.design.training_results import list_twin_answers
 from normviz.jobs.spec import finish
-from normviz.networks.problem import NETWORKS
-from normviz.networks.setting import DEVICES
-from normviz.table1.forward import forward_gaps
+from normviz.topics.design.training import JOB_SCHEMES, TwinTraining, count_stacked, plan_trainings
+from normviz.topics.design.training_results import list_twin_answers
+from normviz.topics.table1.forward import forward_gaps
+from normviz.train.problem import NETWORKS
+from normviz.train.setting import DEVICES
 
 HEAD = [
     "layer", "schemes", "networks", "networks in a stack", "s", "networks a second", "of it forward passes, s",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from normviz.charts.cube_layout import Layout
 from normviz.core.fields import Shape
-from normviz.cube.layout import Layout
 
 CORNERS = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
 """Of a unit square."""

@@ -20,12 +20,12 @@ from exact import exact_gaps
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
-from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import declarations
 from normviz.core.transformations import OPTIMIZERS
-from normviz.networks.setting import DTYPES, Setting
-from normviz.table1.results import Results
-from normviz.table1.table import Cell, table
+from normviz.topics.table1.results import Results
+from normviz.topics.table1.table import Cell, table
+from normviz.train.setting import DTYPES, Setting
 from normviz.ui import custom
 from normviz.ui.custom import FRONTS
 

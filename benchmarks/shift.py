@@ -16,12 +16,12 @@ from browsing import browser, served
 from playwright.sync_api import Page
 from visit import PATIENCE
 
-from normviz.geometry import state as geometry
-from normviz.gradients import state as gradients
-from normviz.identities import state as identities
-from normviz.running import state as running
-from normviz.weights import state as weights
-from normviz.why import state as why
+from normviz.topics.geometry import state as geometry
+from normviz.topics.gradients import state as gradients
+from normviz.topics.running import state as running
+from normviz.topics.same import state as identities
+from normviz.topics.weights import state as weights
+from normviz.topics.why import state as why
 
 Act = Callable[[Page], None]
 

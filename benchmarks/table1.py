@@ -22,8 +22,8 @@ import torch
 from contenders import ALL, CONTENDERS, TWINS, Case, find_stable_schemes, name_excluded, require_equal_losses, set_up
 from torch.overrides import TorchFunctionMode
 
-from normviz.networks.problem import make_problem
-from normviz.networks.twins import prepare
+from normviz.train.problem import make_problem
+from normviz.train.twins import prepare
 
 CASES = {
     "the paper's schemes": (Case(), Case("conv", width=8), Case("conv")),

@@ -11,7 +11,7 @@ from normviz.core.backward import backward
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.theory import predict
 
 __version__ = "0.2.0"

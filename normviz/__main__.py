@@ -2,7 +2,7 @@
 
 import sys
 
-from normviz.cli import main
+from normviz.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from normviz.claims import panels, state
-from normviz.claims.controls import controls
+from normviz.topics.claims import panels, state
+from normviz.topics.claims.controls import controls
 from normviz.ui.link import opened
 
 with opened(state.PAGE, state.PARAMS, state.has) as view:

@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from normviz.compare import state
-from normviz.compare.controls import controls
-from normviz.compare.panels import picture, table
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
+from normviz.topics.compare import state
+from normviz.topics.compare.controls import controls
+from normviz.topics.compare.panels import picture, table
 from normviz.ui.frame import show_error
+from normviz.ui.large_pictures import in_turn
 from normviz.ui.link import current_theme, opened
 from normviz.ui.scheme import eps_of
 from normviz.ui.tensor import fit, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
-from normviz.ui.turns import in_turn
 
 with opened(state.PAGE, state.PARAMS, state.has, fit) as view:
     controls(view)

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from normviz.design import state
-from normviz.design.controls import controls
-from normviz.design.panels import finding
-from normviz.design.questions import find_question
+from normviz.topics.design import state
+from normviz.topics.design.controls import controls
+from normviz.topics.design.panels import finding
+from normviz.topics.design.questions import find_question
 from normviz.ui.frame import introduce, open_instead, shown
 from normviz.ui.link import opened
 

@@ -1,8 +1,8 @@
 """Contrast: divisive normalization of a picture in bad light, and what ε does to it."""
 
-from normviz.divisive import state
-from normviz.divisive.controls import controls
-from normviz.divisive.panels import panels
+from normviz.topics.divisive import state
+from normviz.topics.divisive.controls import controls
+from normviz.topics.divisive.panels import panels
 from normviz.ui.frame import shown
 from normviz.ui.link import opened
 

@@ -1,7 +1,7 @@
 """Experiments: claims of the papers, tested by training small networks over several seeds."""
 
-from normviz.experiments import panels, state
-from normviz.experiments.controls import controls, heading
+from normviz.topics.experiments import panels, state
+from normviz.topics.experiments.controls import controls, heading
 from normviz.ui.frame import shown
 from normviz.ui.link import opened
 

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from normviz.geometry import state
-from normviz.geometry.controls import choose, controls
-from normviz.geometry.panels import PANELS
+from normviz.topics.geometry import state
+from normviz.topics.geometry.controls import choose, controls
+from normviz.topics.geometry.panels import PANELS
 from normviz.ui.frame import introduce, open_instead, shown
 from normviz.ui.link import opened
 

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from normviz.gradients import state
-from normviz.gradients.controls import choose, controls
-from normviz.gradients.panels import PANELS
+from normviz.topics.gradients import state
+from normviz.topics.gradients.controls import choose, controls
+from normviz.topics.gradients.panels import PANELS
 from normviz.ui.frame import introduce, open_instead, shown
 from normviz.ui.link import opened
 from normviz.ui.redirects import replace_scale_link

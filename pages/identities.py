@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from normviz.identities import state
-from normviz.identities.controls import controls
-from normviz.identities.panels import show
+from normviz.topics.same import state
+from normviz.topics.same.controls import controls
+from normviz.topics.same.panels import show
 from normviz.ui.frame import introduce
 from normviz.ui.link import current_theme, opened
 from normviz.ui.tensor import fit

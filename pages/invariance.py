@@ -4,15 +4,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.errors import InvalidInput
-from normviz.table1 import controls, panels, state
-from normviz.table1 import training_panels as training
-from normviz.table1.grid import CASE, grid_data, key_of
-from normviz.table1.sweeps import over_delta, over_eps
-from normviz.table1.table import table
-from normviz.ui.components.grid import grid
+from normviz.topics.table1 import controls, panels, state
+from normviz.topics.table1 import training_panels as training
+from normviz.topics.table1.grid import CASE, grid_data, key_of
+from normviz.topics.table1.sweeps import over_delta, over_eps
+from normviz.topics.table1.table import table
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, current_theme, opened
 from normviz.ui.work import under_way
+from normviz.web.components.grid import grid
 
 
 def take_open() -> None:

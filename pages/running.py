@@ -1,6 +1,6 @@
 """Training vs. inference: batch statistics in training, running averages at test time."""
 
-from normviz.running import panels, state
+from normviz.topics.running import panels, state
 from normviz.ui.frame import introduce, shown
 from normviz.ui.link import arriving, opened, segments
 from normviz.ui.player import stop

@@ -5,15 +5,15 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
-from normviz.lab import controls, panels, state
-from normviz.lab.picture import cube_picture
-from normviz.ui.components.sight import is_seen
+from normviz.topics.lab import controls, panels, state
+from normviz.topics.lab.picture import cube_picture
 from normviz.ui.frame import show_error
+from normviz.ui.large_pictures import in_turn
 from normviz.ui.link import current_theme, on_phone, opened
 from normviz.ui.scheme import eps_of, scheme_of
 from normviz.ui.tensor import fit, is_picture, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
-from normviz.ui.turns import in_turn
+from normviz.web.components.sight import is_seen
 
 above = st.container(key="lab-above")
 first = st.container(key="at-hand") if on_phone() else st.sidebar

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from normviz.topics.weights import state
+from normviz.topics.weights.controls import choose, controls
+from normviz.topics.weights.panels import PANELS
 from normviz.ui.frame import introduce, shown
 from normviz.ui.link import arriving, opened
 from normviz.ui.player import stop
-from normviz.weights import state
-from normviz.weights.controls import choose, controls
-from normviz.weights.panels import PANELS
 
 if st.query_params.get("show") == state.FORMER_PANEL:
     st.query_params["show"] = "spectral"

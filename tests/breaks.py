@@ -37,10 +37,10 @@ BREAKS = {
         "tests/core/test_normalize.py",
     ),
     "a capture that bakes a value": Break(
-        "normviz/networks/capture.py",
+        "normviz/train/capture.py",
         "losses.index_copy_(0, counter, stack.step(*data(counter))[None])",
         "losses.index_copy_(0, counter, stack.step(*data(int(counter)))[None])",
-        "tests/networks/test_recorded.py",
+        "tests/train/test_recorded.py",
     ),
     "a camera that jumps": Break(
         "normviz/web/scene.js",
@@ -58,13 +58,13 @@ BREAKS = {
         "normviz/ui/link.py",
         "if relevant(p.name) and view[p.name] != defaults[p.name])",
         'if relevant(p.name) and view[p.name] != defaults[p.name] and p.name != "eps")',
-        "tests/lab/test_pages.py::test_a_link_restores_the_view_and_stays_what_it_is",
+        "tests/topics/lab/test_pages.py::test_a_link_restores_the_view_and_stays_what_it_is",
     ),
     "a lost vote of a cell": Break(
-        "normviz/table1/panels.py",
+        "normviz/topics/table1/panels.py",
         "    votes()[key] = vote\n",
         '    st.session_state["votes"] = {key: vote}\n',
-        "tests/table1/test_table_page.py",
+        "tests/topics/table1/test_table_page.py",
     ),
     "a stale figure": Break(
         "normviz/web/plot.js",
@@ -85,7 +85,7 @@ BREAKS = {
         "tests/web/test_boxes.py",
     ),
     "a dropped cancel": Break(
-        "normviz/jobs/tickets.py",
+        "normviz/jobs/requests.py",
         "        self._cancelled = True\n",
         "        self._cancelled = False\n",
         "tests/jobs/test_tickets.py",
@@ -94,7 +94,7 @@ BREAKS = {
         "normviz/core/transformations.py",
         'return delta if optimizer == "adam" else delta**2',
         "return delta",
-        "tests/table1/test_invariance.py::test_rescaled_weights_need_their_learning_rate",
+        "tests/topics/table1/test_invariance.py::test_rescaled_weights_need_their_learning_rate",
     ),
 }
 """By what is wrong."""

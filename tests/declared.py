@@ -3,15 +3,15 @@
 import pytest
 
 from normviz.core.settings import declarations
-from normviz.gradients import state as gradients
-from normviz.networks import setting as networks
-from normviz.running import state as running
-from normviz.running import stream
-from normviz.table1 import state as table1
-from normviz.weights import descent
-from normviz.weights import state as weights
-from normviz.why import saturation
-from normviz.why import state as why
+from normviz.topics.gradients import state as gradients
+from normviz.topics.running import state as running
+from normviz.topics.running import stream
+from normviz.topics.table1 import state as table1
+from normviz.topics.weights import descent
+from normviz.topics.weights import state as weights
+from normviz.topics.why import saturation
+from normviz.topics.why import state as why
+from normviz.train import setting as networks
 
 PAGES = {"table1": table1, "gradients": gradients, "running": running, "weights": weights, "why": why}
 KINDS = {

@@ -9,12 +9,12 @@ import written
 
 from normviz.core.fields import Field, Index
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, Scheme, get_scheme
+from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.data.samples import SAMPLES
 from normviz.describe import live, wording
 from normviz.describe.mathml import mathml
-from normviz.lab.beside import beside_data, short
-from normviz.lab.picture import PLAIN, ROLES
+from normviz.topics.lab.beside import beside_data, short
+from normviz.topics.lab.picture import PLAIN, ROLES
 
 SHAPES = [(4, 4, 4, 6), (1, 1, 1, 1), (2, 3, 2, 1), (3, 8, 1, 4), (5, 1, 1, 12)]
 SPOILT = (np.nan, np.inf, -np.inf, 1e300, -1e-300, 0.0)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from recording import Capturing, Recording
 
-from normviz.networks import capture, twins
+from normviz.train import capture, twins
 
 
 def emulate_graphs(patch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import torch
 from emulation import emulate_graphs
 
 from normviz.jobs import fallback, gpu
-from normviz.networks import capture, cost, devices, learning, twins
+from normviz.train import capture, cost, devices, learning, twins
 
 FAULT = "CUDA error: an illegal memory access was encountered\nCompile with TORCH_USE_CUDA_DSA."
 

@@ -336,14 +336,14 @@ def tensor(name, content):
 
 def answer(name, content):
     """What the page with homework does."""
-    from normviz.gradients.exercise import taken
+    from normviz.topics.gradients.exercise import taken
 
     return taken(name, content)
 
 
 def pair(name, content):
     """What the page with the detector does."""
-    from normviz.identities.detection.uploads import read_pair
+    from normviz.topics.same.detection.uploads import read_pair
 
     return read_pair([(name, content)])
 
@@ -372,8 +372,8 @@ def import_readers():
     """Import all that a reader imports, and start no thread: a fork would not have it."""
     from PIL import Image
 
-    import normviz.gradients.exercise
-    import normviz.identities.detection.uploads  # noqa: F401
+    import normviz.topics.gradients.exercise
+    import normviz.topics.same.detection.uploads  # noqa: F401
 
     Image.preinit()
     read_npz = partial(members, "a.npz")

@@ -8,16 +8,16 @@ from streamlit.testing.v1 import AppTest
 from unpacked import shown
 
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.statistics import element
 from normviz.core.whitening import inverse_root
 from normviz.data.samples import SAMPLES
 from normviz.describe import live as formulas
 from normviz.describe import wording
 from normviz.describe.mathml import mathml
-from normviz.lab import state as lab
-from normviz.lab.controls import ADVANCED_DRAWER, LOOK
-from normviz.table1.controls import ROWS, SETTINGS
+from normviz.topics.lab import state as lab
+from normviz.topics.lab.controls import ADVANCED_DRAWER, LOOK
+from normviz.topics.table1.controls import ROWS, SETTINGS
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
 from normviz.ui.choice import COMMON, state_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from uneven import uneven_array as uneven_array
 
 from normviz.core.fields import FULL, OWN, Field, Rule, divisors
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 
 shapes = st.tuples(*[st.integers(1, 5)] * 4)
 eps = st.just(0.0) | st.floats(1e-12, 1)

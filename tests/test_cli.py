@@ -10,15 +10,15 @@ import pytest
 from strategies import uneven_array
 
 import normviz
-from normviz import commands
-from normviz.cli import main
+from normviz.cli import main as command_line
+from normviz.cli.main import main
 from normviz.core.backward import backward
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.gradients.answers import make_inputs
-from normviz.gradients.mistakes import MISTAKES
+from normviz.topics.gradients.answers import make_inputs
+from normviz.topics.gradients.mistakes import MISTAKES
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (4, 3, 5, 6)
@@ -402,7 +402,7 @@ def test_the_command_lists_the_schemes():
 
 
 def test_a_disagreement_is_named_on_stderr_and_ends_with_1(capsys, monkeypatch):
-    from normviz.table1 import table
+    from normviz.topics.table1 import table
 
     measured = table.measure
 
@@ -463,7 +463,7 @@ def test_a_port_in_words_is_refused(capsys):
 
 
 def test_a_missing_library_is_named_with_what_to_install(capsys, monkeypatch):
-    monkeypatch.setattr(commands, "find_spec", lambda name: None if name == "streamlit" else object())
+    monkeypatch.setattr(command_line, "find_spec", lambda name: None if name == "streamlit" else object())
     assert "streamlit; pip install 'normviz[app]'" in refused(capsys, "serve")
 
 

@@ -14,13 +14,13 @@ import pytest
 from pairs import pairwise
 from strategies import uneven_array
 
-from normviz import commands
-from normviz.cli import build_parser, main
+from normviz.cli import schemes
+from normviz.cli.main import build_parser, main
 from normviz.core.backward import backward
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
-from normviz.gradients.answers import make_inputs
+from normviz.core.registry import SCHEMES
+from normviz.topics.gradients.answers import make_inputs
 
 BEFORE = b"the result of an earlier run"
 
@@ -132,7 +132,7 @@ def test_an_error_leaves_no_part_of_the_output(capsys, monkeypatch):
         print("half of it")
         raise InvalidInput("this is wrong.")
 
-    monkeypatch.setattr(commands, "list_schemes", half)
+    monkeypatch.setattr(schemes, "run", half)
     assert main(["schemes"]) == 2
     assert capsys.readouterr() == ("", "normviz: this is wrong.\n")
 
@@ -146,7 +146,7 @@ def test_an_interrupted_or_too_large_command_ends_in_words(error, code, words, c
         print("half of it")
         raise error
 
-    monkeypatch.setattr(commands, "list_schemes", stop)
+    monkeypatch.setattr(schemes, "run", stop)
     assert main(["schemes"]) == code
     assert capsys.readouterr() == ("", f"normviz: {words}\n")
 

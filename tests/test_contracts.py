@@ -14,23 +14,19 @@ CONTRACTS = [
     for contract in tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 ]
 BREACHES = {
-    "From the ground up": ("core/fields.py", "from normviz.ui import link"),
-    "Topics never import each other": ("lab/state.py", "from normviz.compare import comparison"),
-    "What asks all topics: the claims and the design do not ask each other": (
-        "design/state.py",
-        "from normviz.claims import claim",
-    ),
-    "The core, the words and the data do without torch, plotly and streamlit": ("data/digits.py", "import sklearn"),
-    "Networks and jobs know no page": ("jobs/__init__.py", "def later():\n    import plotly"),
-    "Figures are arrays in, figures out": ("lab/figures.py", "import torch"),
-    "Only networks train; what else takes torch, takes it inside of a function": ("ui/link.py", "import torch"),
-    "Figures are plain data: of plotly the app only sends the script": (
-        "lab/figures.py",
+    "Layers, from the top to the ground": ("core/fields.py", "from normviz.ui import link"),
+    "Topics never import each other": ("topics/lab/state.py", "from normviz.topics.compare import comparison"),
+    "Core, words and data need neither torch nor plotly nor Streamlit": ("data/digits.py", "import sklearn"),
+    "Training and jobs import no page": ("jobs/__init__.py", "def later():\n    import plotly"),
+    "Charts and figures need neither torch nor Streamlit": ("topics/lab/figures.py", "import torch"),
+    "Only training imports torch; other modules import it inside of a function": ("ui/link.py", "import torch"),
+    "Only the script of plotly is used: figures are plain data": (
+        "topics/lab/figures.py",
         "import plotly.graph_objects",
     ),
-    "Only the executor on a cluster knows Dask": ("jobs/desk.py", "def later():\n    import distributed"),
-    "Only the generator of code knows Jinja2": ("lab/controls.py", "import jinja2"),
-    "Only what shows a page knows Streamlit": ("table1/table.py", "import streamlit"),
+    "Only the cluster imports Dask": ("jobs/job_queue.py", "def later():\n    import distributed"),
+    "Only the code generator imports Jinja2": ("topics/lab/controls.py", "import jinja2"),
+    "Only pages import Streamlit": ("topics/table1/table.py", "import streamlit"),
 }
 """By contract, a module below normviz/ and a line in it that breaks the contract."""
 

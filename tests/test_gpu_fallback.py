@@ -10,22 +10,22 @@ import torch
 from fake_gpu import FAULT, FakeGpu
 from lab_page import open_lab, sound, texts
 
-from normviz import cli
+from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
-from normviz.core.schemes import SCHEMES
-from normviz.design.training import plan_trainings
-from normviz.experiments import batch_size, work
-from normviz.experiments.results import Archive
+from normviz.core.registry import SCHEMES
 from normviz.jobs import fallback
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import perform, threads
 from normviz.jobs.gpu import move_to_cpu
-from normviz.jobs.kept import Kept
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.limits import OverLimit
+from normviz.jobs.result_cache import Kept
+from normviz.jobs.results import Archive
 from normviz.jobs.spec import finish
-from normviz.networks import twins
-from normviz.networks.setting import Setting
-from normviz.table1.training import Training
+from normviz.topics.design.training import plan_trainings
+from normviz.topics.experiments import batch_size, work
+from normviz.topics.table1.training import Training
+from normviz.train import twins
+from normviz.train.setting import Setting
 
 FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79 GiB.")
 FAILURES = {
@@ -203,7 +203,7 @@ COMMAND = ["table1", "--schemes", "batch", "--steps", "5", "--batch", "8", "--wi
 
 
 def cells(capsys, *options):
-    code = cli.main([*COMMAND, *options])
+    code = main([*COMMAND, *options])
     said = capsys.readouterr()
     return code, json.loads(said.out) if said.out else None, said.err
 

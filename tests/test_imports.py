@@ -18,7 +18,7 @@ def modules(*folders, named="*"):
     return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in sorted(paths)]
 
 
-TOPICS = sorted(path.parent.name for path in Path(ROOT, "normviz").glob("*/state.py"))
+TOPICS = sorted(f"topics/{path.parent.name}" for path in Path(ROOT, "normviz", "topics").glob("*/state.py"))
 
 
 def imported(names, libraries, path=ROOT):
@@ -35,11 +35,13 @@ def imported(names, libraries, path=ROOT):
     [
         pytest.param(modules("core", "describe", "data", "jobs"), HEAVY, id="what computes without a page"),
         pytest.param(["normviz", "normviz.__main__"], HEAVY, id="the library and its command"),
-        pytest.param(modules("networks"), ("plotly", "streamlit", "keras", "sklearn"), id="what trains"),
+        pytest.param(modules("train"), ("plotly", "streamlit", "keras", "sklearn"), id="what trains"),
         pytest.param(
-            modules("cube", "ui", *TOPICS, named="*figures"), ("torch", "streamlit", "keras", "sklearn"), id="figures"
+            [*modules("charts"), *modules(*TOPICS, named="*figures")],
+            ("torch", "streamlit", "keras", "sklearn"),
+            id="figures",
         ),
-        pytest.param(modules("ui", *TOPICS), ("torch", "keras", "sklearn"), id="what pages import first"),
+        pytest.param(modules("web", "ui", *TOPICS), ("torch", "keras", "sklearn"), id="what pages import first"),
     ],
 )
 def test_no_import_brings_along_what_only_others_need(names, forbidden):
@@ -48,20 +50,10 @@ def test_no_import_brings_along_what_only_others_need(names, forbidden):
 
 def test_the_modules_are_found():
     assert {"normviz.core.fields", "normviz.data.samples"} <= set(modules("core", "data"))
-    assert {"normviz.lab.figures", "normviz.weights.descent_figures"} <= set(modules(*TOPICS, named="*figures"))
-    assert {
-        "lab",
-        "compare",
-        "identities",
-        "why",
-        "table1",
-        "gradients",
-        "geometry",
-        "running",
-        "weights",
-        "divisive",
-        "claims",
-    } <= set(TOPICS)
+    assert {"normviz.topics.lab.figures", "normviz.topics.weights.descent_figures"} <= set(
+        modules(*TOPICS, named="*figures")
+    )
+    assert {"topics/lab", "topics/same", "topics/table1", "topics/claims"} <= set(TOPICS)
 
 
 def test_a_module_that_imports_torch_is_caught(tmp_path):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import normviz
 from normviz.core import backward as differentiating
-from normviz.core import errors, fields, schemes, theory
+from normviz.core import errors, fields, theory
 from normviz.core import normalize as normalizing
+from normviz.core import registry as schemes
 
 ROOT = Path(normviz.__file__).parents[1]
 

@@ -53,8 +53,8 @@ def undeclared(names: set[str], *extras: str) -> set[str]:
 @pytest.mark.parametrize(
     ("paths", "extras"),
     [
-        (["normviz/core", "normviz/cli.py", "normviz/commands.py", "normviz/__init__.py"], []),
-        (["normviz/networks"], ["train"]),
+        (["normviz/core", "normviz/cli/main.py", "normviz/cli/normalize.py", "normviz/__init__.py"], []),
+        (["normviz/train"], ["train"]),
         (["normviz/jobs"], ["train", "cluster"]),
         (["normviz", "pages", "app.py"], ["app", "cluster"]),
         (["normviz", "pages", "app.py", "tests", "benchmarks", "docs"], ["dev"]),

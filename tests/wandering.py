@@ -16,23 +16,23 @@ from typing import Any, NamedTuple
 from lab_page import ROOT, plots
 from streamlit.testing.v1 import AppTest
 
-from normviz.claims import state as claims
-from normviz.compare import state as compare
 from normviz.core.errors import InvalidInput
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.settings import Among, Choice, Real, Several, Switch
-from normviz.design import state as design
-from normviz.divisive import state as divisive
-from normviz.experiments import state as experiments
-from normviz.geometry import state as geometry
-from normviz.gradients import state as gradients
-from normviz.identities import state as identities
-from normviz.lab import state as lab
-from normviz.running import state as running
-from normviz.table1 import state as table1
+from normviz.topics.claims import state as claims
+from normviz.topics.compare import state as compare
+from normviz.topics.design import state as design
+from normviz.topics.divisive import state as divisive
+from normviz.topics.experiments import state as experiments
+from normviz.topics.geometry import state as geometry
+from normviz.topics.gradients import state as gradients
+from normviz.topics.lab import state as lab
+from normviz.topics.running import state as running
+from normviz.topics.same import state as identities
+from normviz.topics.table1 import state as table1
+from normviz.topics.weights import state as weights
+from normviz.topics.why import state as why
 from normviz.ui.link import Param, clean
-from normviz.weights import state as weights
-from normviz.why import state as why
 
 STATES: dict[str, ModuleType] = {
     "tensor_lab": lab,

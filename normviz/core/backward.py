@@ -6,7 +6,7 @@
 
 Each average is turned into its transpose: what element i gives away to the statistics of others comes back from them.
 Averages over equal boxes are their own transpose; of windows, which are cut at the border, the transpose divides by the
-neighbour's number of elements. Without B, ∂l/∂v = g; without A, ∂l/∂x = ∂l/∂v. `normviz.networks.gradient` is the
+neighbour's number of elements. Without B, ∂l/∂v = g; without A, ∂l/∂x = ∂l/∂v. `normviz.train.gradient` is the
 same for loops that train, in torch, in few operations, and without this numerical care:
 
 - nothing is divided by σ³: g·v/σ³ is (g·x̂)/σ², of which a power of the largest 1/σ in a window is taken out first, so
@@ -27,7 +27,7 @@ from normviz.core.arrays import Array, ArrayLike, floating
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Shape, check_shape
 from normviz.core.normalize import Normalized, centre, normalize, quiet, reduce, spread, window, window_mean
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.core.whitening import whitened_backward, whitened_diagonal
 
 MAX_JACOBIAN = 512

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from normviz.core.fields import OWN, Field, Index, Shape
 from normviz.core.normalize import normalize, quiet
-from normviz.core.schemes import DEFAULT_EPS, Scheme
+from normviz.core.registry import DEFAULT_EPS, Scheme
 from normviz.core.tolerances import INVARIANT
 
 WORK = 2**21

@@ -2,7 +2,7 @@
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, Field, Rule
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.registry import SCHEMES, Scheme
 
 
 def in_windows(scheme: Scheme, radius: int) -> Scheme:

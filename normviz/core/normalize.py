@@ -26,7 +26,7 @@ from array_api_compat import array_namespace
 from normviz.core.arrays import Array, ArrayLike, floating
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, check_shape
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.core.whitening import whiten
 
 

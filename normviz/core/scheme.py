@@ -244,7 +244,7 @@ class Scheme:
 
 
 SCHEMES: dict[str, Scheme] = {}
-"""Every scheme by key, in the order in which the app shows them; `normviz.core.schemes` holds the rows."""
+"""Every scheme by key, in the order in which the app shows them; `normviz.core.registry` holds the rows."""
 
 
 def get_scheme(key: str, groups: int | None = None, radius: int | None = None, alpha: float | None = None) -> Scheme:

@@ -8,7 +8,7 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Index
 from normviz.core.normalize import Normalized, centre, normalize, quiet, root_mean_square, spread
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.core.tolerances import tolerance
 from normviz.core.whitening import along_eigenvectors
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXIS, FULL, Field, Shape
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.core.text import typeset
 from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS, Transformation

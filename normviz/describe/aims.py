@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.core.fields import AXIS, OWN, Axis, Field, Shape
 from normviz.core.normalize import Normalized, largest_singular_value, quiet, reduce
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.core.statistics import covariances
 from normviz.core.text import spoken, typeset
 from normviz.describe.wording import axes_of, windows
@@ -43,7 +43,7 @@ def field_noun(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
 def scope_words(scheme: Scheme) -> str:
     """Return what a scheme normalizes, and over what it averages, in words that hold for every shape.
 
-    >>> from normviz.core.schemes import SCHEMES
+    >>> from normviz.core.registry import SCHEMES
     >>> scope_words(SCHEMES["group"])
     'every group of channels of every example alone, over all positions'
     >>> scope_words(SCHEMES["rms"])

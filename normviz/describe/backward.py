@@ -12,7 +12,7 @@ counts groups and is weight norm's gain.
 from collections.abc import Iterator
 
 from normviz.core.fields import AXIS
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.describe.averages import subscript
 from normviz.describe.notation import Formula, Parts, formulas, gain_letter, inside, parts
 

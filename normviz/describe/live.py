@@ -10,7 +10,7 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.normalize import Normalized, quiet
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.core.whitening import inverse_root
 from normviz.describe.notation import SYMBOL, gain_letter, inside, passed
 

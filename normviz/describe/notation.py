@@ -8,7 +8,7 @@ from math import isinf, isnan
 from typing import NamedTuple
 
 from normviz.core.fields import AXES, AXIS, FULL, OWN, Field
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.core.transformations import Transformation
 from normviz.describe.averages import Average, averages_of, size_of, subscript
 

@@ -7,7 +7,7 @@ from re import search
 from typing import NamedTuple
 
 from normviz.core.fields import AXIS, FULL, Shape
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe.wording import count_words
 
 CHANNELS_FIRST: dict[str, tuple[str, ...]] = {"activation": ("N", "C", "H", "W"), "weight": ("Cout", "Cin", "kh", "kw")}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Shape
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe.code import Step, inside, render, steps
 
 

@@ -5,7 +5,7 @@ from math import prod
 from typing import NamedTuple
 
 from normviz.core.fields import AXIS, Axis, Field, Index, Rule, Shape
-from normviz.core.schemes import SCHEMES, Reference, Scheme
+from normviz.core.registry import SCHEMES, Reference, Scheme
 from normviz.core.text import sentence as sentence
 from normviz.core.text import typeset
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from normviz.core.schemes import SCHEMES
+from normviz.charts.curves import faint
+from normviz.core.registry import SCHEMES
 from normviz.describe.wording import hint
-from normviz.ui.curves import faint
 
 COMMON = ("batch", "layer", "instance", "group", "rms")
 """The schemes that are one click away; where several are chosen, so is the row without normalization."""

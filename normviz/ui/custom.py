@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, divisors
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import closest
 from normviz.ui.choice import words
 from normviz.ui.link import KEPT, Param, View, choice, switch

@@ -13,9 +13,9 @@ from streamlit.navigation.page import Page
 from normviz.core.errors import InvalidInput
 from normviz.describe.markdown import escape
 from normviz.ui.link import PRESENTING, View, current_theme, lead
+from normviz.ui.page_text import Introduction, Story
+from normviz.ui.page_texts import STORIES, following, previous
 from normviz.ui.redirects import REDIRECTS
-from normviz.ui.stories import STORIES, following, previous
-from normviz.ui.story import Introduction, Story
 
 
 def script(page: str) -> str:

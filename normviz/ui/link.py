@@ -19,9 +19,9 @@ from normviz.core.settings import Choice, Declaration, Real, Switch, Whole, decl
 from normviz.core.text import decimal as decimal
 from normviz.core.text import sentence, typeset
 from normviz.describe.markdown import escape
-from normviz.ui.components.toolbar import toolbar
-from normviz.ui.presence import here
+from normviz.ui.sessions import here
 from normviz.ui.unknown_names import shorten, unknown_names, unknown_words
+from normviz.web.components.toolbar import toolbar
 
 View = dict[str, Any]
 Notes = dict[str, tuple[Any, Any]]

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from normviz.charts.statistics import responses
 from normviz.core.normalize import quiet
 from normviz.core.scheme import Scheme
 from normviz.core.statistics import Blend, Saturation
 from normviz.core.text import typeset
-from normviz.ui.components.plot import plot
-from normviz.ui.figures import responses
+from normviz.web.components.plot import plot
 
 CONTRASTS = np.geomspace(1e-3, 1e3, 49)
 RESPONSE_EPS = (0.0, 1e-2, 1.0)

@@ -4,7 +4,7 @@ from math import gcd
 from typing import Any
 
 from normviz.core.fields import AXES, OWN, Field, Rule, Shape, divisors
-from normviz.core.schemes import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS, closest
 from normviz.ui.link import Param, View, choice, decimal, real, whole

@@ -21,8 +21,8 @@ import normviz
 from normviz.core.errors import InvalidInput
 from normviz.ui.environment import check_environment
 from normviz.ui.security import WithHeaders, WithoutMetrics, create_headers, read_frame_ancestors, read_metrics
-from normviz.ui.vendor import preload_links
 from normviz.web.modules import INLINE
+from normviz.web.plotly_script import preload_links
 
 ICON = Path(__file__).with_name("icon.png")
 """Of the page; an icon by name, ":material/…:", would make every visitor's browser ask a server on the internet."""
@@ -90,7 +90,7 @@ def bring_up() -> None:
     import pandas  # noqa: F401 - pages use it through other libraries
 
     for module in walk_packages(normviz.__path__, "normviz."):
-        if not module.name.startswith("normviz.networks"):  # torch comes with the first training
+        if not module.name.startswith(("normviz.train", "normviz.cli")):  # torch comes with the first training
             import_module(module.name)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from normviz.core.settings import Among, By, Choice, Declaration, Real, declarations
-from normviz.ui.components.drag import drag
 from normviz.ui.link import KEPT, View
+from normviz.web.components.drag import drag
 
 Usual = dict[str, Any]
 """What every widget of Streamlit is told: key, label, help, and what to do when it is used."""

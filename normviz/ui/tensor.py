@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.fields import MAX_ELEMENTS, Shape, largest_fit
-from normviz.core.schemes import SCHEMES, Scheme
+from normviz.core.registry import SCHEMES, Scheme
 from normviz.data.files import PICTURES
 from normviz.data.samples import SAMPLES
 from normviz.describe.notation import SYMBOL

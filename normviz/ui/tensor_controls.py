@@ -9,7 +9,7 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
-from normviz.core.schemes import Scheme
+from normviz.core.registry import Scheme
 from normviz.data.files import PICTURES, as_tensor, axes_of, looks_channels_first, read_file
 from normviz.describe import wording
 from normviz.describe.markdown import escape

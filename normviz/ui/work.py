@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from normviz.describe.wording import duration
-from normviz.jobs.desk import Desk
+from normviz.jobs.job_queue import Desk
+from normviz.jobs.requests import Keep, Ticket
 from normviz.jobs.speed import Speed, guess_factor
-from normviz.jobs.tickets import Keep, Ticket
-from normviz.ui.presence import here
+from normviz.ui.sessions import here
 
 AT_ONCE = 0.25
 """Seconds that a page waits for what it asks for before it shows what is there."""

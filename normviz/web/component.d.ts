@@ -1,6 +1,6 @@
 // Types that several components share.
 
-/** The argument of a component's default export, made by Streamlit; see normviz/ui/components/component.py. */
+/** The argument of a component's default export, made by Streamlit; see normviz/web/components/component.py. */
 export interface Given {
   /** The number of the turn as float64, then the data of `packed`; `latest` of data.js reads them. */
   data: Uint8Array;

@@ -1,4 +1,4 @@
-// Reads what the server sent (normviz/ui/packed.py), and writes numbers as the pages do.
+// Reads what the server sent (normviz/charts/packing.py), and writes numbers as the pages do.
 
 /** @import {TypedNumbers} from "./messages.d.ts" */
 

@@ -6,7 +6,7 @@ import { find } from "./dom.js";
 /** @import {Given} from "./component.d.ts" */
 
 /**
- * What `drag` of normviz/ui/components/drag.py sends. `run`, which no browser reads, makes every run an answer.
+ * What `drag` of normviz/web/components/drag.py sends. `run`, which no browser reads, makes every run an answer.
  *
  * @typedef {{label: string, texts: string[], index: number, run: number}} DragData
  */

@@ -10,7 +10,7 @@ import { still } from "./player.js";
 /** @typedef {"yes" | "no" | "fades" | "none"} Answer */
 
 /**
- * What `grid_data` of normviz/table1/grid.py sends.
+ * What `grid_data` of normviz/topics/table1/grid.py sends.
  *
  * @typedef {object} GridData
  * @property {string} label of the table

@@ -1,9 +1,9 @@
 // The data that Python sends to a cube, as normviz/web/data.js unpacks it.
-// normviz/ui/components/plot.py builds PlotMessage, normviz/cube/figure.py builds Hover, Labels and PlayedStages.
+// normviz/web/components/plot.py builds PlotMessage, normviz/charts/cube.py builds Hover, Labels and PlayedStages.
 
 import type { Numbers } from "./component.d.ts";
 
-/** The arrays that normviz/ui/packed.py sends. */
+/** The arrays that normviz/charts/packing.py sends. */
 export type TypedNumbers =
   | Int8Array
   | Uint8Array
@@ -56,7 +56,7 @@ export interface View {
   cut?: number[];
 }
 
-/** What `Figure` of normviz/ui/chart.py sends: traces and a layout in Plotly's words. */
+/** What `Figure` of normviz/charts/chart.py sends: traces and a layout in Plotly's words. */
 export interface Figure {
   data: Trace[];
   layout: FigureLayout;

@@ -6,7 +6,7 @@ import { closest, find } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
 
-/** @typedef {{text: string}} PickedData what `picked` of normviz/ui/components/picked.py sends */
+/** @typedef {{text: string}} PickedData what `picked` of normviz/web/components/picked.py sends */
 
 const NARROW = "(max-width: 768px)"; // where Streamlit starts with its sidebar closed
 const ONE = '.st-key-scheme [data-variant="pills"], .st-key-experiments-show [data-testid="stRadioOption"]';

@@ -8,7 +8,7 @@ import { addSaveMenu, createSvgFile } from "./saving.js";
 /** @import {Numbers, SetValue} from "./component.d.ts" */
 
 /**
- * What `picture` of normviz/ui/components/picture.py sends.
+ * What `picture` of normviz/web/components/picture.py sends.
  *
  * @typedef {object} PictureData
  * @property {string} name

@@ -6,7 +6,7 @@ import { find, make } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
 
-/** @typedef {{label: string, presenting: boolean}} ToolbarData what `toolbar` of normviz/ui/components/toolbar.py sends */
+/** @typedef {{label: string, presenting: boolean}} ToolbarData what `toolbar` of normviz/web/components/toolbar.py sends */
 
 /** @typedef {keyof typeof ICONS} Act */
 

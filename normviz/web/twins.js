@@ -9,7 +9,7 @@ import { Player, still } from "./player.js";
 /** @import {Given, Numbers} from "./component.d.ts" */
 
 /**
- * What `loss_plot` and `output_plot` of normviz/table1/twin_plot.py send, with what `ui.components.twins` adds.
+ * What `loss_plot` and `output_plot` of normviz/topics/table1/twin_plot.py send, with what `ui.components.twins` adds.
  *
  * @typedef {object} TwinsData
  * @property {string} alt

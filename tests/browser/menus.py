@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page
 
-from normviz.ui.stories import STORIES
+from normviz.ui.page_texts import STORIES
 
 SECTIONS = {story.title: story.section for story in STORIES}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Page, Route
 
-from normviz.ui.components import element, grid, picked, picture, toolbar, twins
-from normviz.ui.packed import packed
+from normviz.charts.packing import packed
+from normviz.web.components import element, grid, picked, picture, toolbar, twins
 from normviz.web.modules import MODULES
 
 MARKUP = {

@@ -8,10 +8,10 @@ import sys
 import pytest
 from browsing import ROOT
 
-from normviz.ui.stories import STORIES
+from normviz.ui.page_texts import STORIES
 
 WITHOUT_BROWSER = ("search.py", "gpu.py")
-"""Their smallest runs are tests elsewhere: tests/table1/test_search.py and tests/test_gpu.py."""
+"""Their smallest runs are tests elsewhere: tests/topics/table1/test_search.py and tests/test_gpu.py."""
 SCRIPTS = sorted(
     path.name
     for path in (ROOT / "benchmarks").glob("*.py")

@@ -8,9 +8,9 @@ from menus import go
 from patience import settle, visit
 from playwright.sync_api import expect
 
-from normviz.claims.ledger import CLAIMS
-from normviz.claims.state import FIRST
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
+from normviz.topics.claims.ledger import CLAIMS
+from normviz.topics.claims.state import FIRST
 
 MEASURED = 300_000  # milliseconds that a check may take on a busy machine
 OPENED = "?open=wrong"

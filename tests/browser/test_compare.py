@@ -8,9 +8,9 @@ from pills import named
 from playwright.sync_api import expect
 from test_first_screen_shown import CONTROLS, MOST, SIZE
 
-from normviz.core.schemes import SCHEMES
-from normviz.cube.layout import layout_of, parts
-from normviz.ui.palette import THEMES
+from normviz.charts.cube_layout import layout_of, parts
+from normviz.charts.palette import THEMES
+from normviz.core.registry import SCHEMES
 
 SIX = "batch,layer,layer-channels,instance,group,rms"
 SHAPE = (4, 4, 4, 6)

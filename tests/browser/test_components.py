@@ -3,7 +3,7 @@
 import pytest
 from mounted import MARKUP, called
 
-from normviz.ui.packed import packed
+from normviz.charts.packing import packed
 from normviz.web.modules import MODULES
 
 LABEL = "what is shown"

@@ -8,9 +8,9 @@ from patience import load
 from playwright.sync_api import expect
 from standing import cells_in
 
+from normviz.charts.cube_layout import layout_of
 from normviz.core.fields import Index, Shape
-from normviz.core.schemes import SCHEMES
-from normviz.cube.layout import layout_of
+from normviz.core.registry import SCHEMES
 from normviz.ui.tensor import VIEWS
 
 SHAPE: Shape = (4, 4, 4, 6)

@@ -6,8 +6,8 @@ from looks import CONTROLS, barriers, change_theme, cut_off
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.design.questions import COMMON, QUESTIONS
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
+from normviz.topics.design.questions import COMMON, QUESTIONS
 
 DIM = """img => {
   const canvas = document.createElement("canvas");

@@ -10,11 +10,11 @@ from playwright.sync_api import expect
 from standing import cells_in
 from test_cube import element_of, lit_cells
 
+from normviz.charts.cube_layout import layout_of
+from normviz.charts.packing import packed
 from normviz.core.fields import Field
-from normviz.core.schemes import SCHEMES
-from normviz.cube.layout import layout_of
+from normviz.core.registry import SCHEMES
 from normviz.describe import wording
-from normviz.ui.packed import packed
 
 FRAMED = (".shapelayer path", ".heatmaplayer image")
 """The frame in a heat map, and the picture that is all its cells."""

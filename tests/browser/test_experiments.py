@@ -6,8 +6,8 @@ from patience import load, settle, soon, visit
 from playwright.sync_api import expect
 from watching import open_watched
 
-from normviz.experiments.catalogue import EXPERIMENTS
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
+from normviz.topics.experiments.catalogue import EXPERIMENTS
 
 SMALL = "?show=batch-size&batch_size_steps=20&batch_size_seeds=2&batch_size_schemes=layer&batch_size_seed="
 LONG = "?show=batch-size&batch_size_steps=500&batch_size_seeds=8&batch_size_seed="

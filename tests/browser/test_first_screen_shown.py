@@ -6,7 +6,7 @@ from looks import CONTROLS
 from playwright.sync_api import expect
 from watching import watched
 
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.ui.choice import COMMON
 
 SIZE = {"width": 1280, "height": 800}

@@ -6,7 +6,7 @@ from looks import CONTROLS
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.geometry.state import SHOWN
+from normviz.topics.geometry.state import SHOWN
 
 RIGHT = "() => [...document.querySelectorAll('.nv-graph')].map((graph) => graph.getBoundingClientRect().right)"
 

@@ -8,9 +8,9 @@ from looks import CONTROLS, cut_off
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.gradients.chain import STEPS
-from normviz.gradients.panels.graph import HEADINGS
-from normviz.gradients.state import SHOWN
+from normviz.topics.gradients.chain import STEPS
+from normviz.topics.gradients.panels.graph import HEADINGS
+from normviz.topics.gradients.state import SHOWN
 
 
 def open_page(page, url, link=""):

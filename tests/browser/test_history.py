@@ -7,7 +7,7 @@ from pairs import mark_heavy_except
 from patience import settle, soon, visit
 from playwright.sync_api import Page, expect
 
-from normviz.ui.stories import STORIES
+from normviz.ui.page_texts import STORIES
 
 NAMES = {"" if story is STORIES[0] else story.page: story.title for story in STORIES}
 """What the navigation calls a page, by its address."""

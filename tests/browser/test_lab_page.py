@@ -4,7 +4,7 @@ from axe_playwright_python.sync_playwright import Axe
 from looks import barriers, change_theme
 from playwright.sync_api import expect
 
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
 
 
 def test_a_link_restores_the_whole_view(lab):

@@ -7,8 +7,8 @@ import numpy as np
 from mounted import called
 from standing import visible
 
-from normviz.cube import figure as cube
-from normviz.cube.layout import layout_of
+from normviz.charts import cube
+from normviz.charts.cube_layout import layout_of
 
 SHAPE = (2, 3, 2, 4)
 PLOTLY = """window.Plotly = {react(graph, traces, layout) {

@@ -6,7 +6,7 @@ from looks import barriers, change_theme
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
 
 PAGES = {
     "identities": ("Which normalizations are the same?", []),

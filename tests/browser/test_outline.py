@@ -6,7 +6,7 @@ import pytest
 from looks import change_theme
 from PIL import Image
 
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
 
 ALONG = """() => {
     const path = document.querySelector(".nv-outline path:last-child"), { a, d, e, f } = path.getScreenCTM();

@@ -8,8 +8,8 @@ from menus import go
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.running import state as running
-from normviz.weights import state as weights
+from normviz.topics.running import state as running
+from normviz.topics.weights import state as weights
 
 
 @dataclass(frozen=True)

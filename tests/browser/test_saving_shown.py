@@ -10,7 +10,7 @@ from pairs import mark_heavy_except
 from patience import settle, visit
 from PIL import Image, ImageColor
 
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
 
 
 def saved(page, key, kind):

@@ -17,7 +17,7 @@ from watching import POLICY
 
 from normviz.ui.security import FRAME_ANCESTORS, METRICS
 from normviz.ui.server import HEADERS
-from normviz.ui.vendor import module_url, plotly_url
+from normviz.web.plotly_script import module_url, plotly_url
 
 BASE = "/course/norm"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no 127.0.0.2")

@@ -7,7 +7,7 @@ from menus import go
 from patience import load, settle, soon
 from playwright.sync_api import Page, expect
 
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
 
 SMALL = "steps=10&batch=8&width=8"
 

@@ -6,7 +6,7 @@ from pairs import mark_heavy_except
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.ui.stories import STORIES
+from normviz.ui.page_texts import STORIES
 
 ADDRESS = {story.page: "" if story.page == "tensor_lab" else story.page for story in STORIES}
 

@@ -4,11 +4,11 @@ import pytest
 from patience import load, settle, soon
 from playwright.sync_api import Page, expect
 
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.networks.problem import ORIGINAL, position
-from normviz.networks.setting import Setting
-from normviz.table1.results import Results
+from normviz.topics.table1.results import Results
+from normviz.train.problem import ORIGINAL, position
+from normviz.train.setting import Setting
 
 SETTING = Setting(steps=20, batch=8, width=8)
 LINK = "steps=20&batch=8&width=8&delta=3&shift=0.5&cell=batch.case-rescaling&reveal=1"

@@ -5,7 +5,7 @@ from pairs import mark_heavy_except
 from patience import CONNECTED, settle, soon
 from watching import watched
 
-from normviz.ui.stories import STORIES
+from normviz.ui.page_texts import STORIES
 
 SLOW = 4
 """By which factor the browser's script is slowed: parts of the next page then come before the last one is gone."""

@@ -9,9 +9,9 @@ from patience import settle, soon, visit
 from playwright.sync_api import expect
 from test_first_screen_shown import CONTROLS, MOST, SIZE
 
-from normviz.core.schemes import SCHEMES
+from normviz.charts.palette import THEMES
+from normviz.core.registry import SCHEMES
 from normviz.describe.aims import scope_words
-from normviz.ui.palette import THEMES
 
 
 def open_page(page, url, panel="variants", link=""):

@@ -6,7 +6,7 @@ from patience import settle, soon, visit
 from playwright.sync_api import expect
 from test_first_screen_shown import CONTROLS, MOST, SIZE
 
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
 
 FIGURES = {"norm": ("plane", "lengths"), "spectral": ("ellipses", "ratios")}
 AXES = """() => [...document.querySelectorAll('.nv-graph')].map((graph) => {

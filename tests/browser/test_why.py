@@ -5,7 +5,7 @@ from looks import barriers, change_theme, cut_off
 from patience import settle, visit
 from playwright.sync_api import expect
 
-from normviz.ui.palette import THEMES
+from normviz.charts.palette import THEMES
 
 
 def open_page(page, url, link=""):

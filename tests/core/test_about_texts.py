@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 
 RNG = np.random.default_rng(0)
 

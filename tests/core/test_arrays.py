@@ -11,7 +11,7 @@ from torch_nn import by_torch_nn, gain_and_bias
 from normviz.core.arrays import type_name
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 WITH_A_LAYER = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.torch and not row.spectral])

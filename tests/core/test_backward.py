@@ -14,8 +14,8 @@ from normviz.core.backward import MAX_JACOBIAN, backward, diagonal_only, gradien
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.networks.gradient import Average, General, Pointwise, Spectral, Whitening
+from normviz.core.registry import SCHEMES, get_scheme
+from normviz.train.gradient import Average, General, Pointwise, Spectral, Whitening
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 DIVIDING = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.suppression])

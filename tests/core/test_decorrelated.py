@@ -13,7 +13,7 @@ from normviz.core.backward import backward, gradients, jacobian
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import divisors
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.whitening import MAX_TOGETHER, divided_differences, inverse_root
 
 SHAPE = (3, 4, 5, 6)

@@ -12,8 +12,8 @@ from normviz.core.equality import difference
 from normviz.core.fields import FULL, OWN
 from normviz.core.limits import in_windows
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
-from normviz.divisive.contrast import contrast_ratio, in_fading_light
+from normviz.core.registry import SCHEMES
+from normviz.topics.divisive.contrast import contrast_ratio, in_fading_light
 
 KEYS = ("batch", "layer", "instance", "layer-channels")
 EVERY = pytest.mark.parametrize("key", KEYS)

@@ -12,7 +12,7 @@ from torch_nn import by_torch_nn, gain_and_bias, loses_digits, torch_refuses, wi
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.tolerances import tolerance
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)

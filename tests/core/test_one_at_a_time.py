@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from threading import Barrier, Event
 
-from normviz.core.turns import one_at_a_time
+from normviz.core.locks import one_at_a_time
 
 MANY = 8
 

@@ -8,7 +8,7 @@ from browsing import ROOT
 
 import normviz
 from normviz.core.normalize import centre, normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 
 OUTSIDE = {"spectral": "spectral norm", "whitening": "whitening", "dynamic-tanh": "dynamic tanh",
            "dynamic-erf": "dynamic erf"}  # fmt: skip

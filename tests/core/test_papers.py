@@ -6,7 +6,7 @@ from direct import relative_difference
 from strategies import noise
 
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 
 SHAPE = (4, 3, 5, 6)
 GAIN, BIAS = 1.5, -0.25

@@ -14,8 +14,8 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.pointwise import END, FUNCTIONS, MEET
-from normviz.core.rows import Row
-from normviz.core.schemes import SCHEMES, get_scheme, same_as
+from normviz.core.registry import SCHEMES, get_scheme, same_as
+from normviz.core.scheme_spec import Row
 from normviz.core.theory import degenerate, predict
 from normviz.core.transformations import TRANSFORMATIONS
 

@@ -8,7 +8,7 @@ from strategies import noise, shapes_with_fields
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
-from normviz.core.schemes import DEFAULT_EPS, SCHEMES, get_scheme, same_as
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme, same_as
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (4, 3, 5, 6)

@@ -10,7 +10,7 @@ from strategies import fields, seeds, shapes, uneven_array
 
 from normviz.core.fields import FULL, Field, Rule
 from normviz.core.normalize import centre, normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.statistics import (
     covariances,
     element,

@@ -8,7 +8,7 @@ from strategies import uneven_array
 from normviz.core.backward import diagonal_only, gradients, jacobian
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 
 SHAPE = (2, 4, 3, 5, 6)
 ELSEWHERE = strict.Device("device1")

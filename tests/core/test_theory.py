@@ -6,7 +6,7 @@ from hypothesis import given
 from strategies import examples, noise, shapes_with_fields
 
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.text import typeset
 from normviz.core.theory import degenerate, only_signs, predict
 from normviz.core.tolerances import INVARIANT

@@ -6,7 +6,7 @@ from strategies import uneven_array
 
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.describe.aims import aim_words, scope_words
 
 SHAPE = (4, 4, 4, 6)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from normviz.core.fields import AXES, AXIS, Field
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.describe.backward import backward_formulas
 from normviz.describe.notation import formulas
 

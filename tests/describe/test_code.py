@@ -8,7 +8,7 @@ from jinja2 import UndefinedError
 
 import normviz
 from normviz.core.fields import Field
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.describe.code import as_code, render, steps
 from normviz.describe.snippets import FRAMEWORKS, snippet
 

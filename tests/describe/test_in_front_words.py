@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from normviz.compare.comparison import learned, state
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.describe.backward import backward_formulas
 from normviz.describe.notation import formulas
 from normviz.describe.parameters import kept, parameter_shapes
 from normviz.describe.snippets import snippet
 from normviz.describe.wording import front_words, named
-from normviz.lab.beside import twin_words
+from normviz.topics.compare.comparison import learned, state
+from normviz.topics.lab.beside import twin_words
 
 SHAPE = (2, 4, 3, 6)
 FRONTS = pytest.mark.parametrize("front", [key for key, row in SCHEMES.items() if row.acts_on == "weight"])

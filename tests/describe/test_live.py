@@ -11,7 +11,7 @@ from written import said
 
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.statistics import element
 from normviz.describe import live
 from normviz.describe.mathml import mathml

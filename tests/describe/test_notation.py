@@ -9,7 +9,7 @@ from strategies import examples, fields
 
 from normviz.core.fields import AXIS, Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.statistics import element
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.describe.notation import CHANGES, essentials, formulas, number, on_sums

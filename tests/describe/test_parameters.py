@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.describe.parameters import axis_trap, parameter_shapes
 
 SHAPE = (2, 3, 4, 6)

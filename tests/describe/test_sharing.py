@@ -8,7 +8,7 @@ from strategies import examples, noise, shapes_with_fields
 
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.describe import wording
 
 CUSTOM = SCHEMES["custom"]

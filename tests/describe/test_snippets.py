@@ -19,7 +19,7 @@ from normviz.core.backward import gradients
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES, get_scheme, same_as
+from normviz.core.registry import SCHEMES, get_scheme, same_as
 from normviz.describe.snippets import BACKWARD, FRAMEWORKS, backward_snippet, snippet
 
 SHAPES = {

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from strategies import shapes_with_fields
 
 from normviz.core.fields import AXES, Field
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.describe import wording
 
 SHAPE, WEIGHTS = (4, 4, 4, 6), (3, 3, 4, 8)

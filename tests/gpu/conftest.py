@@ -12,7 +12,7 @@ import pytest
 import torch
 from emulation import emulate_graphs
 
-from normviz.networks import capture, twins
+from normviz.train import capture, twins
 
 DEVICE = os.environ.get("PARITY_DEVICE", "cuda" if torch.cuda.is_available() else "cpu")
 

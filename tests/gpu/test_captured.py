@@ -11,14 +11,14 @@ import torch
 from pairs import pairwise
 from tolerated import allowed, gap
 
-from normviz.core.schemes import SCHEMES
-from normviz.jobs.desk import Desk
+from normviz.core.registry import SCHEMES
 from normviz.jobs.executors import threads
-from normviz.networks import cost, twins
-from normviz.networks.setting import Setting
-from normviz.networks.stack import Stack
-from normviz.networks.twins import train, training
-from normviz.table1.training import Training
+from normviz.jobs.job_queue import Desk
+from normviz.topics.table1.training import Training
+from normviz.train import cost, twins
+from normviz.train.setting import Setting
+from normviz.train.stack import Stack
+from normviz.train.twins import train, training
 
 WITHOUT = [scheme for scheme in SCHEMES.values() if not Stack.waits(scheme)]
 BETWEEN = [SCHEMES[key] for key in ("batch", "spectral", "layer", "rms", "spectral", "weight")]

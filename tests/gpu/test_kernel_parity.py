@@ -5,7 +5,7 @@ import torch
 from uneven import uneven_array
 
 from normviz.core.normalize import normalize
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.tolerances import RELATIVE
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")

@@ -8,14 +8,14 @@ import torch
 from pairs import pairwise
 from tolerated import allowed, gap
 
-from normviz.core.schemes import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme
 from normviz.jobs.spec import finish
-from normviz.networks import twins
-from normviz.networks.devices import device_words, resolve_device
-from normviz.networks.setting import DTYPES, Setting
-from normviz.networks.twins import train
-from normviz.table1.table import measure
-from normviz.table1.training import Training
+from normviz.topics.table1.table import measure
+from normviz.topics.table1.training import Training
+from normviz.train import twins
+from normviz.train.devices import device_words, resolve_device
+from normviz.train.setting import DTYPES, Setting
+from normviz.train.twins import train
 
 EVERY = [get_scheme(key, groups=2) for key in (*list(SCHEMES)[::2], *list(SCHEMES)[1::2])]
 """Every scheme, those that compute the same on a dense layer apart from each other, and spectral norm in between."""

@@ -1,8 +1,8 @@
 import pytest
 from pretend import Clock, Later
 
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
+from normviz.jobs.job_queue import Desk
 
 
 @pytest.fixture

@@ -17,16 +17,16 @@ from work import Count, Does, Endless, Fails
 
 import normviz
 from normviz.core.errors import InvalidInput
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.jobs import cluster as jobs_cluster
 from normviz.jobs import versions
 from normviz.jobs.cluster import Cluster, configured
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import on_one_core, threads
 from normviz.jobs.failures import where
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.spec import digest, finish
-from normviz.networks.setting import Setting
-from normviz.table1.training import Training
+from normviz.topics.table1.training import Training
+from normviz.train.setting import Setting
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
 LEASE = 600.0  # nobody is there in a test, and a busy machine takes its time

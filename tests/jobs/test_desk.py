@@ -10,8 +10,8 @@ from pretend import SOON, Kept
 from work import Count, Endless, Fails
 
 from normviz.jobs import executors
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.spec import Step
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from work import Count, Endless, Fails
 
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.jobs import executors
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import on_one_core, perform, threads
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.processes import Processes
 from normviz.jobs.spec import digest
-from normviz.networks.setting import Setting
-from normviz.table1.training import Training
+from normviz.topics.table1.training import Training
+from normviz.train.setting import Setting
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
 

@@ -7,9 +7,9 @@ from pretend import SOON, Kept
 from work import Does
 
 from normviz.core.fields import Field
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import threads
 from normviz.jobs.failures import Elsewhere, told, where
+from normviz.jobs.job_queue import Desk
 
 
 def test_an_error_says_the_innermost_line_of_this_package():
@@ -28,7 +28,7 @@ def test_an_error_of_a_job_in_a_thread_says_its_line_after_its_frames_were_let_g
 def test_an_error_from_elsewhere_says_where_it_was_there():
     error = ValueError("no such device")
     error.__cause__ = Elsewhere(
-        'File "/srv/normviz/normviz/jobs/desk.py", line 1, in submit\n'
+        'File "/srv/normviz/normviz/jobs/job_queue.py", line 1, in submit\n'
         'File "C:\\apps\\normviz\\normviz\\table1\\training.py", line 96, in _steps\n'
         'File "/usr/lib/python3/torch/cuda.py", line 7, in init\n'
     )

@@ -11,7 +11,7 @@ from work import Count, Trains
 from normviz.jobs import executors, gpu, one_gpu
 from normviz.jobs.gpu import move_to_cpu
 from normviz.jobs.one_gpu import OneGpu
-from normviz.networks.setting import Setting
+from normviz.train.setting import Setting
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pretend import SOON, Kept
 from work import CONTEXT, Count, Endless, Trains, set_up_a_gpu
 
 from normviz.jobs import executors, limits
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import perform, threads
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.limits import NO_LIMITS, Limits, OverLimit, resident
 from normviz.jobs.processes import Processes
 

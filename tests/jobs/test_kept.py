@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from normviz.jobs import kept
-from normviz.jobs.kept import Kept, place
+from normviz.jobs import result_cache
+from normviz.jobs import result_cache as kept
+from normviz.jobs.result_cache import Kept, place
 
 ROOT = Path(__file__).parents[2]
 CURVE = {"losses": np.array([2.0, np.nan, np.inf, -0.0]), "seeds": np.arange(3), "device": np.array("CPU, 2 cores")}
@@ -29,7 +30,8 @@ def path(tmp_path):
 def run(path, script, **how):
     return subprocess.run(
         [sys.executable, "-c", script],
-        env=os.environ | {"PYTHONPATH": str(ROOT), kept.VARIABLE: str(path)}, capture_output=True, text=True, **how,
+        env=os.environ | {"PYTHONPATH": str(ROOT), result_cache.VARIABLE: str(path)},
+        capture_output=True, text=True, **how,
     )  # fmt: skip
 
 
@@ -53,7 +55,9 @@ def test_what_was_kept_is_there_after_a_restart(path):
 
 
 def test_what_another_process_kept_is_there(path):
-    script = "import numpy as np; from normviz.jobs.kept import Kept; Kept().put('a', {'losses': np.arange(4.0)})"
+    script = (
+        "import numpy as np; from normviz.jobs.result_cache import Kept; Kept().put('a', {'losses': np.arange(4.0)})"
+    )
     run(path, script, check=True)
     assert Kept(path).get("a")["losses"].tolist() == [0, 1, 2, 3]
 
@@ -209,7 +213,7 @@ def test_a_file_that_is_damaged_while_it_is_open_is_set_aside_and_begun_anew(pat
 LATER = """
 import sys, numpy as np
 from concurrent.futures import ThreadPoolExecutor
-from normviz.jobs.kept import Kept
+from normviz.jobs.result_cache import Kept
 store, name = Kept(), sys.argv[1]
 store.put(name, {"numbers": np.zeros(9)})
 print("open", flush=True)
@@ -223,7 +227,7 @@ with ThreadPoolExecutor(4) as pool:
 
 
 def test_of_many_processes_that_find_a_damaged_file_one_sets_it_aside(path):
-    environment = os.environ | {"PYTHONPATH": str(ROOT), kept.VARIABLE: str(path)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), result_cache.VARIABLE: str(path)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     others = [
         subprocess.Popen([sys.executable, "-c", LATER, name], env=environment, text=True, **pipes) for name in "abc"
@@ -295,7 +299,7 @@ def test_a_row_beyond_the_bound_is_never_loaded(path, content):
 def test_a_result_beyond_the_bound_is_not_packed(path):
     store, large = Kept(path), {"numbers": np.zeros(2**22)}
     assert peak(lambda: store.put("a", large)) < 2**20
-    store.put("b", {str(number): np.zeros(1) for number in range(kept.MAX_ARRAYS + 1)})
+    store.put("b", {str(number): np.zeros(1) for number in range(result_cache.MAX_ARRAYS + 1)})
     assert not path.exists()
 
 
@@ -326,7 +330,7 @@ def test_on_a_full_disk_what_is_there_stays(path):
     Kept(path).put("a", CURVE)
     script = """
 import resource, numpy as np
-from normviz.jobs.kept import Kept
+from normviz.jobs.result_cache import Kept
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 store = Kept()
 for name in "bc":
@@ -343,7 +347,7 @@ print(store.get("a") is not None, store.get("b"), store.lost("b"))
 
 MANY = """
 import sys, numpy as np
-from normviz.jobs.kept import Kept
+from normviz.jobs.result_cache import Kept
 store, first = Kept(), int(sys.stdin.readline())
 for number in range(first, first + 30):
     store.put(str(number), {"numbers": np.full(500, number)})

@@ -14,9 +14,9 @@ from work import Count, Does, Endless, Fails, leaves, process
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs import processes
-from normviz.jobs.desk import Desk
 from normviz.jobs.executors import perform
 from normviz.jobs.failures import where
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.limits import Limits, OverLimit
 from normviz.jobs.processes import Processes, WorkerLost
 from normviz.jobs.worker import NICE
@@ -285,7 +285,7 @@ def test_after_shutdown_no_job_is_taken_and_those_that_wait_may_be_cancelled():
 LEFT = """
 import os, signal
 from work import Does, process
-from normviz.jobs.desk import Desk
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.processes import Processes
 def keep(job, process):
     print(process, flush=True)

@@ -12,18 +12,18 @@ from typing import ClassVar
 import pytest
 from work import Count, Fails
 
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import digest, finish
-from normviz.networks.setting import Setting
-from normviz.table1.training import Training
+from normviz.topics.table1.training import Training
+from normviz.train.setting import Setting
 
 ROOT = Path(__file__).parents[2]
 TRAINING = Training.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])
 PRINTED = """
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import digest
-from normviz.networks.setting import Setting
-from normviz.table1.training import Training
+from normviz.train.setting import Setting
+from normviz.topics.table1.training import Training
 print(digest(Training.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])))
 """
 

@@ -6,7 +6,7 @@ import pytest
 from pretend import Kept
 from work import Count, Fails
 
-from normviz.jobs.desk import Desk
+from normviz.jobs.job_queue import Desk
 
 
 def test_a_ticket_tells_how_many_jobs_of_others_stand_before_its_last(slow, later):

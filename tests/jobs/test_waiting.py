@@ -8,7 +8,7 @@ from pretend import Kept
 from work import Count, Endless
 
 from normviz.jobs import speed
-from normviz.jobs.desk import Desk
+from normviz.jobs.job_queue import Desk
 from normviz.jobs.speed import MAX_FACTOR, Speed
 
 CLASS = 30

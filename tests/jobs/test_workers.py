@@ -8,10 +8,10 @@ import pytest
 from browsing import ROOT
 
 from normviz.core.errors import InvalidInput
-from normviz.experiments import work
 from normviz.jobs.executors import MAX_THREADS, MAX_WORKERS, WORKERS_VARIABLE, count_workers
-from normviz.running.panels import accuracy
-from normviz.table1 import training_panels
+from normviz.topics.experiments import work
+from normviz.topics.running.panels import accuracy
+from normviz.topics.table1 import training_panels
 
 WRONG = ["0", "-1", "two", "1.5", "²", f"{MAX_WORKERS + 1}", "9" * 5000]
 

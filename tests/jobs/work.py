@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from normviz.core.schemes import get_scheme
+from normviz.core.registry import get_scheme
 from normviz.jobs import gpu
 from normviz.jobs.spec import Step
 

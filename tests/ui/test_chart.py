@@ -8,7 +8,7 @@ from checked import checked
 from plotly.graph_objects import Figure as PlotlyFigure
 from plotly.subplots import make_subplots as plotly_subplots
 
-from normviz.ui.chart import Figure, make_subplots
+from normviz.charts.chart import Figure, make_subplots
 
 LINE = {"width": 2, "color": "#123456"}
 

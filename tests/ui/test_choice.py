@@ -3,9 +3,9 @@
 import pytest
 from lab_page import open_lab, pick, sound
 
-from normviz.compare.state import MOST, PREFIX
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.describe.wording import hint
+from normviz.topics.compare.state import MOST, PREFIX
 from normviz.ui.choice import COMMON, GROUPS, entry, group_of, split_common, state_of, words
 
 SIX = "batch,layer,layer-channels,instance,group,rms"

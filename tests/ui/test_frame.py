@@ -8,7 +8,7 @@ from lab_page import ROOT, open_lab, sound, texts
 from streamlit.testing.v1 import AppTest
 from visitors import PAGES
 
-from normviz.ui.stories import STORIES, following, previous
+from normviz.ui.page_texts import STORIES, following, previous
 
 BY_PAGE = {story.page: story for story in STORIES}
 
@@ -52,7 +52,7 @@ def test_the_introduction_of_a_panel_is_whole():
 FRAMED = f"""
 import runpy
 from normviz.ui.frame import framed
-from normviz.ui.stories import STORIES
+from normviz.ui.page_texts import STORIES
 
 with framed(next(story for story in STORIES if story.page == "why")):
     runpy.run_path({str(ROOT / "pages" / "why.py")!r})

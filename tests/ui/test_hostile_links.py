@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from unpacked import shown
 from wandering import ROOT, STATES, TYPED
 
-from normviz.claims.ledger import CLAIMS
+from normviz.topics.claims.ledger import CLAIMS
 from normviz.ui.link import PRESENTING, clean
 from normviz.ui.unknown_names import LONGEST, known_names, unknown_names, unknown_words
 

@@ -10,10 +10,10 @@ from lab_page import sound
 from streamlit.testing.v1 import AppTest
 
 from normviz.core.fields import MAX_ELEMENTS, Rule, check_shape, divisors, largest_fit
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.settings import Choice, Real, Several, Switch, declarations
 from normviz.data.samples import SAMPLES
-from normviz.lab import state as lab
+from normviz.topics.lab import state as lab
 from normviz.ui import custom, tensor
 from normviz.ui import scheme as chosen
 from normviz.ui.link import choice, clean, real, said, switch, whole

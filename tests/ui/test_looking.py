@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from normviz.lab.state import PARAMS
+from normviz.topics.lab.state import PARAMS
 from normviz.ui.link import clean
 
 TEXTS = st.text(max_size=20) | st.lists(st.integers(-400, 400) | st.floats(), max_size=6).map(

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unpacked import unpacked
 
-from normviz.ui.chart import TEMPLATE, Figure
-from normviz.ui.packed import STEP, packed
+from normviz.charts.chart import TEMPLATE, Figure
+from normviz.charts.packing import STEP, packed
 
 PACKED = {
     "i1": [np.arange(5), np.arange(5) - 9, np.array([True, False]).astype(np.int8)],

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from normviz.ui.components.picture import shades
-from normviz.ui.palette import NOT_FINITE
+from normviz.charts.palette import NOT_FINITE
+from normviz.web.components.picture import shades
 
 PURPLE = [int(NOT_FINITE[k : k + 2], 16) for k in (1, 3, 5)]
 

@@ -8,14 +8,14 @@ import pytest
 from lab_page import open_lab
 
 from normviz.data.samples import SAMPLES
-from normviz.identities.identities import IDENTITIES, residual
-from normviz.identities.panels import known
-from normviz.running.figures import Row
-from normviz.running.panels import accuracy
+from normviz.topics.running.figures import Row
+from normviz.topics.running.panels import accuracy
+from normviz.topics.same.identities import IDENTITIES, residual
+from normviz.topics.same.panels import known
+from normviz.topics.weights import panels as weights
+from normviz.topics.weights.descent import STEPS, Setting
+from normviz.topics.weights.state import paths
 from normviz.ui.saving import csv_text
-from normviz.weights import panels as weights
-from normviz.weights.descent import STEPS, Setting
-from normviz.weights.state import paths
 
 
 def test_numbers_keep_their_digits_and_words_their_commas():

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import shapes_with_fields
 
-from normviz.compare import state as compare
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Rule
-from normviz.core.schemes import SCHEMES, get_scheme
-from normviz.experiments import state as experiments
-from normviz.lab import state as lab
-from normviz.table1 import state as table1
+from normviz.core.registry import SCHEMES, get_scheme
+from normviz.topics.compare import state as compare
+from normviz.topics.experiments import state as experiments
+from normviz.topics.lab import state as lab
+from normviz.topics.table1 import state as table1
 from normviz.ui import custom
 from normviz.ui import scheme as chosen
 from normviz.ui.link import clean

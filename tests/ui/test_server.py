@@ -6,8 +6,8 @@ import pytest
 from starlette.requests import Request
 
 from normviz.ui.server import WithOurs
-from normviz.ui.vendor import module_js, module_url
 from normviz.web.modules import INLINE, MODULES, find_imports
+from normviz.web.plotly_script import module_js, module_url
 
 PAGE = b"<html>a page</html>"
 OURS = b"".join((INLINE / name).read_bytes() for name in ("style.css", "history.js", "opening.js"))

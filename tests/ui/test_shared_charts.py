@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from checked import checked
 
-from normviz.ui.curves import Curve, Panel, curves
-from normviz.ui.figures import gap_panels
+from normviz.charts.curves import Curve, Panel, curves
+from normviz.charts.statistics import gap_panels
 
 
 @pytest.mark.parametrize("count", range(1, 8))

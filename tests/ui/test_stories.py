@@ -2,12 +2,12 @@
 
 import pytest
 
-from normviz.core.schemes import SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.design.search import census, fronts
-from normviz.networks.setting import Setting
-from normviz.ui.stories import STORIES
+from normviz.topics.design.search import census, fronts
+from normviz.train.setting import Setting
+from normviz.ui.page_texts import STORIES
 
 BY_PAGE = {story.page: story for story in STORIES}
 

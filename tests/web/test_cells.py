@@ -9,9 +9,9 @@ import pytest
 from node import evaluate
 from standing import positions, visible
 
+from normviz.charts import cube
+from normviz.charts.cube_layout import VIEWS, layout_of
 from normviz.core.fields import Field
-from normviz.cube import figure as cube
-from normviz.cube.layout import VIEWS, layout_of
 
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
 SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), (2, 3, 1, 1))

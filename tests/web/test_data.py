@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from node import evaluate
 
+from normviz.charts.packing import SENT
 from normviz.core.text import typeset
-from normviz.ui.packed import SENT
 
 
 @pytest.mark.parametrize("name", SENT)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from node import evaluate
 
-from normviz.cube import figure as cube
-from normviz.cube.layout import VIEWS
+from normviz.charts import cube
+from normviz.charts.cube_layout import VIEWS
 
 EYES = (cube.EYE, (-1.3, -1.2, 0.9), (0.6, 1.6, 0.3), (0.2, -0.6, 1.8), (1.8, -0.2, -0.6))
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)

@@ -7,8 +7,8 @@ import pytest
 from node import evaluate
 from standing import positions
 
-from normviz.cube import figure as cube
-from normviz.cube.layout import layout_of
+from normviz.charts import cube
+from normviz.charts.cube_layout import layout_of
 
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
 WAYS = [("folded", PLAIN), ("unfolded", PLAIN), ("unfolded", WEIGHTS)]

@@ -1,0 +1,1 @@
+"""Figures as plain data: charts, curves, palettes and the cube."""

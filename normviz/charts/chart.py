@@ -1,0 +1,151 @@
+"""Figures as plain data, in Plotly's own words and under its names: what `plotly.graph_objects` builds, unchecked.
+
+Its checks of every value, at every run of a page, were most of what a page took. The tests give the figures to them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partialmethod
+from typing import Any
+
+from normviz.charts.packing import packed
+
+TITLE = {"showarrow": False, "xanchor": "center", "xref": "paper", "yanchor": "bottom", "yref": "paper"}
+"""How the title of a panel stands over it."""
+
+TEMPLATE = {"data": {"scatter": [{"marker": {"line": {"width": 0}}}]}}
+"""What holds for all: a marker has no rim, also where markers differ in size."""
+
+
+class Figure:
+    """Traces and a layout, each a plain dictionary as plotly.js reads it.
+
+    Attributes:
+        data: the traces, in the order in which they are drawn.
+        layout: axes, titles, shapes and all else.
+    """
+
+    def __init__(self, data: Sequence[Mapping[str, Any]] = (), layout: Mapping[str, Any] | None = None) -> None:
+        self.data, self.layout = [merged({}, trace) for trace in data], merged({}, layout or {})
+        self._panels: dict[tuple[int, int], str] = {}
+
+    def add(self, kind: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
+        """A trace of a kind, in a panel where there are several; values that are None are left out."""
+        place = {}
+        if row is not None and col is not None:
+            number = self._panels[row, col]
+            place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        self.data.append(merged({}, {"type": kind, **values, **place}))
+
+    add_scatter = partialmethod(add, "scatter")
+    add_bar = partialmethod(add, "bar")
+    add_heatmap = partialmethod(add, "heatmap")
+    add_contour = partialmethod(add, "contour")
+
+    def add_annotation(self, **values: Any) -> None:
+        """A text."""
+        self.layout.setdefault("annotations", []).append(merged({}, values))
+
+    def add_shape(self, **values: Any) -> None:
+        """A line or a rectangle."""
+        self.layout.setdefault("shapes", []).append(merged({}, values))
+
+    def add_vline(self, x: float, line: dict, row: int | None = None, col: int | None = None) -> None:
+        """A line from below to above at x, in a panel or in all."""
+        for number in self._numbers(row, col):
+            self.add_shape(type="line", x0=x, x1=x, xref=f"x{number}", y0=0, y1=1, yref=f"y{number} domain", line=line)
+
+    def add_hline(self, y: float, line: dict, row: int | None = None, col: int | None = None) -> None:
+        """A line from left to right at y, in a panel or in all."""
+        for number in self._numbers(row, col):
+            self.add_shape(type="line", x0=0, x1=1, xref=f"x{number} domain", y0=y, y1=y, yref=f"y{number}", line=line)
+
+    def update_layout(self, **values: Any) -> None:
+        """Change the layout; what it has besides stays."""
+        merged(self.layout, values)
+
+    def update_axes(self, axis: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
+        """Change the axes of a name, "x" or "y", in all panels, those of a row, those of a column, or one."""
+        if isinstance(values.get("title"), str):
+            values["title"] = {"text": values["title"]}
+        for number in self._numbers(row, col):
+            merged(self.layout.setdefault(f"{axis}axis{number}", {}), values)
+
+    update_xaxes = partialmethod(update_axes, "x")
+    update_yaxes = partialmethod(update_axes, "y")
+
+    def update_traces(self, **values: Any) -> None:
+        """Change all traces."""
+        for each in self.data:
+            merged(each, values)
+
+    def update_annotations(self, **values: Any) -> None:
+        """Change all texts."""
+        for each in self.layout.get("annotations", []):
+            merged(each, values)
+
+    def to_dict(self) -> dict:
+        """As Plotly would take it, for `plotly.graph_objects.Figure`."""
+        return {"data": self.data, "layout": self.layout}
+
+    def packed(self) -> bytes:
+        """As it is sent to the browser."""
+        return packed({"data": self.data, "layout": self.layout | {"template": TEMPLATE}})
+
+    def _numbers(self, row: int | None, col: int | None) -> Iterator[str]:
+        """What stands behind the names of a panel's axes."""
+        if not self._panels:
+            yield ""
+        for (r, c), number in self._panels.items():
+            if row in (None, r) and col in (None, c):
+                yield number
+
+
+def make_subplots(
+    rows: int,
+    cols: int,
+    subplot_titles: Sequence[str],
+    shared_xaxes: bool = False,
+    shared_yaxes: bool = False,
+    horizontal_spacing: float = 0.0,
+    vertical_spacing: float = 0.0,
+) -> Figure:
+    """A figure of panels in rows and columns, counted from 1, with a title over each.
+
+    `shared_xaxes`: those of a column move together, and the lowest has the ticks; `shared_yaxes`: those of a row, and
+    the first has them. Spacings: of the whole width and height.
+    """
+    figure = Figure()
+    width, height = ((1 - space * (n - 1)) / n for n, space in ((cols, horizontal_spacing), (rows, vertical_spacing)))
+    for row in range(rows):
+        for col in range(cols):
+            number, left, low = _number(row * cols + col), col * (width + horizontal_spacing), rows - 1 - row
+            figure._panels[row + 1, col + 1] = number
+            bottom = low * (height + vertical_spacing)
+            x: dict[str, Any] = {"anchor": f"y{number}", "domain": [left, left + width]}
+            y: dict[str, Any] = {"anchor": f"x{number}", "domain": [bottom, bottom + height]}
+            if shared_xaxes and low:
+                x |= {"matches": f"x{_number((rows - 1) * cols + col)}", "showticklabels": False}
+            if shared_yaxes and col:
+                y |= {"matches": f"y{_number(row * cols)}", "showticklabels": False}
+            figure.layout |= {f"xaxis{number}": x, f"yaxis{number}": y}
+    for title, number in zip(subplot_titles, figure._panels.values(), strict=False):
+        (left, right), (_, top) = (figure.layout[f"{axis}axis{number}"]["domain"] for axis in "xy")
+        figure.add_annotation(text=title, x=(left + right) / 2, y=top, font={"size": 16}, **TITLE)
+    return figure
+
+
+def merged(into: dict, values: Mapping[str, Any]) -> dict:
+    """Put values into a dictionary, those of a dictionary in it one by one; None takes away what is there."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            into[key] = merged(into.get(key) or {}, value)
+        elif value is not None:
+            into[key] = value
+        else:
+            into.pop(key, None)
+    return into
+
+
+def _number(place: int) -> str:
+    """What stands behind "x" and "y" for the panels in turn: nothing, 2, 3, …"""
+    return str(place + 1) if place else ""

@@ -1,0 +1,395 @@
+"""The cube: a tensor's cells in 3-D, one mesh for all of them, drawn from arrays that say what each cell is worth.
+
+Traces, in order: the cells; the lines between them; the field, its edges and the element. The browser fills in the
+corners of cells, field and element from `hover_data`: here the cells have their levels only. It also fits the picture
+into its frame, writes titles, numbers and names around it, and repeats it where there are several copies.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.charts.chart import Figure
+from normviz.charts.cube_layout import Layout, layout_of, sides
+from normviz.charts.palette import HUES, NOT_FINITE, THEMES, Theme
+from normviz.core.fields import Field, Shape
+from normviz.core.text import measured
+
+FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
+OUTLINED_UP_TO = 1_000  # blocks, or parts of a field; outlines and names of more would hide them, and weigh more
+EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
+TICKS_UP_TO = 1_000  # numbers along an axis; the browser writes those that have room
+SWELL, SWELL_RATIO = 0.07, 0.004  # how far the element stands out of its cell: by itself, and by the longest side
+BAND = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
+
+
+class Stage(NamedTuple):
+    """What a computation has of every element at one of its stages.
+
+    Attributes:
+        symbol: of the numbers.
+        says: what is done, in a sentence.
+        values: of every element, in the shape of the tensor; what it shares with others is repeated.
+        line: the formula that says so, by its key; empty where none does.
+        gathered: the field whose elements stand together in one cell; None where every element has its own.
+        slides: whether the values come one by one, as a window moves on.
+        axes: of a statistic, for each axis how many there are along it, and what is done along it.
+        scale: stages of one scale share their colours.
+    """
+
+    symbol: str
+    says: str
+    values: np.ndarray
+    line: str = ""
+    gathered: Field | None = None
+    slides: bool = False
+    axes: Sequence[tuple[int, str]] = ()
+    scale: int = 0
+
+
+def plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
+    """Every cell alike, translucent, so that the field shows in its inside."""
+    return np.ones(shape, np.uint8), {"kind": "plain"}
+
+
+def statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
+    """One hue per shared statistic; statistics that are neighbours along an axis differ in hue."""
+    weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
+    counts = field.statistics_shape(shape)
+    ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
+    return (reduce(np.add, np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * BAND, {"kind": "hues"}
+
+
+def value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
+    """Levels of a scale that is symmetric about 0; level 0 marks NaN and Inf."""
+    finite = np.isfinite(x)
+    largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
+    scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
+    levels = np.where(finite, np.round((scaled + 1) / 2 * (255 - BAND)) + BAND, 0).astype(np.uint8)
+    return levels, {"kind": "scale", "largest": largest, "gaps": not finite.all()}
+
+
+def picture_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
+    """Levels of a grey scale from black to white, 0 to 1 where all values lie there; level 0 marks NaN and Inf.
+
+    With three channels a cell also has the colour of its pixel, which these are together: "rgb", for every element.
+    """
+    finite = np.isfinite(x)
+    held = x[finite]
+    least, most = (float(held.min()), float(held.max())) if held.size else (0.0, 1.0)
+    low, high = (0.0, 1.0) if least >= 0 and most <= 1 else (least, most)
+    halves = np.where(finite, x, low) / 2 - low / 2  # of numbers near the largest there are, the whole is infinite
+    shares = halves / (high / 2 - low / 2 or 1.0)
+    levels = np.where(finite, np.round(shares * (255 - BAND)) + BAND, 0).astype(np.uint8)
+    legend: dict = {"kind": "grey", "low": low, "high": high, "gaps": not finite.all()}
+    if x.shape[3] == 3 and finite.all():
+        pixels = np.rint(255 * shares).astype(np.uint8)
+        legend["rgb"] = np.repeat(pixels[..., None, :], 3, axis=3).reshape(-1, 3)
+    return levels, legend
+
+
+def cube_figure(
+    shape: Shape,
+    view: str,
+    levels: np.ndarray,
+    legend: dict,
+    theme: str = "light",
+    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
+) -> Figure:
+    """The figure of a tensor of this shape.
+
+    Args:
+        shape: (N, H, W, C).
+        view: "folded" or "unfolded".
+        levels, legend: what `plain_levels`, `statistic_levels` or `value_levels` returned; of several copies, those of
+            one after the other.
+        theme: "light" or "dark".
+        roles: which axis is drawn in the place of N, H, W and C.
+    """
+    colours = THEMES[theme]
+    layout = layout_of(view, shape, roles)
+    traces = [
+        _cells(levels, legend, colours),
+        _EMPTY_LINES | {"name": "grid", "line": {"color": colours.grid, "width": 1.5}},
+        _EMPTY_MESH | {"name": "field", "color": colours.field, "meta": _hues(colours)},
+        _EMPTY_LINES | {"name": "edges", "line": {"color": colours.ink, "width": 7}},
+        _EMPTY_LINES | {"name": "summation", "line": {"color": colours.ink, "width": 4, "dash": "dash"}},
+        _EMPTY_MESH | {"name": "element", "color": colours.element},
+    ]
+    return Figure(traces, _frame(layout))
+
+
+def hover_data(
+    shape: Shape,
+    view: str,
+    fields: Sequence[tuple[Field | None, Field | None]],
+    x: np.ndarray,
+    xhats: Sequence[np.ndarray],
+    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
+    filled: bool = True,
+    stages: dict | None = None,
+    labels: dict | None = None,
+) -> dict:
+    """What the browser needs to draw the cells, and to light up any element's field by itself.
+
+    offsets: position of an index along each axis, to be summed. swell: how far the element stands out, in cells.
+    order: the axes, finest steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard.
+    x: of every element, to be read out. copies: for each, its field's range at each index of each axis (bounds), the
+    same for a summation field that differs (dashed), and x̂. filled: whether the field is filled, or framed only. fine:
+    whether there are lines between the cells. framed: the largest number of parts, or of blocks, that are framed.
+
+    Args:
+        shape, view, roles: as for `cube_figure`; `fields`: of each copy the field and the summation field.
+        x, xhats: the tensor, and the normalized one of each copy.
+        filled: as above.
+        stages: what `stages_data` gave of what becomes of the elements, for the browser to play.
+        labels: what `labels_data` gave of what is written around the copies; without it nothing is.
+    """
+    layout = layout_of(view, shape, roles)
+    return {
+        "shape": shape,
+        "swell": swell(layout),
+        "offsets": layout.offsets,
+        "order": [roles[role] for role in (2, 1, 3, 0)],
+        "dimensions": layout.dimensions,
+        "x": _readout(x),
+        "copies": [
+            {
+                "bounds": None if field is None else field.bounds(shape),
+                "dashed": _apart(field, summation, shape),
+                "xhat": _readout(xhat),
+            }
+            for (field, summation), xhat in zip(fields, xhats, strict=True)
+        ],
+        "filled": filled,
+        "fine": bool(layout.extent.max() <= FINE_LINES_UP_TO),
+        "framed": OUTLINED_UP_TO,
+        "stages": stages,
+        "labels": labels or labels_data(view, shape, [("", "", "")] * len(fields), [""] * len(fields), roles),
+    }
+
+
+def stages_data(stages: Sequence[Stage], shape: Shape, theme: str = "light") -> dict:
+    """What the browser needs to play the stages of a computation: how they look, and where the cells stand in each.
+
+    list: for each, its words, values, the numbers of its place and of its look. places: for each axis the ranges of
+    indices whose cells come together in one; None: the cells stand as they are. looks: properties of the cells' trace,
+    and the largest value.
+    """
+    places: list[list[np.ndarray] | None] = [None]
+    looks: list[dict] = []
+    listed = []
+    for number, stage in enumerate(stages):
+        place = 0
+        if stage.gathered is not None:
+            place = len(places)
+            places.append(stage.gathered.blocks.bounds(shape))
+        if number == 0 or stage.scale != stages[number - 1].scale:
+            alike = np.stack([each.values for each in stages if each.scale == stage.scale])
+            legend = value_levels(alike)[1]
+            looks.append({"largest": legend["largest"], "trace": look(legend, THEMES[theme])})
+        listed.append(
+            {
+                "symbol": stage.symbol,
+                "says": stage.says,
+                "line": stage.line,
+                "values": _readout(stage.values),
+                "place": place,
+                "look": len(looks) - 1,
+                "slides": stage.slides,
+                "axes": stage.axes,
+            }
+        )
+    return {"list": listed, "places": places, "looks": looks, "band": BAND}
+
+
+def swell(layout: Layout) -> float:
+    """How far the element stands out of its cell, in cells, so that it is seen in front of its field."""
+    return SWELL + SWELL_RATIO * float(layout.extent.max())
+
+
+def _readout(values: np.ndarray) -> np.ndarray:
+    """In the type of the readout; what it cannot hold becomes infinite."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).ravel()
+
+
+def _apart(field: Field | None, summation: Field | None, shape: Shape) -> Sequence[np.ndarray] | None:
+    """The bounds of a summation field that is not the field itself."""
+    if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
+        return None
+    return summation.bounds(shape)
+
+
+_EMPTY_MESH = {
+    "type": "mesh3d",
+    "x": [],
+    "y": [],
+    "z": [],
+    "i": [],
+    "j": [],
+    "k": [],
+    "hoverinfo": "skip",
+    "flatshading": True,
+}
+_EMPTY_MESH |= {"lighting": {"ambient": 0.75, "diffuse": 0.4, "specular": 0.05}}
+_EMPTY_LINES = {
+    "type": "scatter3d",
+    "x": [],
+    "y": [],
+    "z": [],
+    "mode": "lines",
+    "hoverinfo": "skip",
+    "showlegend": False,
+}
+
+
+def _cells(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
+    """A level for every element; corners and triangles follow from `hover_data`."""
+    return dict(
+        type="mesh3d",
+        name="cells",
+        **{"x": [], "y": [], "z": [], "i": [], "j": [], "k": []},
+        intensity=levels.ravel(),
+        **look(legend, colours),
+        meta=legend.get("rgb"),
+        flatshading=True,
+        lighting=_LIGHTING,
+        hoverinfo="none",
+    )
+
+
+_LIGHTING = {"ambient": 0.82, "diffuse": 0.3, "specular": 0, "roughness": 1, "fresnel": 0}
+_LIGHTING |= {"facenormalsepsilon": 0, "vertexnormalsepsilon": 0}  # slices of a collapsed field are lit as well
+
+
+def look(legend: dict, colours: Theme) -> dict:
+    """How the cells' levels become colours, in the properties of their trace."""
+    scale, bar = _scale(legend, colours)
+    return {
+        "cmin": BAND if legend.get("gaps") is False else 0,
+        "cmax": 255,
+        "colorscale": scale,
+        "showscale": bar is not None,
+        "colorbar": bar,
+        "opacity": 0.22 if legend["kind"] == "plain" else 1,
+    }
+
+
+def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
+    """The colours of levels 0..255 and the colour bar, if there is one."""
+    if legend["kind"] == "plain":
+        return [[0, colours.muted], [1, colours.muted]], None
+    if legend["kind"] == "hues":
+        edges = [(level - 0.5) * BAND / 255 for level in range(1, len(HUES) + 2)]
+        steps = [[edge, hue] for i, hue in enumerate(HUES) for edge in (edges[i], edges[i + 1])]
+        return [[0, NOT_FINITE], *steps, [1, HUES[-1]]], None
+    edge, grey = BAND / 2 / 255, [[0, "#000000"], [1, "#ffffff"]]
+    if legend["kind"] == "grey":
+        if "rgb" in legend:
+            return grey, None
+        ends = [measured(legend["low"], 3), measured(legend["high"], 3)]
+        if not legend["gaps"]:
+            return grey, _bar([BAND, 255], ends, colours)
+        scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, "#000000"], [2 * edge, "#000000"], [1, "#ffffff"]]
+        return scale, _bar([0, BAND, 255], ["NaN, Inf", *ends], colours)
+    middle = (BAND + 255) / 2
+    largest = measured(legend["largest"], 3)
+    levels, names = [BAND, middle, 255], [f"−{largest}", "0", largest]
+    scale = colours.diverging
+    if legend["gaps"]:
+        scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, colours.low], [2 * edge, colours.low]]
+        scale += [[middle / 255, colours.middle], [1, colours.high]]
+        levels, names = [0, *levels], ["NaN, Inf", *names]
+    return scale, _bar(levels, names, colours)
+
+
+def _bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
+    """A colour bar with these names at these levels."""
+    font = {"size": 15, "color": colours.ink}
+    bar = {"thickness": 14, "len": 0.45, "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"}
+    bar |= {"outlinewidth": 0, "tickfont": font}
+    return bar | {"tickvals": levels, "ticktext": names, "ticklabelposition": "outside left"}
+
+
+def _hues(colours: Theme) -> dict[str, str]:
+    """The colour of the lit field, by the statistic that is asked for; that of "field" where none is."""
+    return {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
+
+
+def labels_data(
+    view: str,
+    shape: Shape,
+    titles: Sequence[Sequence[str]],
+    headings: Sequence[str] = ("",),
+    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
+    block_name: tuple[str, str] = ("example", "n"),
+    brief: Sequence[str] = (),
+    colours: Sequence[Sequence[str]] = (),
+) -> dict:
+    """Return what the browser needs to fit copies of a picture into their frame, and to write around each.
+
+    extent, sides: how many cells there are along x, y and z, and how long that is to look. each: of every copy the
+    titles along x, y and z, their colours, the same where there is little room (brief), how many numbers there are
+    along them, the heading over it, and the names of its blocks.
+
+    Args:
+        view, shape, roles: as for `cube_figure`.
+        titles: of each copy, those of the x, y and z axis.
+        headings: of each copy.
+        block_name: what a block of the unfolded view is, and the letter of its index.
+        brief: shorter titles, of all copies.
+        colours: of the titles of each copy; without them the colour of the page's text.
+    """
+    layout = layout_of(view, shape, roles)
+    blocks = {"name": block_name[0], "letter": block_name[1], "origins": layout.origins, "size": layout.block}
+    several = len(layout.origins) > 1
+    return {
+        "extent": layout.extent,
+        "sides": sides(layout.extent),
+        "each": [
+            {
+                "titles": list(words),
+                "brief": list(brief or words),
+                "colours": list(hues),
+                "ticks": [0] * 3 if len(titles) > 1 else [_ticks(layout, shape, d) for d in range(3)],
+                "heading": heading,
+                "blocks": blocks if several else None,
+            }
+            for words, heading, hues in zip(titles, headings, colours or [[""] * 3] * len(titles), strict=True)
+        ],
+    }
+
+
+def _ticks(layout: Layout, shape: Shape, dimension: int) -> int:
+    """How many numbers stand along a dimension: none where an index has no one place, or two axes run along it."""
+    lengths = [shape[axis] for axis in layout.dimensions[dimension] if shape[axis] > 1]
+    if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > TICKS_UP_TO:
+        return 0
+    return lengths[0]
+
+
+def _frame(layout: Layout) -> dict:
+    def axis(dimension: int) -> dict:
+        extent = float(layout.extent[dimension])
+        margin = max(0.02 * extent + 0.02, 1.2 * swell(layout))  # an element at the border keeps its face
+        return {
+            "range": [-margin, extent + margin][:: -1 if dimension == 2 else 1],  # first row on top
+            "visible": False,
+            "showspikes": False,
+        }
+
+    return {
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": False,
+        "scene": {
+            **{f"{d}axis": axis(i) for i, d in enumerate("xyz")},
+            "aspectmode": "manual",
+            "aspectratio": {"x": 1.0, "y": 1.0, "z": 1.0},  # the browser fits it into the frame
+            "camera": {"eye": dict(zip("xyz", EYE, strict=True)), "projection": {"type": "orthographic"}},
+            "dragmode": "turntable",
+        },
+    }

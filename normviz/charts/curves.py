@@ -1,0 +1,154 @@
+"""Curves with bands, in panels beside each other: charts of what was trained, on any page."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from normviz.charts.chart import Figure, make_subplots
+from normviz.charts.palette import THEMES, Theme
+from normviz.charts.style import finish, line, marker, rule
+from normviz.core.text import typeset
+
+BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+"""The key at the lower edge, whatever the height."""
+
+ROOM = 112
+"""Pixels below a chart for its axis and a key of two lines."""
+
+LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
+"""About the pixels of a line of the key and of the narrowest chart beside another, of an entry and of each letter."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over x, with a band from `low` to `high` where they are given.
+
+    `look`: the number of its colour, dash and marker, −1 for what is true, in ink; `points`: markers too; `apart`:
+    nothing lies between the values, which are markers of `size` pixels with bars from `low` to `high`.
+    """
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    look: int = 0
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    points: bool = False
+    apart: bool = False
+    size: float = 10
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves on one pair of axes, whose titles are `x` and `y`.
+
+    `log`: the axes that are, as in "xy"; `levels`: heights that matter, lines; `span`: the ends of the vertical axis as
+    Plotly has them; `ticks`: how its numbers are written; `marks`: the numbers that the horizontal one has, and `names`
+    what is written there instead; `square`: a plane, whose axes both reach from −square to square in equal units.
+    """
+
+    title: str
+    curves: Sequence[Curve]
+    x: str = ""
+    y: str = ""
+    log: str = ""
+    levels: Sequence[float] = ()
+    span: tuple[float, float] | None = None
+    ticks: str = ""
+    marks: Sequence[float] = ()
+    names: Sequence[str] = ()
+    square: float = 0.0
+
+
+def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> Figure:
+    """Panels of curves beside each other; a name has one look in all of them, and one entry in the key."""
+    colours = THEMES[theme]
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = make_subplots(
+        rows,
+        columns,
+        [panel.title for panel in panels],
+        horizontal_spacing=min(0.13, 0.26 / columns),
+        vertical_spacing=min(0.2, 0.4 / rows),
+    )
+    named: dict[str, None] = {}
+    for number, panel in enumerate(panels):
+        place = {"row": number // columns + 1, "col": number % columns + 1}
+        for curve in panel.curves:
+            _curve(figure, curve, colours, curve.name not in named, place)
+            named[curve.name] = None
+        for level in panel.levels:
+            figure.add_hline(level, line=rule(colours), **place)
+        figure.update_xaxes(
+            title={"text": f"{panel.x} (log scale)" if "x" in panel.log else panel.x, "standoff": 4},
+            **(_decades([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
+            **place,
+        )
+        if panel.marks:
+            texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
+            figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **place)
+        heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
+        scale = _decades(heights) if "y" in panel.log else {"nticks": 6}
+        upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
+        span = {"range": list(panel.span)} if panel.span else {}
+        form = {"tickformat": panel.ticks} if panel.ticks else {}
+        figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **form, **place)
+        if panel.square:
+            reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
+            figure.update_xaxes(**reach, **place)
+            figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **place)
+    margin = {"t": 34, "b": room(named), "l": 55, "r": 20}  # half of a number at the end of the axis
+    return finish(figure, colours, margin, BELOW)
+
+
+def room(names: Iterable[str]) -> int:
+    """Pixels below a chart for its axis and a key of these names, which fill one line after the other."""
+    lines, used = 1, 0
+    for width in (ENTRY + LETTER * len(name) for name in names):
+        new_line = used + width > BREADTH
+        lines, used = lines + new_line, width if new_line else used + width
+    return ROOM + LINE * max(lines - 2, 0)
+
+
+def _decades(values: Sequence[np.ndarray]) -> dict:
+    """A logarithmic axis: powers of ten, and where these are few 2 and 5 times each too; of the numbers that it has."""
+    scale = {"type": "log", "exponentformat": "power"}
+    numbers = np.concatenate([np.empty(0), *map(np.ravel, values)])
+    numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
+    if not numbers.size:
+        return scale
+    low, high = float(numbers.min()), float(numbers.max())
+    if high > 200 * low:
+        return scale | {"dtick": max(round(np.log10(high / low) / 6), 1)}
+    ticks = [lead * 10.0**k for k in range(-12, 13) for lead in (1, 2, 5)]
+    shown = [tick for tick in ticks if low / 2 < tick < 2 * high]
+    return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
+
+
+def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
+    look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else line(curve.look, colours, 3)
+    group = {"name": curve.name, "legendgroup": curve.name, **place}
+    if curve.apart:
+        bars = {}
+        if curve.low is not None and curve.high is not None:
+            reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
+            bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
+        shown = {"mode": "markers", "marker": marker(curve.look, colours, curve.size), "showlegend": first}
+        figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
+        return
+    if curve.low is not None and curve.high is not None:
+        edge = {"mode": "lines", "line": look | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
+        figure.add_scatter(x=curve.x, y=curve.low, **edge)
+        figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=faint(look["color"]), **edge)
+    drawn = {"marker": marker(curve.look, colours)} if curve.points else {}
+    mode = "lines+markers" if curve.points else "lines"
+    figure.add_scatter(x=curve.x, y=curve.y, mode=mode, line=look, showlegend=first, **drawn, **group)
+
+
+def faint(colour: str, opacity: float = 0.22) -> str:
+    """Return a colour "#rrggbb" with an opacity from 0 to 1, by default that of a band behind a curve."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity:g})"

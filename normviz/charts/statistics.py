@@ -1,0 +1,149 @@
+"""Charts that several topics show: pictures, statistics, responses to contrast, gaps over a setting."""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+
+import numpy as np
+
+from normviz.charts.chart import Figure, make_subplots
+from normviz.charts.palette import THEMES
+from normviz.charts.style import COLOUR_BAR, FLOOR, finish, here, line, marker, rule
+from normviz.core.text import measured
+
+LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
+
+
+def pictures(images: Mapping[str, np.ndarray], ends: Sequence[tuple[float, float]], theme: str = "light") -> Figure:
+    """Pictures by title, side by side: numbers (height, width) in grey, or bytes (height, width, 3) in colour.
+
+    `ends`: of each, the number that is black and the one that is white, for those in grey.
+    """
+    colours = THEMES[theme]
+    figure = make_subplots(1, len(images), subplot_titles=list(images), horizontal_spacing=0.04)
+    for column, (image, (low, high)) in enumerate(zip(images.values(), ends, strict=True), 1):
+        place = {"row": 1, "col": column}
+        if image.ndim == 3:
+            figure.add("image", source=_png(image), hoverinfo="skip", **place)
+        else:
+            scale = {"colorscale": [[0, "#000000"], [1, "#ffffff"]], "showscale": False, "zmin": low, "zmax": high}
+            figure.add_heatmap(z=image, hovertemplate="%{z:.4g}<extra></extra>", **scale, **place)
+        height, width = image.shape[:2]
+        figure.update_xaxes(range=[-0.5, width - 0.5], **place)
+        anchor = f"x{column if column > 1 else ''}"
+        figure.update_yaxes(range=[height - 0.5, -0.5], scaleanchor=anchor, **place)
+    figure.update_xaxes(visible=False, constrain="domain")
+    figure.update_yaxes(visible=False, constrain="domain")
+    return finish(figure, colours, {"t": 34, "l": 10, "b": 10})
+
+
+def extremes(*values: np.ndarray) -> tuple[float, float]:
+    """The least and the largest finite number; 0 and 1 where there is none."""
+    finite = np.concatenate([each[np.isfinite(each)] for each in values])
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+
+
+def _png(pixels: np.ndarray) -> str:
+    """Bytes (height, width, 3) as the address of a picture."""
+    from PIL import Image  # imported here: most charts need no pictures
+
+    buffer = BytesIO()
+    Image.fromarray(pixels[..., :3]).save(buffer, "png")
+    return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
+
+
+def statistics_map(
+    values: np.ndarray, axes: Sequence[str], focus: Sequence[int], name: str, theme: str = "light", least: float = 0.0
+) -> Figure:
+    """Statistics of shape (n, h, w, c) as a heat map: n and h down, w and c across; the focused one is framed.
+
+    `least`: up to this they are 0 to rounding.
+    """
+    colours = THEMES[theme]
+    n, h, w, c = values.shape
+    flat = values.reshape(n * h, w * c)
+    row, column = focus[0] * h + focus[1], focus[2] * c + focus[3]
+    finite = np.abs(flat[np.isfinite(flat)])
+    largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    scale = [[0, colours.middle], [1, colours.high]]
+    if (flat < 0).any():
+        scale = colours.diverging
+    labelled = flat.size <= LABELS_UP_TO
+    figure = Figure()
+    figure.add_heatmap(
+        z=flat,
+        zmin=-largest if len(scale) == 3 else 0,
+        zmax=largest,
+        colorscale=scale,
+        xgap=1,
+        ygap=1,
+        text=[[measured(value, 3, least) for value in row] for row in flat] if labelled else None,
+        texttemplate="%{text}" if labelled else None,
+        textfont={"size": 14},
+        hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
+        colorbar=COLOUR_BAR,
+    )
+    frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    figure.add_shape(type="rect", line={"color": colours.ink, "width": 4}, **frame)
+    for update, (first, second), (outer, inner) in (
+        (figure.update_xaxes, axes[2:], (w, c)),
+        (figure.update_yaxes, axes[:2], (n, h)),
+    ):
+        names = [label for label, size in ((first, outer), (second, inner)) if size > 1]
+        ticks = list(range(outer * inner)) if outer * inner <= 16 else []
+        text = [
+            str(t % inner) if outer == 1 else str(t // inner) if inner == 1 else f"{t // inner},{t % inner}"
+            for t in ticks
+        ]
+        update(title=", ".join(names), tickvals=ticks, ticktext=text, showgrid=False)
+    figure.update_yaxes(autorange="reversed")
+    return finish(figure, colours)
+
+
+def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
+    """x̂ over the contrast, which is logarithmic: a line per name, each in its colour and dash; the first is thick."""
+    colours = THEMES[theme]
+    figure = Figure()
+    for k, (name, values) in enumerate(curves.items()):
+        figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=line(k, colours, 3 if k else 6))
+    figure.add_vline(1, line=here(colours))
+    figure.update_layout(showlegend=True)
+    figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1)
+    figure.update_yaxes(title="x̂")
+    return finish(figure, colours, {"l": 60}, {"y": -0.24}, zero="xy")
+
+
+def gap_panels(
+    x: Sequence[float],
+    panels: Mapping[str, Mapping[str, np.ndarray]],
+    axis: str,
+    marked: float | None = None,
+    theme: str = "light",
+) -> Figure:
+    """For each title, curves of gaps by name over x, both logarithmic, one panel beside the other.
+
+    `axis`: what x is; `marked`: the x that the page is set to, a line.
+    """
+    colours, count = THEMES[theme], len(panels)
+    columns = next((few for few in (3, 2) if count % few == 0), min(3, count))
+    rows = -(-count // columns)
+    figure = make_subplots(
+        rows, columns, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03,
+        vertical_spacing=0.14, subplot_titles=list(panels),
+    )  # fmt: skip
+    for number, curves in enumerate(panels.values()):
+        place = {"row": number // columns + 1, "col": number % columns + 1}
+        for k, (name, gaps) in enumerate(curves.items()):
+            shown = np.where(np.isnan(gaps), np.nan, np.clip(gaps, FLOOR, 1e4))
+            figure.add_scatter(
+                x=list(x), y=shown, name=name, legendgroup=name, showlegend=number == 0, line=line(k, colours, 2.5),
+                marker=marker(k, colours), mode="lines+markers", **place,
+            )  # fmt: skip
+        if marked:
+            figure.add_vline(marked, line=rule(colours), **place)
+    figure.update_xaxes(tickangle=0, exponentformat="power", type="log", dtick=4 if max(x) / min(x) > 1e8 else 1)
+    figure.update_yaxes(type="log", range=[-17.5, 4.2], dtick=4, exponentformat="power")
+    for number in range(max(count - columns, 0), count):  # the lowest panel of every column
+        place = {"row": number // columns + 1, "col": number % columns + 1}
+        figure.update_xaxes(title=axis, showticklabels=True, **place)
+    return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})

@@ -1,0 +1,42 @@
+"""`normviz answer`: judge homework by its numbers."""
+
+import argparse
+import json
+from pathlib import Path
+
+from normviz.cli.files import read_bytes
+from normviz.cli.scheme_options import add_scheme, own_scheme
+from normviz.core.layouts import LAYOUTS
+from normviz.data.bounds import MAX_UNPACKED_BYTES
+from normviz.data.files import read_npz
+from normviz.data.output import print_message
+from normviz.topics.gradients.answers import ANSWERS, judge
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_scheme(parser)
+    parser.add_argument("--layout", required=True, metavar="KEY", help=", ".join(LAYOUTS))
+    parser.add_argument("inputs", type=Path, metavar="INPUTS.npz", help="x, and gamma, beta, eps, dout where wanted")
+    parser.add_argument("answer", type=Path, metavar="ANSWER.npz", help="any of out, dx, dgamma, dbeta")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print of each array of an answer to homework whether it is right, or which mistake it is; 0 whatever it is."""
+    scheme = own_scheme(arguments)
+    inputs, answer = (
+        read_npz(read_bytes(path, MAX_UNPACKED_BYTES + 1)) for path in (arguments.inputs, arguments.answer)
+    )
+    verdicts = judge(scheme, arguments.layout, inputs, answer, arguments.eps)
+    if arguments.json:
+        print(json.dumps({name: verdict.record() for name, verdict in verdicts.items()}))
+    labels = {name: name if name in ANSWERS else repr(name[:40]) for name in verdicts}
+    width = max(7, *map(len, labels.values())) + 1
+    for name, verdict in verdicts.items():
+        error = "" if verdict.error is None else f", error {verdict.error:.1e}"
+        if not arguments.json:
+            word = "right" if verdict.right else verdict.mistake or ("not judged" if verdict.problem else "wrong")
+            print(f"{labels[name]:{width}}{word}{error}")
+        if not verdict.right:
+            print_message(verdict.problem or f"{name} is wrong. {verdict.told}")

@@ -1,0 +1,105 @@
+"""`normviz claims`: measure claims of the sources, and compare with the verdicts on record."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from normviz.core.errors import InvalidInput
+from normviz.data.output import print_message
+from normviz.jobs.executors import on_one_core
+from normviz.jobs.failures import told
+from normviz.jobs.job_queue import Desk
+from normviz.jobs.result_cache import Kept
+from normviz.jobs.results import Archive
+from normviz.jobs.run import ended, run_missing, workers_for
+from normviz.topics.claims.claim import SEEDS, Claim, Evidence, Tried, record
+from normviz.topics.claims.jobs import find_evidence, measure_claim, parts_of
+from normviz.topics.claims.ledger import CLAIMS, get_claims
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "--id", action="append", default=[], metavar="ID,ID", help="of these claims; else the quick ones"
+    )
+    parser.add_argument("--all", action="store_true", help="the long ones too, as jobs whose results are kept")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="first seed; 0 by default")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure what the sources claim, and print verdicts and evidence; 1 where one is not the verdict on record.
+
+    Also 1 where a check fails, and 130 where it is interrupted: what is done of the long ones then is kept.
+    """
+    claims = chosen([each for text in arguments.id for each in text.split(",")], arguments.all)
+    archive = Archive(Kept())
+    with ended() as code:
+        shown = sys.stderr.isatty()
+        found, failed = measure(claims, arguments.seed, shown, archive, partial(workers_for, archive))
+    if code:
+        return code[0]
+    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else "\n".join(map(printed, found)))
+    wrong = complaints(found, failed)
+    for line in wrong:
+        print_message(line)
+    return 1 if wrong else 0
+
+
+def chosen(ids: Sequence[str], everything: bool) -> list[Claim]:
+    """The claims of these ids, or all, or by default those that are quick; raises InvalidInput."""
+    if ids:
+        return get_claims(ids)
+    return [claim for claim in CLAIMS.values() if everything or claim.quick]
+
+
+def measure(
+    claims: Sequence[Claim], seed: int, shown: bool, archive: Archive, desk: Callable[[int], Desk]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """A record of each claim that could be measured, and by id what failed with the others.
+
+    Checks are measured here and now, on one core as a worker does; experiments are jobs, whose results are kept.
+    `desk`: for so many; `shown`: with a progress bar on stderr. Raises what `run_missing` does, and InvalidInput for
+    a seed that cannot be.
+    """
+    if not 0 <= seed < SEEDS:
+        raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEEDS - 1} would do.")
+    on_one_core()
+    found: dict[str, Evidence] = {}
+    failed: dict[str, str] = {}
+    tried = [claim for claim in claims if isinstance(claim.check, Tried)]
+    parts = [*dict.fromkeys(part for claim in tried for part in parts_of(claim, seed))]
+    run_missing(parts, archive, desk, shown)
+    results = archive.of(parts)
+    for claim in claims:
+        try:
+            evidence = find_evidence(claim, seed, results) if claim in tried else measure_claim(claim, seed)
+        except Exception as error:
+            failed[claim.id] = told(error)
+            continue
+        if evidence is None:
+            failed[claim.id] = "there is no result."
+        else:
+            found[claim.id] = evidence
+    return [record(claim, found[claim.id]) for claim in claims if claim.id in found], failed
+
+
+def printed(one: Mapping[str, Any]) -> str:
+    """A record for people."""
+    lines = [f"{one['id']}  {one['verdict']}: {one['claim']}", one["evidence"], one["condition"]]
+    return "\n     ".join(line for line in lines if line)
+
+
+def complaints(found: Sequence[Mapping[str, Any]], failed: Mapping[str, str]) -> list[str]:
+    """A sentence for each claim whose measured verdict is not the one on record, or that could not be measured."""
+    return [
+        *(f"{claim} cannot be measured: {fault}" for claim, fault in failed.items()),
+        *(
+            f"{one['id']}: measured {one['verdict']}, on record {one['expected']}. {one['evidence']}"
+            for one in found
+            if one["verdict"] != one["expected"]
+        ),
+    ]

@@ -1,0 +1,198 @@
+"""`normviz design`: schemes for demands, or why there are none; and all sets of invariances."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from normviz.core.errors import InvalidInput
+from normviz.core.registry import Scheme
+from normviz.core.text import spoken
+from normviz.core.transformations import LAYERS, TRANSFORMATIONS
+from normviz.data.output import print_message
+from normviz.jobs.result_cache import Kept
+from normviz.jobs.results import Archive
+from normviz.jobs.run import ended, run_missing, workers_for
+from normviz.topics.design.conditions import CONDITIONS
+from normviz.topics.design.reasons import given_up, reason
+from normviz.topics.design.search import Demands, Invariances, census, found, fronts, name_of, nearest, parts_of
+from normviz.topics.design.training import plan_trainings
+from normviz.topics.design.training_results import count_by_set, describe_exceptions
+from normviz.topics.design.wording import printed
+from normviz.train.setting import DEVICES
+
+SHOWN = 12
+"""Schemes that are printed for people."""
+
+DEFAULT_SAMPLES = {"dense": "all", "conv": "8"}
+"""The default of --sample, by layer: it trains in seconds on a CPU."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--layer", default="dense", metavar="L", help=f"{', '.join(LAYERS)}; dense by default")
+    parser.add_argument("--need", default="", metavar="KEY,KEY", help=", ".join(TRANSFORMATIONS))
+    parser.add_argument("--without", default="", metavar="KEY,KEY", help="what must not be absorbed")
+    parser.add_argument(
+        "--condition", default="", metavar="KEY,KEY", help="what else it has to do; unknown: lists them"
+    )
+    parser.add_argument("--weights", default="none", metavar="KEY", help="in front: none, any, or a scheme of weights")
+    parser.add_argument(
+        "--census", action="store_true", help="all sets of invariances, with how many schemes have them"
+    )
+    parser.add_argument(
+        "--trained", action="store_const", const=True, help="with --census: train its schemes with twins"
+    )
+    parser.add_argument(
+        "--sample", metavar="K|all", help="schemes of each set; all by default on a dense layer, else 8"
+    )
+    parser.add_argument("--seed", type=int, metavar="S", help="of the sample and the training; 0 by default")
+    parser.add_argument("--device", metavar="D", help=f"to train on: {', '.join(DEVICES)}; auto by default")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the schemes that have the invariances that are needed, or all sets that there are; 1 where none has."""
+    needed, without, conditions = map(keys, (arguments.need, arguments.without, arguments.condition))
+    training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
+    check((*needed, *without, *conditions), arguments.census, training)
+    weights = fronts(arguments.weights)
+    demands = Demands(arguments.layer, needed, without, weights, conditions)
+    if arguments.trained:
+        return train_schemes(arguments, weights)
+    if arguments.census:
+        sets = census_records(arguments.layer, weights)
+        print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else counted(sets))
+        return 0
+    print(json.dumps(records(demands), ensure_ascii=False, indent=2) if arguments.json else listed(demands))
+    if not (there := bool(found(demands))):
+        print_message(refusal(demands))
+    return 0 if there else 1
+
+
+def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
+    """Train schemes with their twins, and print all sets of invariances with the results; 1 if an answer differs.
+
+    Also 1 if a job fails, and 130 if it is interrupted: finished jobs stay cached.
+    """
+    layer, archive = arguments.layer, Archive(Kept())
+    sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
+    jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
+    with ended() as code:
+        run_missing(jobs, archive, partial(workers_for, archive), sys.stderr.isatty())
+    if code:
+        return code[0]
+    results, found = archive.of(jobs), census_records(layer, weights)
+    counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
+    for kind in found:
+        kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
+    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else format_trained(found, missing))
+    for line in differing:
+        print_message(line)
+    return 1 if differing else 0
+
+
+def keys(text: str) -> Invariances:
+    """Keys with commas between them."""
+    return tuple(dict.fromkeys(key.strip() for key in text.split(",") if key.strip()))
+
+
+def record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
+    """A scheme as plain data."""
+    *fields, weights = parts_of(scheme)
+    summation, suppression = (None if field is None else field.named() for field in fields)
+    return {
+        "summation": summation,
+        "suppression": suppression,
+        "weights": weights,
+        "name": name_of(scheme, layer),
+        "invariances": list(invariances),
+    }
+
+
+def records(demands: Demands) -> list[dict[str, Any]]:
+    """The schemes that meet the demands, the simplest first."""
+    return [record(scheme, absorbed, demands.layer) for scheme, absorbed in found(demands)]
+
+
+def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the sets of invariances, with their number of schemes and the keys of the registered ones.
+
+    `named` holds all keys. `same` holds a list for each group of keys with the same x̂ on the layer. `not_counted` holds
+    the keys of registered schemes that have the set, but are not among the counted schemes.
+    """
+    return [
+        {
+            "invariances": list(kind.invariances),
+            "schemes": kind.schemes,
+            "named": list(kind.names.keys),
+            "same": [list(keys) for keys in kind.names.counted if len(keys) > 1],
+            "not_counted": list(kind.names.uncounted),
+        }
+        for kind in census(layer, weights)
+    ]
+
+
+def refusal(demands: Demands) -> str:
+    """Why no scheme meets the demands, and what comes nearest."""
+    return f"{reason(demands)} {given_up(nearest(demands)[0], demands)}."
+
+
+def listed(demands: Demands) -> str:
+    """The first of the schemes that meet the demands, and how many more there are."""
+    schemes = found(demands)
+    lines = [printed(scheme, demands.layer) for scheme, _ in schemes[:SHOWN]]
+    return "\n".join([*lines, *([f"and {len(schemes) - SHOWN:,} more"] if len(schemes) > SHOWN else [])])
+
+
+def counted(found: list[dict[str, Any]]) -> str:
+    """Return one line of text for each set of invariances."""
+    return "\n".join(
+        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_names(kind)}]" for kind in found
+    )
+
+
+def _names(kind: dict[str, Any]) -> str:
+    """Return the keys of a set: "layer = layer-channels, group; not counted: divisive"."""
+    same, others = {keys[0]: keys for keys in kind["same"]}, kind["not_counted"]
+    hidden = {*others, *(key for keys in kind["same"] for key in keys[1:])}
+    counted = ", ".join(" = ".join(same.get(key, [key])) for key in kind["named"] if key not in hidden)
+    return "; ".join(filter(None, [counted, others and f"not counted: {', '.join(others)}"]))
+
+
+def check(demanded: Invariances, census_wanted: bool, training: Sequence[str] = ()) -> None:
+    """Raise InvalidInput where nothing is asked for, or two things, or options of the training without --trained."""
+    if demanded and census_wanted:
+        raise InvalidInput(
+            "--census counts all sets of invariances; it goes without --need, --without and --condition."
+        )
+    if not demanded and not census_wanted:
+        told = f"--need names the changes to ignore: {spoken(TRANSFORMATIONS)}"
+        raise InvalidInput(f"{told}; --condition what else is to be: {spoken(CONDITIONS)}; or --census would do.")
+    if training and not (census_wanted and "trained" in training):
+        partner = "--census" if "trained" in training else "--census --trained"
+        raise InvalidInput(f"--{training[0]} goes with {partner}.")
+
+
+def parse_sample(text: str) -> int | None:
+    """Return how many schemes of each set are trained; None for "all". Raises InvalidInput for other texts."""
+    if text == "all":
+        return None
+    if text.isdecimal() and len(text) < 6 and int(text) > 0:
+        return int(text)
+    raise InvalidInput(f"--sample {text}: a whole number from 1 to 99,999, or all, would do.")
+
+
+def format_trained(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
+    """Return two lines for each set of invariances, and the first of the sentences on missing answers."""
+    lines = []
+    for line, kind in zip(counted(records).splitlines(), records, strict=True):
+        count = kind["trained"]
+        others = {"not as predicted": count["disagree"], "without an answer": count["unanswered"]}
+        told = [f"{count['agree']:,} of {count['of']:,} as predicted"]
+        told += [f"{number:,} {words}" for words, number in others.items() if number]
+        lines += [line, f"{'':8}{', '.join(told)}"]
+    more = [f"and {len(missing) - SHOWN:,} more without an answer"] if len(missing) > SHOWN else []
+    return "\n".join([*lines, *missing[:SHOWN], *more])

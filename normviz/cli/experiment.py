@@ -1,0 +1,148 @@
+"""`normviz experiment` and `normviz sweep`: one experiment, or one at every combination of values."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import partial
+from hashlib import sha256
+from itertools import product
+from math import isfinite
+from typing import Any, NamedTuple, Never
+
+from normviz.core.errors import InvalidInput
+from normviz.core.settings import Declaration, Several, Value, declarations
+from normviz.jobs.fallback import joined_devices
+from normviz.jobs.job_queue import Desk
+from normviz.jobs.result_cache import Kept
+from normviz.jobs.results import Archive
+from normviz.jobs.run import ended, run_missing, workers_for
+from normviz.jobs.spec import digest
+from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
+from normviz.topics.experiments.experiment import Experiment
+from normviz.topics.experiments.reports import WORDS
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the name of an experiment and the options of its page."""
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="NAME [--KEY VALUE …] [--json]")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run an experiment, or a sweep of one over settings, and print what came out; without a name, list them all.
+
+    1 where a part fails, 130 where it is interrupted: what is done then is kept.
+    """
+    sweep = arguments.command == "sweep"
+    if not arguments.words:
+        print(listed())
+        return 0
+    asked = read(arguments.words, several=sweep)
+    archive = Archive(Kept())
+    with ended() as code:
+        found = run_settings(asked, sys.stderr.isatty(), archive, partial(workers_for, archive))
+    if code:
+        return code[0]
+    if asked.as_json:
+        print(json.dumps(found if sweep else found[0], ensure_ascii=False, indent=2))
+    else:
+        print("\n\n".join(map(printed, found)))
+    return 0
+
+
+def run_settings(asked: "Asked", shown: bool, archive: Archive, desk: Callable[[int], Desk]) -> list[dict[str, Any]]:
+    """Run all that is asked for and not kept, and give what came out of every setting; raises JobsFailed.
+
+    `desk`: for so many parts; `shown`: with a progress bar on stderr. Interrupted, it leaves on disk what is done.
+    """
+    experiment = asked.experiment
+    parts = dict.fromkeys(part for setting in asked.settings for part in experiment.parts(setting))
+    run_missing([*parts], archive, desk, shown)
+    return [record(experiment, setting, archive) for setting in asked.settings]
+
+
+def record(experiment: Experiment, setting: Any, archive: Archive) -> dict[str, Any]:
+    """An experiment that was run as plain data."""
+    parts = experiment.parts(setting)
+    found = archive.of(parts)
+    report = experiment.report(setting, found)
+    configuration = {each.name: getattr(setting, each.name) for each in fields(setting)}
+    return {
+        "experiment": experiment.key,
+        "configuration": configuration,
+        "device": joined_devices(str(arrays["device"]) for arrays in found.values()),
+        "digest": sha256("".join(map(digest, parts)).encode()).hexdigest(),
+        "result": {name: [_plain(value) for value in column] for name, column in report.table.items()},
+        "headline": report.headline,
+        "verdict": report.verdict.word,
+        "says": report.verdict.says,
+        "condition": report.verdict.condition,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it, which knows no NaN."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def listed() -> str:
+    """All experiments, a line each."""
+    return "\n".join(f"{key:16}{each.question}  [{', '.join(each.claims)}]" for key, each in EXPERIMENTS.items())
+
+
+def printed(found: dict[str, Any]) -> str:
+    """A record for people."""
+    lines = [found["headline"], f"{WORDS[found['verdict']]}: {found['says']}", found["condition"]]
+    return "\n".join(line for line in lines if line)
+
+
+class Asked(NamedTuple):
+    """What the words behind `experiment` or `sweep` ask for: an experiment, settings of it, and whether as JSON."""
+
+    experiment: Experiment
+    settings: list[Any]
+    as_json: bool
+
+
+def read(words: Sequence[str], several: bool = False) -> Asked:
+    """What NAME and options ask for; raises InvalidInput.
+
+    `several`: options have several values, with commas between them, and every combination is one setting.
+    """
+    name, *options = words
+    experiment = get_experiment(name)
+    declared = declarations(experiment.setting)
+    parser = Options(prog=f"normviz experiment {name}", allow_abbrev=False)
+    parser.add_argument("--json", action="store_true")
+    options_of = ALIASES[name].settings if name in ALIASES else {key: key for key in declared}
+    for option, key in options_of.items():
+        parser.add_argument(
+            f"--{option.replace('_', '-')}", dest=key, help=declared[key].about().replace("%", "%%")
+        )  # fmt: skip
+    found = {key: value for key, value in vars(parser.parse_args(options)).items() if value is not None}
+    as_json = found.pop("json")
+    choices = []
+    for key, text in found.items():
+        one = not several or isinstance(declared[key], Several | Value)  # whose texts have commas of their own
+        choices.append([_value(declared[key], each) for each in ([text] if one else text.split(","))])
+    settings = [experiment.setting(**dict(zip(found, values, strict=True))) for values in product(*choices)]
+    return Asked(experiment, settings, as_json)
+
+
+def _value(declared: Declaration, text: str) -> Any:
+    """A value from its text as it is: out of bounds, the setting refuses it."""
+    try:
+        return declared.option().get("type", str)(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"--{declared.name} {text}: {declared.limits_words() or 'another value'} would do."
+        ) from error
+
+
+class Options(argparse.ArgumentParser):
+    """Options whose errors are InvalidInput."""
+
+    def error(self, message: str) -> Never:
+        """Raise InvalidInput with the message, where argparse would print the usage and exit."""
+        raise InvalidInput(f"{message} ({self.prog} takes the options of its page)")

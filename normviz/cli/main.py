@@ -1,0 +1,93 @@
+"""The command `normviz`, also `python -m normviz`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Never
+
+import normviz
+from normviz.core.errors import InvalidInput
+from normviz.data.output import collected_stdout, print_message
+
+TRAIN = ("train", "torch", "sklearn", "tqdm")
+"""The extra that commands need which train, and its libraries."""
+
+APP = ("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
+"""The extra that the app needs, and its libraries."""
+
+COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "schemes": ("list the schemes with their fields and papers", ()),
+    "normalize": ("normalize a .npy tensor (N, H, W, C)", ()),
+    "backward": ("compute the gradient with respect to a .npy tensor x from the gradient with respect to y = x̂", ()),
+    "answer": ("judge homework by its numbers: right, or which mistake it is", ()),
+    "table1": ("Table 1 of Ba et al. 2016: predicted, measured forward, and trained", TRAIN),
+    "experiment": ("test a claim of a paper: NAME and the options of its page; no NAME: lists them", TRAIN),
+    "sweep": ("run an experiment at every combination of values: as --rate 0.1,1 --seed 0,5", TRAIN),
+    "claims": ("measure what the sources claim: verdicts and evidence", TRAIN),
+    "design": ("find schemes with some invariances, or why there are none", ()),
+    "serve": ("serve the app", APP),
+}
+"""Each command with its help, and the extra with the libraries that it needs. Its module has the same name."""
+
+MODULES = {"sweep": "experiment"}
+"""Modules with another name than their command."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose usage errors are InvalidInput, one line as for all bad input."""
+
+    def error(self, message: str) -> Never:
+        """Raise InvalidInput with the message, where argparse would print the usage and exit."""
+        raise InvalidInput(f"{message} (see normviz --help)")
+
+
+def build_parser(command: str | None = None) -> Parser:
+    """Return the parser of the command line, with the options of one command.
+
+    Only the module of this command is imported. Raises InvalidInput if a library that it needs is missing.
+    """
+    parser = Parser(prog="normviz", description="See and test normalization in deep learning.")
+    parser.add_argument("--version", action="version", version=f"normviz {normviz.__version__}")
+    subparsers = parser.add_subparsers(required=True, metavar=" | ".join(COMMANDS), parser_class=Parser)
+    for name, (help_text, libraries) in COMMANDS.items():
+        subparser = subparsers.add_parser(name, help=help_text)
+        if name == command:
+            check_libraries(*libraries)
+            module = import_module(f"normviz.cli.{MODULES.get(name, name)}")
+            module.add_options(subparser)
+            subparser.set_defaults(run=module.run, command=name)
+    return parser
+
+
+def check_libraries(extra: str = "", *libraries: str) -> None:
+    """Raise InvalidInput, with what to install, if a library of an extra is missing."""
+    missing = [name for name in libraries if find_spec(name) is None]
+    if missing:
+        raise InvalidInput(f"this needs {', '.join(missing)}; pip install 'normviz[{extra}]' brings all that it needs.")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    0 stands for success; 1 for answers that disagree, a design that no scheme meets, a job that failed, or a reader of
+    standard output that has gone; 2 for bad input or too little memory, with one line on stderr; 130 for a run that was
+    interrupted. What the command prints is written at its end.
+    """
+    try:
+        with collected_stdout():
+            words = sys.argv[1:] if argv is None else argv
+            arguments = build_parser(next(iter(words), None)).parse_args(words)
+            return arguments.run(arguments) or 0
+    except InvalidInput as error:
+        print_message(str(error))
+        return 2
+    except MemoryError:
+        print_message("there is too little memory.")
+        return 2
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        print_message("interrupted.")
+        return 130

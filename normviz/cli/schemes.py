@@ -1,0 +1,54 @@
+"""`normviz schemes`: list the schemes with their fields and papers."""
+
+import argparse
+import json
+from typing import Any
+
+from normviz.core.registry import SCHEMES, Scheme
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--json", action="store_true")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print every scheme, as JSON or as a table."""
+    records = [scheme_record(scheme) for scheme in SCHEMES.values()]
+    if arguments.json:
+        print(json.dumps(records, ensure_ascii=False, indent=2))
+        return
+    for record, scheme in zip(records, SCHEMES.values(), strict=True):
+        named = {name: record[name] for name in ("summation", "suppression") if record[name]}
+        fields = [f"{name} {','.join(rules.values())}" for name, rules in named.items()]
+        fields += [f"pointwise {record['pointwise']}"] if record["pointwise"] else []
+        print(f"{record['key']:24}{record['acts_on']:12}{'; '.join(fields) or '–'}")
+        print(f"{'':24}{'; also '.join(each.text for each in scheme.references)}")
+
+
+def scheme_record(scheme: Scheme) -> dict[str, Any]:
+    """A scheme as plain data: what `normviz schemes --json` prints of it."""
+    named = {
+        name: None if field is None else field.named(scheme.axes)
+        for name, field in (
+            ("summation", scheme.summation),
+            ("suppression", scheme.suppression),
+        )
+    }
+    return {
+        "key": scheme.key,
+        "name": scheme.name,
+        "acts_on": scheme.acts_on,
+        **named,
+        "pointwise": scheme.pointwise,
+        "eps": scheme.eps,
+        "gain": scheme.gain,
+        "bias": scheme.bias,
+        "threshold": scheme.threshold,
+        "keeps": scheme.keeps,
+        "weight": scheme.weight,
+        "about": scheme.about,
+        "reference": scheme.reference.text,
+        "url": scheme.reference.url,
+        "also": [{"reference": each.text, "url": each.url} for each in scheme.also],
+    }

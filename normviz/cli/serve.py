@@ -1,0 +1,57 @@
+"""`normviz serve`: serve the app."""
+
+import argparse
+import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import normviz
+from normviz.ui.environment import check_environment
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
+    parser.add_argument("--address", type=address, metavar="A", help="localhost by default; 0.0.0.0: all networks")
+
+
+def port(text: str) -> int:
+    """A port as written on the command line, 1 to 65535."""
+    number = int(text)
+    if not 1 <= number <= 65_535:
+        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535; this one is {number}.")
+    return number
+
+
+def address(text: str) -> str:
+    """Return an address of this machine as written on the command line, a name or a number."""
+    family = socket.AF_INET6 if ":" in text else socket.AF_INET
+    with suppress(OSError, UnicodeError), socket.socket(family) as probe:
+        if text:  # an empty one would mean every network
+            probe.bind((text, 0))
+            return text
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is no address of this machine; localhost serves this machine alone, 0.0.0.0 all of its networks."
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Serve the app from any folder until it is interrupted.
+
+    Raises:
+        InvalidInput: a library is missing, or a variable of the environment has a value that it cannot have.
+    """
+    check_environment(os.environ)
+    os.chdir(app_folder())  # where Streamlit looks for its settings, .streamlit/config.toml
+    options = {"--server.port": arguments.port, "--server.address": arguments.address}
+    given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    # The server replaces this process, so that a signal to this process, as by Ctrl-C, ends the server.
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", *given])
+
+
+def app_folder() -> Path:
+    """The folder of app.py, pages/ and .streamlit/: inside the package in an installation, otherwise the checkout."""
+    package = Path(normviz.__file__).parent
+    return next(folder for folder in (package / "app", package.parent) if (folder / "app.py").exists())

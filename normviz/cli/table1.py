@@ -1,0 +1,66 @@
+"""`normviz table1`: Table 1 of Ba et al. 2016, predicted, measured forward and trained."""
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from normviz.cli.scheme_options import chosen_scheme
+from normviz.core.registry import SCHEMES
+from normviz.core.settings import add_options as add_declared_options
+from normviz.core.settings import build
+from normviz.data.output import print_message
+from normviz.topics.table1.table import Cell, measure
+from normviz.train.setting import Setting
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the rows, and every value that `Setting` declares."""
+    parser.add_argument(
+        "--schemes",
+        default="batch,weight,layer",
+        metavar="K,K",
+        help=", ".join(SCHEMES),
+    )
+    parser.add_argument("--groups", type=int, metavar="G", help="number of groups")
+    parser.add_argument("--radius", type=int, metavar="R", default=2, help="radius of the windows")
+    parser.add_argument(
+        "--field",
+        metavar="N=full,…",
+        help="rules of the custom scheme, which this adds",
+    )
+    parser.add_argument(
+        "--front", metavar="KEY", help="scheme of the weights in front of the custom scheme, also added"
+    )
+    add_declared_options(parser, Setting)
+    parser.add_argument("--json", action="store_true")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Predict, measure and train the cells of Table 1 (Ba et al. 2016), and print them; 1 where answers disagree."""
+    keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
+    if (arguments.field, arguments.front) != (None, None) and "custom" not in keys:
+        keys.append("custom")
+    cells = measure([chosen_scheme(key, arguments) for key in keys], build(Setting, vars(arguments)))
+    if arguments.json:
+        print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
+        return tell_disagreements(cells)
+    words = {True: "invariant", False: "not", None: "–"}
+    width = 2 + max((len(cell.row) for cell in cells), default=22)
+    print(
+        f"{'':{width + 24}}{'paper':>10}{'predicted':>11}{'forward gap':>13}{'training gap':>14}{'at equal rate':>15}"
+    )
+    for cell in cells:
+        predicted = "degenerate" if cell.degenerate else "–" if cell.unchanged else words[cell.predicted]
+        gaps = f"{cell.forward_gap:13.0e}{cell.training_gap:14.0e}{cell.training_gap_equal_lr:15.0e}"
+        mark = "" if cell.agrees else "  disagree"
+        mark += f"  {cell.untold}" if cell.untold else ""
+        print(f"{cell.row:{width}}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
+    return tell_disagreements(cells)
+
+
+def tell_disagreements(cells: Sequence[Cell]) -> int:
+    """Say on stderr which cells' answers disagree; 1 where there are any, else 0."""
+    wrong = [cell for cell in cells if not cell.agrees]
+    for cell in wrong:
+        print_message(f"the answers on {cell.row} × {cell.transformation} disagree.")
+    return 1 if wrong else 0

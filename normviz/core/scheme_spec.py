@@ -1,0 +1,46 @@
+"""A scheme as plain data, as a job and a link hold it: its key and its fields, from which the rest follows."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from normviz.core.fields import Field
+from normviz.core.registry import SCHEMES, Scheme
+
+
+@dataclass(frozen=True)
+class Row:
+    """A scheme as plain data.
+
+    Attributes:
+        key: of the registered scheme that it is, or "custom".
+        summation, suppression: its fields as text; None where it has none.
+        weight: key of the scheme of weights in front of it, or None.
+        alpha: α of a pointwise scheme, or None.
+    """
+
+    key: str
+    summation: str | None
+    suppression: str | None
+    weight: str | None = None
+    alpha: float | None = None
+
+    @classmethod
+    def of(cls, scheme: Scheme) -> "Row":
+        """The row of a scheme, whatever its fields are and whatever stands in front of it."""
+        a, b = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
+        return cls(scheme.key, a, b, scheme.weight, scheme.parameters.get("alpha"))
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme of this row."""
+        return _make(self)
+
+
+@lru_cache(maxsize=512)
+def _make(row: Row) -> Scheme:
+    """Return the scheme of a row. Cached: an experiment asks for the names of its schemes again and again."""
+    named = SCHEMES[row.key]
+    texts = (row.summation, row.suppression)
+    made = named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
+    made = made.with_parameters(alpha=row.alpha)
+    return made if row.weight == made.weight else made.behind(row.weight)

@@ -1,1 +1,0 @@
-"""The tensor as a picture: where its cells stand, and the figure."""

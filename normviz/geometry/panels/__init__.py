@@ -1,5 +1,0 @@
-"""The panels of the page "Step size", of which one is open."""
-
-from normviz.geometry.panels import distance, rate, vectors
-
-PANELS = {"vectors": vectors.show, "rate": rate.show, "fisher": distance.show}

@@ -1,0 +1,233 @@
+"""Work outside a page: the desk runs jobs on an executor, and ends those that nobody looks at any more.
+
+Who asks for jobs holds a ticket, which is valid while they are there, and for a lease afterwards: a closed tab's
+lapses. Tickets that ask for the same job share one run of it, which stops when none of them wants it.
+
+Tickets take turns: every job has a round, one later than the job before it in its ticket, and jobs start by round, then
+by ticket. A new ticket begins with the latest round that has started. So nobody with many jobs keeps out those with
+few, and what stands before a ticket's last job never grows while the same tickets wait, however long each job takes.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from functools import cache, partial
+from heapq import heappop, heappush
+from threading import RLock
+from typing import Any
+from weakref import WeakSet
+
+from normviz.jobs.executors import perform
+from normviz.jobs.failures import let_go
+from normviz.jobs.limits import NO_LIMITS, Limits
+from normviz.jobs.requests import Keep, Run, Ticket, nobody
+from normviz.jobs.spec import Job, digest
+from normviz.jobs.speed import Measured, Speed, modelled_seconds
+
+LEASE = 10.0
+"""Seconds that a ticket stays valid when nobody is there, so that a connection may break and come back."""
+
+
+def _undone(job: Job[Any]) -> bool:
+    return False
+
+
+class Desk:
+    """Where jobs are handed in.
+
+    Args:
+        executor: where they run; shaped as in `concurrent.futures`, and given a job's run as its control.
+        lease: seconds that a ticket stays valid when nobody is there.
+        clock: the time in seconds.
+        at_once: how many jobs of a ticket may be at work at a time, or wait for a worker.
+        limits: what one job may take.
+        done: whether the result of a job is there, so that it need not be run.
+        warm: lets the executor get workers ready, and returns at once.
+        workers: how many jobs the executor runs at a time; the others wait here. None: it takes all, and has a queue.
+        speed: of the machine; of all desks of a server it is the same.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        lease: float = LEASE,
+        clock: Callable[[], float] = time.monotonic,
+        at_once: int = 1,
+        limits: Limits = NO_LIMITS,
+        done: Callable[[Job[Any]], bool] = _undone,
+        warm: Callable[[], object] = nobody,
+        workers: int | None = None,
+        speed: Speed | None = None,
+    ) -> None:
+        self.lease, self.clock, self.at_once, self.limits = lease, clock, at_once, limits
+        self.warm, self._done = warm, done
+        self.workers, self.speed = workers, speed or Speed()
+        self._executor = executor
+        self._runs: dict[str, Run] = {}
+        self._tickets: WeakSet[Ticket] = WeakSet()  # held by who asks, and by their runs
+        self._waiting: list[tuple[tuple[int, int], Run]] = []  # a heap by turn
+        self._handed, self._round, self._number = 0, 0, 0  # to the executor; the latest begun; of the last ticket
+        self._lock = RLock()
+
+    def submit(self, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = nobody) -> Ticket:
+        """A ticket for these jobs, in their order.
+
+        `keep` is called in the thread in which a result arrives; `there`, in any thread, says whether who asks is
+        there. Raises TypeError or ValueError where a job is not plain data.
+        """
+        ticket = Ticket(self, jobs, keep, there)
+        with self._lock:
+            self._tickets.add(ticket)
+        self.resume(ticket)
+        return ticket
+
+    def at_work(self, jobs: Sequence[Job[Any]]) -> bool:
+        """Whether somebody has asked for all of these jobs, and one of them is at work or waits for a worker."""
+        names = {digest(job) for job in jobs}
+        with self._lock:
+            runs = [self._runs[name] for name in names & self._runs.keys()]
+            tickets = [ticket for run in runs if not (run.over or run.stopped()) for ticket in run.tickets]
+        return any(ticket.wanted and names <= {name for name, _ in ticket.jobs} for ticket in tickets)
+
+    def count_ahead(self, ticket: Ticket) -> int:
+        """Return how many unfinished jobs of others come before the last job of this ticket that waits."""
+        with self._lock:
+            return len(self._ahead(ticket))
+
+    def seconds_left(self, ticket: Ticket) -> float:
+        """Return the expected seconds until all jobs of this ticket are done, those of others before them included.
+
+        `n` workers that share `total` seconds of jobs, of which the longest has `longest`, need at most
+        total / n + (1 - 1 / n) longest (Graham 1966). n is the number of workers for all jobs up to the ticket's last
+        one, and how many jobs a ticket may have at work for its own; the larger of the two counts.
+        """
+        with self._lock:
+            factors = self._factors()
+            own = [self._seconds_of(name, ticket, factors) for name in dict.fromkeys(ticket.unfinished())]
+            ahead = sum(self._seconds_of(name, other, factors) for name, other in self._ahead(ticket).items())
+            workers = self.workers or max(sum(run.begun() for run in self._runs.values()), 1)
+        together = min(workers, self.at_once)
+        longest = max(own, default=0.0)
+        return max(_shared(ahead + sum(own), longest, workers), _shared(sum(own), longest, together))
+
+    def expected_seconds(self, jobs: Sequence[Job[Any]]) -> float:
+        """Return the expected seconds until these jobs are done where no job of others is before them."""
+        with self._lock:
+            factors = self._factors()
+        seconds = [modelled_seconds(job) * factors(job.kind) for job in jobs]
+        return _shared(sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.at_once))
+
+    def go_on(self, ticket: Ticket) -> None:
+        """Put the ticket's next jobs to work, or end it where there are none."""
+        self._queue(ticket)
+        self._hand_out()
+
+    def resume(self, ticket: Ticket) -> None:
+        """Let a ticket begin, or go on after a pause: its next job comes behind those of the latest round."""
+        with self._lock:
+            self._number += 1
+            ticket.first_round, ticket.number = self._round - ticket.next_index, self._number
+        self.go_on(ticket)
+
+    def _ahead(self, ticket: Ticket) -> dict[str, Ticket]:
+        """Return the unfinished jobs of others before the last job of this ticket that waits, by name with a ticket."""
+        last = ticket.last_turn()
+        if last is None:
+            return {}
+        others = [each for each in self._tickets if each is not ticket and each.wanted]
+        found = {name: other for other in others for name in other.unfinished(last)}
+        for name in ticket.unfinished():
+            found.pop(name, None)
+        return found
+
+    def _seconds_of(self, name: str, ticket: Ticket, factors: Callable[[str], float]) -> float:
+        """Return the expected seconds that a job of a ticket still takes once it runs."""
+        kind, seconds = ticket.costs[name]
+        run = self._runs.get(name)
+        return seconds * factors(kind) * (1 - run.share if run else 1)
+
+    def _factors(self) -> Callable[[str], float]:
+        """Return the function from a kind of job to measured over modelled seconds, with the jobs that run now."""
+        running: dict[str, Measured] = {}
+        for run in self._runs.values():
+            kind, modelled = run.cost
+            seconds, share = running.get(kind, (0.0, 0.0))
+            running[kind] = seconds + run.told_seconds, share + run.told_share * modelled
+        return cache(partial(self.speed.factor, running=running))
+
+    def _queue(self, ticket: Ticket) -> None:
+        """Let the ticket's next jobs wait for a worker, or end it where there are none."""
+        with self._lock:
+            while (index := ticket.following(self.at_once)) is not None:
+                name, job = ticket.jobs[index]
+                run = self._runs.get(name)
+                if self._done(job):  # by others, since the ticket was handed in
+                    ticket.ran.append(Run(name, job, ticket, self.clock))
+                elif run is not None and run.join(ticket):
+                    ticket.runs.append(run)
+                    if ticket.turn(index) < run.turn and not run.handed:
+                        run.turn = ticket.turn(index)
+                        heappush(self._waiting, (run.turn, run))  # beside its later turn, which comes to nothing
+                else:
+                    run = self._runs[name] = Run(name, job, ticket, self.clock, ticket.turn(index))
+                    ticket.runs.append(run)
+                    heappush(self._waiting, (run.turn, run))
+
+    def _hand_out(self) -> None:
+        """Hand the waiting runs to the executor, in the order of their turns, as many as it takes."""
+        while (run := self._next()) is not None:
+            error: Exception | None = None
+            if not run.stopped():  # as one before it could not be handed in
+                try:
+                    future = self._executor.submit(perform, run.job, run, self.limits)
+                except Exception as raised:  # as of a pool whose processes have died
+                    error = raised
+                else:
+                    run.begun = future.running
+                    future.add_done_callback(partial(self._take, run))
+                    continue
+            self._close(run, error)
+
+    def _next(self) -> Run | None:
+        """Return the waiting run whose turn it is, None where none waits or no worker is free."""
+        with self._lock:
+            while self._waiting and self._handed != self.workers:
+                (started, _), run = heappop(self._waiting)
+                if not run.handed:
+                    run.handed = True
+                    self._handed, self._round = self._handed + 1, max(self._round, started)
+                    return run
+            return None
+
+    def _take(self, run: Run, future: Future[Any]) -> None:
+        """Keep what came out."""
+        error: Exception | None = None
+        try:
+            result = future.result()
+            if result is not None:
+                run.tell(1.0, result, last=True)
+        except Exception as raised:
+            let_go(raised)  # which the ticket keeps to show it
+            error = raised
+        self._close(run, error)
+        self._hand_out()
+
+    def _close(self, run: Run, error: Exception | None) -> None:
+        """Forget a run that was handed to the executor, and let its tickets go on or end."""
+        kind, modelled = run.cost
+        if run.told_share > 0:
+            self.speed.add(kind, run.told_seconds, run.told_share * modelled)
+        with self._lock:
+            self._handed -= 1
+            stopped, tickets = run.end()
+            if self._runs.get(run.name) is run:
+                del self._runs[run.name]
+            for ticket in tickets:
+                ticket.close(run, error, stopped)
+        for ticket in tickets:
+            self._queue(ticket)
+
+
+def _shared(total: float, longest: float, workers: int) -> float:
+    """Return the most seconds in which `workers` do jobs of `total` seconds, of which the longest has `longest`."""
+    return total / workers + (1 - 1 / workers) * longest

@@ -1,0 +1,91 @@
+"""The results of jobs that give named arrays: partial results in memory, finished ones on disk too."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from normviz.jobs.result_cache import Kept
+from normviz.jobs.spec import Job, digest
+from normviz.jobs.store import Store
+
+Arrays = dict[str, np.ndarray]
+"""The result of a part, or its partial result. "share" is the finished share, 1 in the end."""
+
+
+class Part(Job[Arrays], Protocol):
+    """A job with named arrays as its result."""
+
+    @property
+    def seconds(self) -> float:
+        """Estimated duration on the machine on which it was measured."""
+
+    def __hash__(self) -> int:
+        """Return a hash: results are found by parts."""
+
+
+Results = Mapping[Part, Arrays]
+"""The results of the parts that have begun."""
+
+IN_MEMORY = 512
+"""Parts whose results a server has at hand."""
+
+
+class Archive:
+    """For all sessions and threads of a server; what is on disk is also there for others, and after a restart.
+
+    Attributes:
+        version: another number whenever there is something new.
+    """
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept, self.version = kept, 0
+        self._at_hand: Store[str, Arrays] = Store(IN_MEMORY, replaces=_further)
+
+    def keep(self, part: Part, arrays: Arrays) -> None:
+        """Keep what has come out of a part so far; on disk, once it is done."""
+        name = name_result(part)
+        self._at_hand.put(name, arrays)
+        if done(arrays):
+            self.kept.put(name, arrays)
+        self.version += 1
+
+    def of(self, parts: Sequence[Part]) -> Results:
+        """The results of those parts of which there is anything."""
+        names = {part: name_result(part) for part in parts}
+        found = {name: arrays for name in names.values() if (arrays := self._at_hand.get(name)) is not None}
+        kept = self.kept.get_all([name for name in names.values() if name not in found or not done(found[name])])
+        for name, arrays in kept.items():
+            self._at_hand.put(name, arrays)
+        found |= kept
+        return {part: found[name] for part, name in names.items() if name in found}
+
+    def missing(self, parts: Sequence[Part]) -> list[Part]:
+        """The parts that are not done."""
+        found = self.of(parts)
+        return [part for part in parts if part not in found or not done(found[part])]
+
+    def damaged(self, parts: Sequence[Part]) -> int:
+        """How many of these were found damaged on disk since the server started, and are computed anew."""
+        return sum(self.kept.lost(name_result(part)) for part in parts)
+
+
+def done(arrays: Arrays) -> bool:
+    """Whether a result is that of a whole part."""
+    return bool(arrays["share"] == 1)
+
+
+def _further(new: Arrays, old: Arrays) -> bool:
+    return bool(new["share"] >= old["share"])
+
+
+def name_result(part: Part) -> str:
+    """Return the name of a part's result: its digest."""
+    return _digest(part, part.version)
+
+
+@lru_cache(maxsize=1024)
+def _digest(part: Part, version: int) -> str:
+    """Return the digest of a part. Cached: a page that looks at a run asks twice a second, for each of its parts."""
+    return digest(part)

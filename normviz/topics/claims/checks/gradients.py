@@ -1,0 +1,387 @@
+"""Gradients, the geometry of a step, learning rates, and what the notes ask about the invariances."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import pairwise
+from operator import lt
+
+import numpy as np
+
+from normviz.core.backward import diagonal_only, gradients, jacobian
+from normviz.core.equality import difference, is_rounding
+from normviz.core.fields import Shape
+from normviz.core.registry import SCHEMES
+from normviz.core.text import typeset
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
+from normviz.topics.geometry import fisher, rate
+from normviz.topics.gradients.autograd import by_autograd
+from normviz.topics.gradients.small import small
+from normviz.topics.table1.fade import fade_gaps
+from normviz.topics.table1.forward import forward_gaps
+from normviz.topics.table1.sweeps import COLUMNS
+from normviz.train.setting import Setting
+
+LAYER = SCHEMES["layer"]
+
+EXAMPLES: Shape = (4, 1, 1, 4)
+"""A mini-batch behind a dense layer, (N, H, W, C)."""
+
+UNITS: Shape = (1, 1, 1, 4)
+"""One example of it, which is what the notes differentiate."""
+
+SMOOTHING = 0.01
+"""ε = s², where a derivative by s is taken."""
+
+FADING = (1e-5, 1e-3, 1e-1)
+"""ε over which invariances fade."""
+
+RESCALINGS = ("weight-matrix-rescaling", "dataset-rescaling", "case-rescaling")
+"""What layer norm absorbs because it divides."""
+
+STEPS = 50
+"""Of the networks that are trained here."""
+
+
+def by_name(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """Several measurements of the same thing over seeds, by what each is."""
+    found = [measure(each) for each in seeds_from(seed)]
+    return {name: tuple(float(row[name]) for row in found) for name in found[0]}
+
+
+def off(found: np.ndarray, exact: np.ndarray) -> float:
+    """The largest difference of two arrays, relative to the largest number."""
+    return difference(np.asarray(found), np.asarray(exact)).residual
+
+
+def gain_and_bias(seed: int) -> Evidence:
+    """∂l/∂γ and ∂l/∂β as the notes print them for an example, summed over a few, beside autograd's."""
+
+    def gaps(each: int) -> dict[str, float]:
+        at = small(LAYER, EXAMPLES, each)
+        exact = by_autograd(LAYER, at, 0.0)
+        xhat = (at.x - at.x.mean(-1, keepdims=True)) / at.x.std(-1, keepdims=True)
+        return {
+            "largest difference from autograd's ∂l/∂γ": off((at.dy * xhat).sum(0, keepdims=True), exact["dgain"]),
+            "from its ∂l/∂β": off(at.dy.sum(0, keepdims=True), exact["dbias"]),
+        }
+
+    return Evidence([same(what, values) for what, values in by_name(seed, gaps).items()])
+
+
+def through_its_own_unit(seed: int) -> Evidence:
+    """∂l/∂hᵢ · ∂hᵢ/∂aᵢ, the sum of such terms over all units, and autograd's ∂l/∂aᵢ."""
+
+    def gaps(each: int) -> dict[str, float]:
+        at = small(LAYER, UNITS, each)
+        exact = by_autograd(LAYER, at, 0.0)["dx"]
+        own = np.diag(jacobian(at.x, LAYER, 0.0)).reshape(UNITS)
+        return {
+            "alone": off(diagonal_only(at.x, at.dy * at.gain, LAYER, 0.0), exact),
+            "all": off(gradients(at.x, at.dy, LAYER, 0.0, at.gain).dx, exact),
+            "own": off(diagonal_only(at.x, np.ones(UNITS), LAYER, 0.0), own),
+        }
+
+    found = by_name(seed, gaps)
+    return Evidence(
+        [
+            same("largest difference from autograd's ∂l/∂aᵢ: of the term through hᵢ alone", found["alone"]),
+            same("of the sum over all units", found["all"], fact=True),
+            same("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True),
+        ]
+    )
+
+
+def by_the_smoothing_term(seed: int) -> Evidence:
+    """What the notes print as ∂l/∂s, of one unit and summed over all, beside ∂l/∂s = 2s ∂l/∂ε."""
+
+    def gaps(each: int) -> dict[str, float]:
+        at, s = small(LAYER, UNITS, each), SMOOTHING**0.5
+        v = at.x - at.x.mean()
+        sigma = np.sqrt(s**2 + np.mean(v**2))
+        terms = at.dy * at.gain * v * -s / sigma**3
+        exact = 2 * s * gradients(at.x, at.dy, LAYER, SMOOTHING, at.gain).deps
+        return {"sum": off(terms.sum(), exact), "first": off(terms.ravel()[0], exact)}
+
+    found = by_name(seed, gaps)
+    return Evidence(
+        [
+            same("difference from ∂l/∂s, relative: of the formula summed over the units", found["sum"]),
+            same("of the formula at the first unit alone", found["first"]),
+        ]
+    )
+
+
+def powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
+    """By normalization the power of what is multiplied, in a block of the Fisher information, over seeds."""
+
+    def measure(each: int) -> dict[str, float]:
+        model = fisher.Model(outputs, seed=each)
+        return {key: fisher.powers(key, model)[block, change].exponent for key in fisher.MODELS}
+
+    return by_name(seed, measure)
+
+
+def power(what: str, found: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
+    """A trial that holds where all powers are the expected one."""
+    return Trial(what, all(is_rounding(abs(each - expected)) for each in found), found, fact)
+
+
+def length_sets_the_rate(seed: int) -> Evidence:
+    """How F of the weights scales with their length, and what that length makes of steps of SGD behind batch norm."""
+
+    def measure(each: int) -> dict[str, float]:
+        training = rate.Training(steps=STEPS, seed=each)
+        course, twins = rate.run(training), rate.twins(training, "sgd")
+        return {"rate": course.effective[-1, 0] / course.effective[0, 0], "same": twins[2], "other": twins[0]}
+
+    block, found = powers(seed, "w", "w"), by_name(seed, measure)
+    return Evidence(
+        [
+            power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2),
+            power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2),
+            power("power of ‖w‖ in the Fisher information of w: without normalization", block["none"], 0, fact=True),
+            below(f"η/‖W‖² after {STEPS} steps of SGD, which lengthen W, over that at first", found["rate"], 0.999),
+            same("how far the scores of a twin that starts from 3W come away, at 3² times η", found["same"]),
+            apart("how far the scores of a twin that starts from 3W come away, at the same η", found["other"], 0.01),
+        ]
+    )
+
+
+def gain_by_the_error(seed: int) -> Evidence:
+    """How F of the gain scales with the weights and with the data, and what it is for normal outputs."""
+
+    def scaled(change: str, *keys: str) -> tuple[float, ...]:
+        rows = [powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUTS for key in keys]
+        return tuple(max(column, key=abs) for column in zip(*rows, strict=True))
+
+    def off(outputs: str) -> tuple[float, ...]:
+        def furthest(each: int) -> float:
+            parts = [fisher.gain_parts(key, fisher.Model(outputs, seed=each)) for key in ("batch", "layer")]
+            return max(abs(part.information / part.error - 1) for part in parts)
+
+        return over(seed, furthest)
+
+    return Evidence(
+        [
+            power(
+                "power of ‖w‖ in the Fisher information of γ: behind batch and layer norm",
+                scaled("w", "batch", "layer"),
+                0,
+            ),
+            power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0),
+            power(
+                "power of ‖w‖ in it without normalization, normal outputs", powers(seed, "γ", "w")["none"], 2, fact=True
+            ),
+            same("relative difference of it from the squared prediction error, normal outputs", off("normal")),
+            apart("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True),
+        ]
+    )
+
+
+@lru_cache(maxsize=256)
+def layer_gaps(key: str, seed: int, eps: float = 0.0, layer: str = "dense") -> dict[str, float]:
+    """How far each transformation of a layer, with δ = 3, comes through a normalization, by key."""
+    found = forward_gaps([SCHEMES[key]], Setting(layer, eps=eps, seed=seed))[0, COLUMNS]
+    return dict(zip(TRANSFORMATIONS, map(float, found), strict=True))
+
+
+def gap(key: str, change: str, seed: int, eps: float = 0.0, layer: str = "dense") -> tuple[float, ...]:
+    """One of these gaps over seeds."""
+    return over(seed, lambda each: layer_gaps(key, each, eps, layer)[change])
+
+
+def with_weight_norm(seed: int) -> Evidence:
+    """What comes through layer norm, with weight norm in front and without."""
+    vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
+    return Evidence(
+        [
+            same("how far one vector × 3 changes x̂, dense layer: with weight norm", gap("layer-weight", vector, seed)),
+            apart(
+                "how far one vector × 3 changes x̂, dense layer: layer norm alone",
+                gap("layer", vector, seed),
+                0.01,
+                fact=True,
+            ),
+            apart(
+                "how far τ on all vectors changes x̂, dense layer: with weight norm",
+                gap("layer-weight", matrix, seed),
+                0.01,
+            ),
+            same(
+                "how far τ on all vectors changes x̂, dense layer: layer norm alone",
+                gap("layer", matrix, seed),
+                fact=True,
+            ),
+            same(
+                "how far one example × 3 changes x̂, dense layer: with weight norm",
+                gap("layer-weight", example, seed),
+                fact=True,
+            ),
+            same(
+                "how far one vector × 3 changes x̂, conv layer: with weight norm",
+                gap("layer-weight", vector, seed, layer="conv"),
+            ),
+            apart(
+                "how far τ on all vectors changes x̂, conv layer: layer norm alone",
+                gap("layer", matrix, seed, layer="conv"),
+                0.01,
+                fact=True,
+            ),
+        ]
+    )
+
+
+def with_smoothing(seed: int) -> Evidence:
+    """What comes through at several ε: of the re-scalings more and more, of the re-centrings nothing."""
+
+    def measure(each: int) -> dict[str, float]:
+        found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}
+        for eps in (0.0, *FADING):
+            layer, batch = (layer_gaps(key, each, eps) for key in ("layer", "batch"))
+            faded = fade_gaps(LAYER, Setting(eps=eps, seed=each))
+            found[f"at ε = {typeset(eps)}"] = max(layer[change] for change in RESCALINGS)
+            differences = [abs(layer[change] - faded[change].largest) for change in RESCALINGS]
+            found["predicted"] = max(found["predicted"], *differences)
+            found["τ"] = max(found["τ"], layer["weight-matrix-recentering"], batch["dataset-recentering"])
+        return found
+
+    found = by_name(seed, measure)
+    shifted, unpredicted = found.pop("τ"), found.pop("predicted")
+    start, *others = found.items()
+    return Evidence(
+        [
+            same(f"how far δ = 3, where layer norm absorbs it, changes x̂: {start[0]}", start[1], fact=True),
+            *(
+                Trial(what, all(map(lt, before, values)), values)
+                for (_, before), (what, values) in pairwise([start, *others])
+            ),
+            same("largest difference from what ε beside E[v²] predicts", unpredicted, fact=True),
+            same("how far τ, where layer or batch norm absorbs it, changes x̂ at any of these ε", shifted),
+        ]
+    )
+
+
+def with_adam(seed: int) -> Evidence:
+    """Twins that start from 3W, with Adam and with SGD, at several learning rates, behind batch norm."""
+
+    def measure(each: int) -> dict[str, float]:
+        training = rate.Training(steps=STEPS, seed=each)
+        twins = {optimizer: rate.twins(training, optimizer) for optimizer in rate.OPTIMIZERS}
+        return {f"{optimizer} {power}": gap for optimizer, row in twins.items() for power, gap in row.items()}
+
+    found = by_name(seed, measure)
+    return Evidence(
+        [
+            same("how far the scores of a twin that starts from 3W come away with Adam at 3 times η", found["adam 1"]),
+            apart("how far they come away with Adam at η", found["adam 0"], 0.01),
+            apart("how far they come away with Adam at 3² times η", found["adam 2"], 0.01),
+            same("how far they come away with SGD at 3² times η", found["sgd 2"], fact=True),
+            apart("how far they come away with SGD at 3 times η", found["sgd 1"], 0.01, fact=True),
+        ]
+    )
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "N01",
+        ("000",),
+        short="The gradients of layer norm's gain and bias are those of the notes.",
+        says="The gradient of layer norm's gain is ∂l/∂h f′ (a − μ)/σ, and that of its bias is ∂l/∂h f′.",
+        how="Both formulas on random sums, with ∂l/∂h f′ given, beside the gradients that PyTorch's autograd finds.",
+        expected="holds",
+        check=gain_and_bias,
+        see="/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
+        condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.",
+    ),
+    Claim(
+        "N02",
+        ("000",),
+        short="Through layer norm, the gradient of a unit comes back through that unit alone.",
+        says="With layer norm, the gradient of a pre-activation is ∂l/∂aᵢ = ∂l/∂hᵢ · ∂hᵢ/∂aᵢ.",
+        how="That term, the sum of such terms over all units, and autograd's gradient, on random sums of one example.",
+        expected="wrong",
+        check=through_its_own_unit,
+        see="/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
+        condition="Mean and deviation are shared, so all units are reached. Through μ and σ, aᵢ moves all units of its "
+        "layer: ∂l/∂aᵢ is the sum of ∂l/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
+    ),
+    Claim(
+        "N03",
+        ("000",),
+        short="The gradient of the smoothing term is the one that the notes have.",
+        says="The gradient of the smoothing term s, where ε = s², is ∂l/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
+        how="The formula, at one unit and summed over all, beside the gradient of layer norm by s.",
+        expected="holds-if",
+        check=by_the_smoothing_term,
+        see=f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING}",
+        condition="Summed over all units of the layer, it is. All of them share one s.",
+    ),
+    Claim(
+        "N04",
+        ("000",),
+        short="With normalization, the length of the weights sets the effective learning rate.",
+        says="In a normalized model the norm of the weight vector controls its effective learning rate.",
+        how="The Fisher information of w as w is doubled, in a small model; and SGD on digits behind batch norm, with "
+        "twins that start from longer weights.",
+        expected="holds",
+        check=length_sets_the_rate,
+        see=f"/geometry?show=rate&steps={STEPS}",
+        condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
+        "units share μ and σ, ‖w‖ is that of all of them.",
+    ),
+    Claim(
+        "N05",
+        ("000",),
+        short="How the gain is learned depends on the error, and on no scale of weights or data.",
+        says="Learning the gain of batch or layer norm depends on the size of the prediction error, and neither on the "
+        "scale of the weights nor on that of the data.",
+        how="The Fisher information of γ as the weights or the data are doubled, in a small model.",
+        expected="holds",
+        check=gain_by_the_error,
+        see="/geometry?show=fisher&scheme=layer&outputs=bernoulli",
+        condition="Both scales cancel before the gain. That nothing but the error matters is so where its size is the "
+        "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].",
+    ),
+    Claim(
+        "F01",
+        ("000",),
+        short="Weight norm in front of layer norm gains one invariance and costs another.",
+        says="Weight norm in front makes layer norm invariant to weight vector re-scaling, and costs it weight matrix "
+        "re-centring.",
+        how="x̂ of a layer on digits, before and after each change, with weight norm in front and without.",
+        expected="holds",
+        check=with_weight_norm,
+        see="/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
+        condition="One neuron's factor then cancels, a shift no longer does. On a conv layer it gains the same and has "
+        "nothing to lose: layer norm over H, W and C does not absorb the re-centring there. Whether it then beats "
+        "batch norm in convolutional networks, which is what the notes ask, is not measured here.",
+        asked=True,
+    ),
+    Claim(
+        "F02",
+        ("000",),
+        short="A larger ε takes away the invariances to factors, and none to shifts.",
+        says="The smoothing term takes the invariances to re-scaling away little by little as it grows, and none to "
+        "re-centring.",
+        how="x̂ of a layer on digits, before and after each change that is absorbed at ε = 0, at several ε.",
+        expected="holds",
+        check=with_smoothing,
+        see="/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
+        asked=True,
+        condition="ε changes the divisor only; the mean still cancels shifts.",
+    ),
+    Claim(
+        "F03",
+        ("000",),
+        short="With Adam, the effective learning rate is η/‖w‖ instead of η/‖w‖².",
+        says="With Adam the analysis holds with another power: the effective learning rate is η/‖w‖, not η/‖w‖².",
+        how="A network with batch norm on digits, and twins that start from 3 times its weights, at η, 3η and 3²η.",
+        expected="holds",
+        check=with_adam,
+        see=f"/geometry?show=rate&steps={STEPS}",
+        condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
+        asked=True,
+    ),
+)
+"""Its claims."""

@@ -1,0 +1,92 @@
+"""The checks as jobs: each by itself, and experiments as their parts."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any, ClassVar
+
+import numpy as np
+
+import normviz
+from normviz.jobs.results import Arrays, Part, Results, done
+from normviz.jobs.spec import Step
+from normviz.topics.claims.claim import Claim, Evidence, Tried
+from normviz.topics.claims.ledger import CLAIMS
+from normviz.topics.experiments.catalogue import get_experiment
+from normviz.topics.experiments.experiment import Experiment
+
+QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
+"""About the time of a check."""
+
+
+def _code() -> str:
+    found = sha256()
+    for path in sorted(Path(normviz.__file__).parent.rglob("*.py")):
+        found.update(path.read_bytes())
+    libraries = (f" {name} {version(name)}" for name in ("numpy", "torch", "scikit-learn"))
+    return f"{found.hexdigest()[:16]} Python {python_version()}{''.join(libraries)}"
+
+
+CODE = _code()
+"""What tells this code, and the libraries that do its arithmetic, from any other: a result is of one code. Read when it
+is imported, as files may change below a server that runs."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The check of one claim: its id, the first seed, and the code that it is of."""
+
+    kind: ClassVar[str] = "claims"
+    version: ClassVar[int] = 2
+
+    id: str
+    seed: int
+    code: str
+
+    @property
+    def seconds(self) -> float:
+        """About the time that it takes."""
+        return QUICK_SECONDS if CLAIMS[self.id].quick else LONG_SECONDS
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Measure the evidence."""
+        yield Step(1.0, partial(_arrays, measure_claim(CLAIMS[self.id], self.seed)))
+
+
+def _arrays(found: Evidence) -> Arrays:
+    return {"evidence": np.array(json.dumps(found.record())), "share": np.array(1.0), "device": np.array("CPU")}
+
+
+def measure_claim(claim: Claim, seed: int) -> Evidence:
+    """Measure the evidence of a claim that no experiment decides, here and now."""
+    if isinstance(claim.check, Tried):
+        raise TypeError(f"{claim.id} is decided by experiments")
+    return claim.check(seed)
+
+
+def parts_of(claim: Claim, seed: int) -> tuple[Part, ...]:
+    """Return the jobs that measure a claim; claims share those of an experiment."""
+    if not isinstance(claim.check, Tried):
+        return (Measurement(claim.id, seed, CODE),)
+    return tuple(part for each, setting in _settings(claim.check, seed) for part in each.parts(setting))
+
+
+def _settings(check: Tried, seed: int) -> list[tuple[Experiment, Any]]:
+    experiments = map(get_experiment, check.experiments)
+    return [(each, each.setting(seed=seed, **check.settings)) for each in experiments]
+
+
+def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
+    """Return the evidence of a claim from the results of its jobs; None where one of them is not done."""
+    parts = parts_of(claim, seed)
+    if not all(part in results and done(results[part]) for part in parts):
+        return None
+    if not isinstance(claim.check, Tried):
+        return Evidence.of(json.loads(str(results[parts[0]]["evidence"])))
+    reports = (each.report(setting, results) for each, setting in _settings(claim.check, seed))
+    return Evidence((), verdicts=[report.verdict_on(claim.id) for report in reports])

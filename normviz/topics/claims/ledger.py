@@ -1,0 +1,33 @@
+"""All claims, by topic, in the order in which they are read."""
+
+from collections.abc import Iterable, Mapping
+
+from normviz.core.errors import InvalidInput
+from normviz.core.text import spoken
+from normviz.topics.claims.checks import basics, batch, found, gradients, groups, layer, table1, training, weights
+from normviz.topics.claims.claim import Claim
+
+TOPICS: dict[str, tuple[Claim, ...]] = {
+    "First steps": basics.CLAIMS,
+    "Table 1": table1.CLAIMS,
+    "Layer norm": layer.CLAIMS,
+    "Batch norm": batch.CLAIMS,
+    "Instance and group norm": groups.CLAIMS,
+    "Weight, spectral, RMS and divisive norm": weights.CLAIMS,
+    "Gradients and learning rates": gradients.CLAIMS,
+    "Does it train better?": training.CLAIMS,
+    "Found while building this": found.CLAIMS,
+}
+"""The claims of every topic."""
+
+CLAIMS: Mapping[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
+"""All by id."""
+
+
+def get_claims(ids: Iterable[str]) -> list[Claim]:
+    """The claims of these ids; raises InvalidInput for one that there is not."""
+    wanted = [each.strip() for each in ids]
+    for each in wanted:
+        if each not in CLAIMS:
+            raise InvalidInput(f"claim {each!r} is unknown; {spoken(CLAIMS)} would do.")
+    return [CLAIMS[each] for each in dict.fromkeys(wanted)]

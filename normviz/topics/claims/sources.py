@@ -1,0 +1,45 @@
+"""Where the claims come from: pages and slides that report papers, and what this app has measured itself."""
+
+from dataclasses import dataclass
+
+from normviz.core.registry import BA, IOFFE, REN
+
+
+@dataclass(frozen=True)
+class Source:
+    """One source.
+
+    Attributes:
+        key: in records.
+        name: short, for filters.
+        citation: what it is, and the papers that it reports.
+        url: where it can be read; None where that is not known.
+    """
+
+    key: str
+    name: str
+    citation: str
+    url: str | None = None
+
+
+SOURCES: dict[str, Source] = {
+    each.key: each
+    for each in (
+        Source("000", "Notes on layer norm", f"Reading notes on {BA.text}, and on {REN.text}", BA.url),
+        Source("001", "Keras tutorial", "“Normalization in deep learning”, a tutorial with Keras code"),
+        Source("002", "Rico's Nerd Cluster", "Rico's Nerd Cluster 2022, “Deep Learning – Layer Normalization”, a blog"),
+        Source(
+            "003",
+            "Lei Mao's log book",
+            "Mao 2019, “Layer Normalization Explained”, a blog, with its readers' comments",
+            "https://leimao.github.io/blog/Layer-Normalization/",
+        ),
+        Source("004", "Slides", f"Slides on {IOFFE.text}, and on {BA.text}", IOFFE.url),
+        Source(
+            "normviz",
+            "Said or assumed elsewhere",
+            "Said or assumed in papers, code and teaching; measured while this app was built",
+        ),
+    )
+}
+"""By key."""

@@ -1,0 +1,119 @@
+"""Schemes side by side: what each shares and learns, its state, and what it depends on, derived from its fields."""
+
+from collections.abc import Callable
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import OWN, Shape
+from normviz.core.registry import DEFAULT_EPS, Scheme, same_as
+from normviz.core.theory import degenerate, only_signs
+from normviz.describe.parameters import kept, parameter_shapes
+from normviz.describe.wording import axis_words, count_words, labelled, shape_words, shared_words, taken
+
+
+def spans(scheme: Scheme, axis: str, shape: Shape) -> bool:
+    """Whether elements with different indices along an axis share a statistic; of a single index, whether two would."""
+    position = scheme.axes.index(axis)
+    return any(field.rules[position].canonical(max(shape[position], 2)) != OWN for field in scheme.fields)
+
+
+def reduction(scheme: Scheme, shape: Shape) -> str:
+    """What a statistic runs over: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
+    long = tuple(max(n, 2) for n in shape)  # of a single index, what would be done with two
+    done: dict[str, list[str]] = {}
+    for axis, name in enumerate(scheme.axes):
+        if spans(scheme, name, shape):
+            words = axis_words(scheme, [axis], long).removeprefix(f"{name} ")
+            done.setdefault(words, []).append(name)
+    plain = done.pop("averaged", [])
+    parts = [", ".join(plain)] if plain else []
+    return "; ".join([*parts, *(f"{', '.join(names)} {words}" for words, names in done.items())]) or "nothing"
+
+
+def statistics(scheme: Scheme, shape: Shape) -> str:
+    """How many statistics there are, of how many elements, and in what shape."""
+    shapes = [shape_words(part.field.statistics_shape(shape)) for part in taken(scheme, shape)]
+    if scheme.whitens and len(shapes) == 2:
+        groups = scheme.matrices(shape)
+        shapes[1] = shape_words((groups, shape[-1] // groups, shape[-1] // groups))
+    return "; ".join([count_words(scheme, shape), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
+
+
+def learned(scheme: Scheme, shape: Shape) -> str:
+    """The learned parameters with their shapes here."""
+    rows = (row for row in parameter_shapes(scheme, shape) if row.name not in kept(scheme))
+    return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
+
+
+def state(scheme: Scheme) -> str:
+    """The state that a layer updates in training and uses for inference."""
+    return ", ".join(kept(scheme)) or "nothing"
+
+
+def on_batch(scheme: Scheme, shape: Shape) -> str:
+    """Whether the output of one example depends on the others in the batch."""
+    return "yes: statistics span the examples" if spans(scheme, "N", shape) else "no"
+
+
+def wrong_alone(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+    """What keeps a single example from being normalized; empty where nothing does."""
+    one = (1, *shape[1:])
+    try:
+        scheme.check(one)
+    except InvalidInput as error:
+        return f"no: {error}"
+    hollow = degenerate(scheme, one, eps)
+    if hollow:
+        return f"no: {_inside(hollow)}"
+    signs = only_signs(scheme, one)
+    return f"hardly: where ε is small beside the squares, {_inside(signs)}" if signs else ""
+
+
+def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+    """What is left with a single example."""
+    if wrong := wrong_alone(scheme, shape, eps):
+        return wrong
+    twins = same_as(scheme, (1, *shape[1:]))
+    return f"only as {labelled(twins[0])}" if twins and spans(scheme, "N", shape) else "yes"
+
+
+def brief_words(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+    """Return whether a scheme mixes examples in training and works with a batch of one, in two short sentences.
+
+    Example:
+        >>> from normviz.core.registry import SCHEMES
+        >>> brief_words(SCHEMES["batch"], (4, 4, 4, 6))
+        'Mixes examples: **yes**. Works with a batch of one: **yes, but then it equals Instance**.'
+    """
+    mixes, alone = (words.partition(":")[0] for words in (on_batch(scheme, shape), single_example(scheme, shape, eps)))
+    alone = alone.replace("only as ", "yes, but then it equals ")
+    return f"Mixes examples: **{mixes}**. Works with a batch of one: **{alone}**."
+
+
+def sequences(scheme: Scheme, shape: Shape) -> str:
+    """Whether sequences of different lengths, with time along H, leave a step's result alone."""
+    if spans(scheme, "H", shape):
+        return "no: it averages time, where padding would count"
+    return "no: a late step has fewer examples" if spans(scheme, "N", shape) else "yes"
+
+
+PROPERTIES: dict[str, Callable[[Scheme, Shape, float], str]] = {
+    "A statistic runs over": lambda scheme, shape, eps: reduction(scheme, shape),
+    "Shared": lambda scheme, shape, eps: shared_words(scheme, shape),
+    "Statistics": lambda scheme, shape, eps: statistics(scheme, shape),
+    "Learned": lambda scheme, shape, eps: learned(scheme, shape),
+    "State for inference": lambda scheme, shape, eps: state(scheme),
+    "Depends on the batch": lambda scheme, shape, eps: on_batch(scheme, shape),
+    "Works with N = 1": single_example,
+    "Sequences of different lengths, time along H": lambda scheme, shape, eps: sequences(scheme, shape),
+}
+"""What the schemes are compared in, in words by scheme, shape and ε."""
+
+
+def table(schemes: list[Scheme], shape: Shape, eps: float = DEFAULT_EPS) -> dict[str, list[str]]:
+    """A row per property: {property: [of each scheme]}."""
+    return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTIES.items()}
+
+
+def _inside(text: str) -> str:
+    """A sentence as a part of another."""
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,71 @@
+"""What the compare page shows: the schemes' cubes in one scene, and what tells them apart."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.charts import cube
+from normviz.core.fields import AXIS, OWN, Field, Index, Shape
+from normviz.core.normalize import Normalized
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.text import measured, spoken
+from normviz.describe import wording
+from normviz.topics.compare import comparison
+from normviz.topics.compare.state import CAMERA
+from normviz.ui.cube import copies
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+
+
+def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized], theme: str) -> None:
+    """All cubes in a row, in one scene; the element's field lights in each."""
+    levels, legend = _levels(view["colour"], schemes, x, results)
+    copies(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
+    for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
+        column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
+    dashed = any(len(wording.taken(scheme, x.shape)) == 2 for scheme in schemes)
+    lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
+    st.caption(f"The two lines below each cube hold in training.{lines}")
+
+
+def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> tuple[np.ndarray, dict]:
+    """Levels of all copies, in one scale."""
+    if colour == "field":
+        return cube.plain_levels((len(schemes), *x.shape))
+    if colour == "statistic":
+        alone = Field((OWN,) * 4)  # nothing is shared: a statistic of its own for every element
+        levels = [cube.statistic_levels(x.shape, scheme.field or alone) for scheme in schemes]
+        return np.stack([level for level, _ in levels]), levels[0][1]
+    values = [x] * len(schemes) if colour == "value" else [result.xhat for result in results]
+    return cube.value_levels(np.stack(values))
+
+
+def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> None:
+    """What tells the schemes apart, and the locked element's field and result."""
+    focus = view["focus"]
+    rows = comparison.table(schemes, x.shape, view["eps"])
+    at = ", ".join(f"{AXIS[name].letter}\u00a0=\u00a0{i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True))
+    here = {
+        f"Field of {at}": [_fields_words(scheme, focus, x.shape) for scheme in schemes],
+        f"x̂ there (x = {measured(x[focus])})": [measured(result.xhat[focus]) for result in results],
+    }
+    columns = {"": [f"**{name}**" for name in (*here, *rows)]}
+    for number, scheme in enumerate(schemes):
+        columns[scheme.label] = [words[number] for words in (*here.values(), *rows.values())]
+    st.table(columns, border="horizontal")
+    front = wording.front_words(schemes)
+    if front:
+        st.caption(f"{front} What is learned and kept is told of both.")
+    save_table(lambda: {"": [*here, *rows], **{key: words for key, words in columns.items() if key}}, "comparison")
+    for scheme in schemes:
+        alike = [other for other in schemes if other.canonical(x.shape) == scheme.canonical(x.shape)]
+        if len(alike) > 1 and alike[0] is scheme:
+            names = spoken([other.label for other in alike], "and")
+            st.info(f"On this shape, x̂ of {names} is the same.", icon=":material/equal:")
+
+
+def _fields_words(scheme: Scheme, focus: Index, shape: Shape) -> str:
+    """The field of an element, or of each of its statistics where they differ."""
+    boxes = wording.boxes(scheme, focus, shape)
+    if len(boxes) == 1:
+        return boxes[0].where
+    return "; ".join(f"{box.names[0]}: {box.where}" for box in boxes) or "–"

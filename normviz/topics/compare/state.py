@@ -1,0 +1,55 @@
+"""The compare page: what its link holds, and the schemes that stand side by side."""
+
+from typing import Any
+
+from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.ui import appearance, custom, scheme, tensor
+from normviz.ui.link import Param, View, choice
+
+PAGE = "compare"
+PREFIX = PAGE + " "
+FEWEST, MOST = 2, 6
+KEYS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
+"""Those that act on the same tensor; the schemes of weights have a page of their own."""
+
+SHARED = (*tensor.SIZES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
+"""What the page has in common with the tensor lab: the tensor follows the user."""
+
+
+def _schemes(value: Any, view: View) -> list[str]:
+    given = value.split(",") if isinstance(value, str) else value
+    return list(dict.fromkeys(choice(KEYS)(key.strip(), view) for key in given if key.strip()))[:MOST]
+
+
+def _labels(keys: list[str]) -> str:
+    return ", ".join(SCHEMES[key].label for key in keys) or "none"
+
+
+def _too_many(given: Any, view: View) -> str | None:
+    asked = given.split(",") if isinstance(given, str) else given
+    return f"are {len(asked)}, where at most {MOST} stand side by side" if len(asked) > MOST else None
+
+
+CAMERA = appearance.camera(PREFIX)
+
+ONE_TENSOR = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
+"""The tensor and what all schemes share; without γ and β, y is x̂."""
+
+PARAMS = (  # the schemes first: which groups there may be depends on them
+    Param(
+        PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join, words=_labels, why=_too_many
+    ),
+    *ONE_TENSOR,
+    CAMERA,
+)
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value belongs into this page's link."""
+    return name in (*SHARED, "camera", "schemes") or (name in custom.KEYS and "custom" in view["schemes"])
+
+
+def schemes_of(view: View) -> list[Scheme]:
+    """The schemes with the view's parameters; the custom one is that of the tensor lab."""
+    made = {"custom": custom.scheme_of(view)} if "custom" in view["schemes"] else {}
+    return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

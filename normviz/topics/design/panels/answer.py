@@ -1,0 +1,128 @@
+"""The schemes that the search has found: their cubes; and of one the changes it ignores, and its formula."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import streamlit as st
+
+from normviz.charts import cube
+from normviz.core.normalize import normalize
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, same_as
+from normviz.core.scheme import Scheme
+from normviz.core.text import sentence, spoken
+from normviz.core.theory import degenerate, predict
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.data.samples import SAMPLES
+from normviz.describe.wording import named
+from normviz.topics.design.search import SHAPES, name_of
+from normviz.topics.design.state import CAMERA
+from normviz.topics.design.wording import steps
+from normviz.topics.lab.panels import formula
+from normviz.topics.table1 import state as table1
+from normviz.ui.cube import copies
+from normviz.ui.frame import way
+from normviz.ui.link import View
+from normviz.ui.scheme import link_of
+from normviz.ui.tensor import SIZES
+
+MARKS = {True: "✔ ignored", False: "✘ not ignored"}
+
+NONE = SCHEMES["none"]
+
+
+def answer(scheme: Scheme, view: View) -> None:
+    """Show the changes that a scheme ignores, and its formula."""
+    layer = view["layer"]
+    row = registered(scheme, layer)
+    written = replace(row, bias=None) if scheme.bias is None else row
+    st.markdown(f"### {sentence(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
+    st.table(invariance_table(scheme, layer), border="horizontal")
+    lab, table = (f"{page}?{urlencode(values)}" for page, values in links(scheme, layer).items())
+    way(lab, "Step by step, in the", ":material/grid_view:")
+    way(table, "The six changes, measured and trained:", ":material/grid_on:")
+    formula(written)
+
+
+def about(scheme: Scheme, layer: str) -> str:
+    """Return sentences on a scheme: its steps, and the other schemes with the same x̂ on this layer."""
+    what = steps(scheme, layer)
+    told = [f"{sentence(what)}."] if what else [scheme.about]
+    name = name_of(scheme, layer)
+    others = [named(other) for other in same_as(scheme, SHAPES[layer][0]) if other.name != name]
+    if others:
+        told.append(f"On this layer, {spoken(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂.")
+    if scheme.on_activations is not None and scheme.weight is not None:
+        told.append(SCHEMES[scheme.weight].about)
+    row = registered(scheme, layer)
+    if row.on_activations is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
+        told.append("It learns γ alone.")
+    if scheme.fields and scheme.on_activations is not None and (hollow := degenerate(scheme, SHAPES[layer][0], 0.0)):
+        told.append(f"On the shape of the picture: {hollow[0].lower()}{hollow[1:]}")
+    return " ".join(told)
+
+
+def invariance_table(scheme: Scheme, layer: str) -> dict[str, list[str]]:
+    """Return the six changes as the columns of a table: if the scheme ignores each at ε = 0, and the reason."""
+    verdicts = {key: predict(scheme, each, layer, *SHAPES[layer]) for key, each in TRANSFORMATIONS.items()}
+    return {
+        "Change": [sentence(TRANSFORMATIONS[key].name) for key in verdicts],
+        "At ε = 0": [MARKS[each.invariant] for each in verdicts.values()],
+        "Why": [each.reason.removeprefix(f"{TRANSFORMATIONS[key].name}: ") for key, each in verdicts.items()],
+    }
+
+
+def registered(scheme: Scheme, layer: str) -> Scheme:
+    """The registered scheme that computes the same on this layer, with what it learns; else the scheme itself."""
+    rows = [row for row in same_as(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
+    return min(rows, key=_is_put_behind) if scheme.key == "custom" and rows else scheme
+
+
+def _is_put_behind(row: Scheme) -> bool:
+    """Whether what stands in front is not of the row itself; in a link such goes with custom alone."""
+    return row.weight != SCHEMES[row.key].weight
+
+
+def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
+    """What the links to the lab and to Table 1 hold: this very scheme, by its name where it has one."""
+    row = registered(scheme, layer)
+    row = scheme if _is_put_behind(row) else row
+    on = 0 if row.on_activations is not None else 1
+    lab = link_of(row) | dict(zip(SIZES, SHAPES[layer][on], strict=True))
+    return {"/": lab, "/invariance": {"layer": layer} | table_link(row)}
+
+
+def table_link(scheme: Scheme) -> dict[str, str]:
+    """Return what a link to Table 1 says of one scheme: its key, and of its rules what that page takes."""
+    known = {param.name for param in table1.PARAMS}
+    return {"schemes": scheme.key} | {name: value for name, value in link_of(scheme).items() if name in known}
+
+
+def _eps(scheme: Scheme) -> float:
+    return DEFAULT_EPS if scheme.eps is not None and scheme.suppression is not None else 0.0
+
+
+def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
+    """Draw the pre-activations of the layer once for each scheme, with the field of the locked element lit.
+
+    A scheme that acts on the weights alone leaves them as they are.
+    """
+    x = SAMPLES["uneven"].make(SHAPES[view["layer"]][0], 0)
+    shown = [replace(each, label=_label(each, view["layer"])) if each.on_activations else NONE for each in schemes]
+    xhats = [np.asarray(normalize(x, each, _eps(each)).xhat) for each in shown]
+    levels, legend = cube.plain_levels((len(shown), *x.shape))
+    copies(shown, x, xhats, levels, legend, view, CAMERA, theme)
+    if any(each.fields for each in shown):
+        st.caption(
+            "The pre-activations of a layer. Lit: the elements that share a mean and variance with the chosen element. "
+            "Dashed: the elements that share its mean, if they are others."
+        )
+    else:
+        st.caption("The pre-activations of a layer. No elements share a statistic.")
+
+
+def _label(scheme: Scheme, layer: str) -> str:
+    same = same_as(scheme, SHAPES[layer][0]) if scheme.key == "custom" else [scheme]
+    return same[0].label if same else "No name"

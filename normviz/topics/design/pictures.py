@@ -1,0 +1,125 @@
+"""Photographs before and after a change, normalized by five schemes.
+
+The layer is a convolution of 1 × 1. Its four channels are the red, green and blue of the photographs and their mean,
+which group norm needs for two groups. So a change of its weights is seen as a change of the photograph.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from io import BytesIO
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.normalize import normalize
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.tolerances import INVARIANT
+from normviz.data.samples import SAMPLES
+from normviz.describe.aims import field_noun
+from normviz.topics.design.questions import COMMON
+
+SIZE = (92, 144)
+"""Height and width of a photograph."""
+
+FACTOR, ADDED, COLOUR = 2.0, 0.25, (0.35, 0.2, 0.0, 0.55 / 3)
+"""A factor of pictures or weights; what is added to all weights; the red, green, blue and mean that are added."""
+
+DARKEST, BRIGHTEST = 0.02, 0.45
+"""The values of a photograph, so that twice as bright is still no white, and nothing is 0."""
+
+
+class Change(NamedTuple):
+    """A change of the batch or of the weights.
+
+    Attributes:
+        name: what is done to the picture, in a few words.
+        apply: (pre-activations (2, H, W, 4)) -> those after the change, of one or two pictures.
+    """
+
+    name: str
+    apply: Callable[[np.ndarray], np.ndarray]
+
+
+CHANGES = {
+    "case-rescaling": Change("twice as bright", lambda x: np.stack([FACTOR * x[0], x[1]])),
+    "dataset-rescaling": Change("all twice as bright", lambda x: FACTOR * x),
+    "dataset-recentering": Change("orange added to all", lambda x: x + np.array(COLOUR)),
+    "independent": Change("alone in the batch", lambda x: x[:1]),
+    "weight-matrix-rescaling": Change("weights doubled", lambda x: FACTOR * x),
+    "weight-vector-rescaling": Change("weights of red doubled", lambda x: x * np.array([FACTOR, 1.0, 1.0, 1.0])),
+    "weight-matrix-recentering": Change("constant added to weights", lambda x: x + ADDED * 3 * x[..., 3:]),
+}
+"""By the key of a transformation or of a condition."""
+
+ONE = "case-rescaling"
+"""The change of the first picture alone."""
+
+
+class Pair(NamedTuple):
+    """A picture of the batch before and after a change, (H, W, 4), and if both are equal up to rounding."""
+
+    before: np.ndarray
+    after: np.ndarray
+    same: bool
+
+
+@lru_cache(maxsize=1)
+def photographs() -> np.ndarray:
+    """Return two dark photographs, (2, H, W, 4): red, green, blue and their mean; the first one is changed."""
+    x = DARKEST + (BRIGHTEST - DARKEST) * SAMPLES["photo"].make((2, *SIZE, 3), 0)[::-1]
+    return np.concatenate([x, x.mean(-1, keepdims=True)], -1)
+
+
+def compare_pictures(scheme: str, change: str, which: int = 0) -> Pair:
+    """Return x̂ of a picture of the batch before and after a change, at ε = 0; scheme "none": the picture itself."""
+    x = photographs()
+    before, after = (
+        np.asarray(normalize(each, SCHEMES[scheme], 0.0).xhat)[which] for each in (x, CHANGES[change].apply(x))
+    )
+    gap = np.abs(after - before).max() / np.abs(before).max()
+    return Pair(before, after, bool(gap <= INVARIANT["float64"]))
+
+
+@lru_cache(maxsize=64)
+def draw_table(changes: Sequence[str]) -> str:
+    """Return the HTML of a table: a row of pictures before, and one after each change. Styles: style.css.
+
+    A change of one picture is followed by the other picture. `changes`: a tuple of keys of `CHANGES`.
+    """
+    names = ("no normalization", *(f"{SCHEMES[key].label}<small>{_per(SCHEMES[key])}</small>" for key in COMMON))
+    rows = ["".join(f"<th scope=col>{name}</th>" for name in ("", *names)), _row("before", changes[0], 0, False)]
+    rows += [_row(CHANGES[change].name, change, 0, True) for change in changes]
+    if ONE in changes:
+        rows += [_row(f"other picture, {when}", ONE, 1, when == "after") for when in ("before", "after")]
+    return f'<table class="nv-answers">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
+
+
+def _row(name: str, change: str, which: int, is_after: bool) -> str:
+    """Return the cells of a row: a picture before or after a change, without normalization and by each scheme."""
+    cells = [f"<th scope=row>{name}</th>"]
+    for key in ("none", *COMMON):
+        pair = compare_pictures(key, change, which)
+        words, sort = ("= the same", "same") if pair.same else ("≠ changed", "changed")
+        verdict = f'<b class="{sort}">{words}</b>' if is_after and key != "none" else ""
+        cells.append(f"<td>{_image(pair.after if is_after else pair.before, pair.before)}{verdict}</td>")
+    return "".join(cells)
+
+
+def _per(scheme: Scheme) -> str:
+    """Return over what a scheme normalizes: "normalizes each channel"."""
+    noun = field_noun(scheme.fields[-1], scheme.axes, photographs().shape)
+    return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
+
+
+def _image(values: np.ndarray, scale: np.ndarray) -> str:
+    """Return a picture as HTML; black and white are the 1% darkest and brightest of `scale`, or 0 and 1."""
+    from PIL import Image  # imported here: the page's other parts need no pictures
+
+    values, scale = values[..., :3], scale[..., :3]
+    is_plain = scale.min() >= 0 and scale.max() <= 1
+    low, high = (0.0, 1.0) if is_plain else np.quantile(scale, (0.01, 0.99))
+    pixels = np.rint(255 * np.clip((values - low) / (high - low), 0, 1)).astype(np.uint8)
+    buffer = BytesIO()
+    Image.fromarray(pixels).save(buffer, "jpeg", quality=88)
+    return f'<img alt="" src="data:image/jpeg;base64,{b64encode(buffer.getvalue()).decode()}">'

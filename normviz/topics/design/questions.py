@@ -1,0 +1,136 @@
+"""Ready-made questions of the page on design, and their answers in a sentence."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from normviz.core.registry import SCHEMES
+from normviz.core.text import sentence, spoken
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.design.reasons import does
+from normviz.topics.design.search import Demands, Found, found, is_answer
+from normviz.topics.design.wording import LAYER_WORDS
+from normviz.ui.link import View
+
+COMMON = ("batch", "layer", "instance", "group", "rms")
+"""Keys of the best known schemes, which an answer names first."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A ready-made question.
+
+    Attributes:
+        key: of the words around it in `normviz.ui.page_texts`.
+        name: a change, as its button states it.
+        need: keys of the transformations that a scheme has to ignore.
+        conditions: keys of `design.conditions.CONDITIONS` that it has to meet.
+        because: why some schemes ignore the change and others do not.
+    """
+
+    key: str
+    name: str
+    need: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    because: str = ""
+
+    @property
+    def values(self) -> View:
+        """The values of the page that ask exactly this question, by their names in the link."""
+        is_first = self is QUESTIONS[0]  # it is asked where nothing is demanded
+        asked = {key: "need" if key in self.need and not is_first else "either" for key in TRANSFORMATIONS}
+        return asked | {"conditions": list(self.conditions), "pick": ""}
+
+
+QUESTIONS = (
+    Question(
+        "one-picture",
+        "One picture gets brighter",
+        need=("case-rescaling",),
+        because="A scheme ignores the brightness of one picture if it averages inside one picture only. Batch "
+        "norm divides all pictures of the batch by the same number, so a brighter one makes the other one darker.",
+    ),
+    Question(
+        "all-pictures",
+        "All pictures get brighter",
+        need=("dataset-rescaling",),
+        because="A factor of all pictures is a factor of every field. Every scheme that divides by a "
+        "statistic ignores it at ε = 0.",
+    ),
+    Question(
+        "colour",
+        "A colour is added to all pictures",
+        need=("dataset-recentering",),
+        because="A scheme ignores the added colour if it subtracts a mean from each channel by itself. Layer "
+        "norm subtracts one mean from all channels, so the colour stays.",
+    ),
+    Question(
+        "companions",
+        "The other pictures are left out",
+        conditions=("single", "independent"),
+        because="A scheme ignores the other pictures if it averages inside one picture only. Batch norm "
+        "averages over all pictures of the batch, so it needs running averages at test time.",
+    ),
+    Question(
+        "weights",
+        "All weights are doubled",
+        need=("weight-matrix-rescaling",),
+        because="Twice the weights give twice the pre-activations. Every scheme that divides by a statistic "
+        "ignores this at ε = 0.",
+    ),
+    Question(
+        "one-channel",
+        "The weights of one channel are doubled",
+        need=("weight-vector-rescaling",),
+        because="A scheme ignores the factor if it divides each channel by a statistic of that channel alone, "
+        "as batch and instance norm do.",
+    ),
+    Question(
+        "constant",
+        "A constant is added to all weights",
+        need=("weight-matrix-recentering",),
+        because="The constant adds the same number to all channels of a position, and another number at "
+        "other positions. A scheme ignores it if it subtracts the mean over the channels of each position.",
+    ),
+)
+"""In the order of their buttons; the first is asked where a link demands nothing."""
+
+
+def find_question(demands: Demands) -> Question | None:
+    """Return the ready-made question that is exactly these demands; None for demands of one's own."""
+    asked = (demands.need, demands.without, demands.conditions)
+    return next((each for each in QUESTIONS if (each.need, (), each.conditions) == asked), None)
+
+
+@lru_cache(maxsize=64)
+def answer_words(demands: Demands) -> str:
+    """Return which of the best known schemes meet the demands, in sentences.
+
+    Example:
+        >>> answer_words(Demands("conv", need=("case-rescaling",)))
+        'Layer, Instance, Group and RMS norm do. Batch norm does not.'
+        >>> answer_words(Demands("dense", need=("case-rescaling", "weight-vector-rescaling")))
+        'Batch, Layer, Instance, Group and RMS norm do not.'
+    """
+    labels: dict[bool, list[str]] = {True: [], False: []}
+    for key in COMMON:
+        labels[is_answer(SCHEMES[key], demands)].append(SCHEMES[key].label)
+    verbs = {True: ("does", "do"), False: ("does not", "do not")}
+    return " ".join(
+        f"{spoken(some, 'and')} norm {verbs[is_met][len(some) > 1]}." for is_met, some in labels.items() if some
+    )
+
+
+def count_words(demands: Demands, schemes: Found) -> str:
+    """Return how many schemes of the layer meet the demands, in a sentence.
+
+    Example:
+        >>> asked = Demands("dense", need=("case-rescaling",))
+        >>> count_words(asked, found(asked))
+        '6 of 81 schemes on a dense layer ignore single training case re-scaling.'
+    """
+    everything = len(found(Demands(demands.layer, weights=demands.weights)))
+    what = sentence(spoken(map(does, demands.each), "and"))
+    return (
+        f"{len(schemes):,} of {everything:,} schemes on a {LAYER_WORDS[demands.layer]} layer "
+        f"{what[0].lower()}{what[1:]}."
+    )

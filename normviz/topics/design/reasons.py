@@ -1,0 +1,164 @@
+"""Why no scheme meets some demands: what each of them asks of the fields, and of what stands in front."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from normviz.core.fields import AXIS
+from normviz.core.registry import SCHEMES
+from normviz.core.text import sentence, spoken
+from normviz.core.theory import predict
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.describe.wording import plural
+from normviz.topics.design.conditions import CONDITIONS, along
+from normviz.topics.design.search import SHAPES, WEIGHTS, Demand, Demands, Near, behind, conflict, found, probe
+from normviz.topics.design.wording import LAYER_WORDS
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why no scheme meets some demands.
+
+    Attributes:
+        conflict: the fewest demands that exclude each other; `asks`: what each of them asks, as "to …, …".
+        end: where that leads, behind the last of them.
+        elsewhere: with what else in front there are schemes, in a sentence; empty where with nothing else.
+    """
+
+    conflict: tuple[Demand, ...]
+    asks: tuple[str, ...]
+    end: str
+    elsewhere: str
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [f"{sentence('; '.join(self.asks))}{self.end}.", self.elsewhere]))
+
+
+def reason(demands: Demands) -> Reason | None:
+    """Why no scheme meets the demands, from the fields; None where some scheme does."""
+    some = conflict(demands)
+    if not some:
+        return None
+    elsewhere = _elsewhere(demands)
+    if len(some) == 1:
+        return Reason(some, (_impossible(some[0], demands),), "", elsewhere)
+    plain = not any(_fronts(each, demands)[0] for each in some) and conflict(only(demands, some, ("none",)))
+    asks = tuple(f"to {does(each)}, {asked(each, demands, not plain)}" for each in some)
+    return Reason(some, asks, _nothing_left(some, demands), elsewhere)
+
+
+def only(demands: Demands, some: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
+    """Some of the demands, with what may stand in front."""
+    absorbed, let_through = (
+        tuple(key for key, wanted in some if key in TRANSFORMATIONS and wanted == which) for which in (True, False)
+    )
+    conditions = tuple(key for key, _ in some if key in CONDITIONS)
+    return Demands(demands.layer, absorbed, let_through, weights, conditions)
+
+
+def does(demand: Demand) -> str:
+    """Return a demand as a verb: "ignore dataset re-scaling", "change with dataset re-scaling", "learn γ alone"."""
+    key, wanted = demand
+    if key in CONDITIONS:
+        return CONDITIONS[key].name
+    name = TRANSFORMATIONS[key].name
+    return f"ignore {name}" if wanted else f"change with {name}"
+
+
+def given_up(near: Near, demands: Demands) -> str:
+    """Return how many schemes remain without the demands that the nearest schemes miss; without the full stop."""
+    missed = [f"to {does(each)}" for each in demands.each if each[0] in near.missed]
+    remain = "remains" if near.schemes == 1 else "remain"
+    return f"Without the demand {spoken(missed, 'and')}, {plural(near.schemes, 'scheme')} {remain}"
+
+
+def asked(demand: Demand, demands: Demands, fronts: bool = True) -> str:
+    """What a demand asks of the fields, in a sentence without its capital; and, unless not `fronts`, of the front."""
+    text = _of_fields(demand, demands.layer)
+    if not fronts:
+        return text
+    enough, never, divided = _fronts(demand, demands)
+    if enough:
+        text = f"{spoken(map(_name, enough))} has to stand in front, or {text}"
+    if never:
+        text += f", {'and' if len(never) == 1 else 'and neither'} {_none_of(never)}"
+    if divided:
+        text += f", and behind {spoken(map(_name, divided))} something has to divide, too"
+    return text
+
+
+def _of_fields(demand: Demand, layer: str) -> str:
+    """What a demand asks of the fields where nothing stands in front; to let a shift through is in no conflict."""
+    key, wanted = demand
+    if key in CONDITIONS:
+        return CONDITIONS[key].asks(layer)
+    axes = [AXIS[axis] for axis in inside(demand, layer)]
+    one = " and ".join(f"one {axis.one}" for axis in axes).replace(" and ", ", ", max(len(axes) - 2, 0))
+    several = f"several {spoken(axis.many for axis in axes)}" if axes else ""
+    if TRANSFORMATIONS[key].factor is None:
+        return f"a mean has to be subtracted inside {one}"
+    if wanted:
+        return "the pre-activations have to be divided" + (f", with every field inside {one}" if axes else "")
+    return "the pre-activations must not be divided" + (f", unless a field reaches over {several}" if axes else "")
+
+
+def inside(demand: Demand, layer: str) -> list[str]:
+    """The axes of a layer inside one index of which a demand keeps fields, or wants them not to stay."""
+    key, _ = demand
+    if key in CONDITIONS:
+        return along(CONDITIONS[key].inside, layer)
+    change = TRANSFORMATIONS[key]
+    return along(change.shift[layer] if change.factor is None else change.factor, layer)
+
+
+def _fronts(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
+    """What may stand in front and meets a demand whatever the fields are; never meets it; only where they divide."""
+    enough, never, divided = [], [], []
+    for front in demands.weights:
+        answers, divides = behind(demands.layer, front, demand)
+        if answers.all():
+            enough.append(front)
+        elif not answers.any():
+            never.append(front)
+        elif not answers[:, ~divides].any() and behind(demands.layer, "none", demand)[0][:, ~divides].any():
+            divided.append(front)
+    return enough, never, divided
+
+
+def _none_of(fronts: Sequence[str]) -> str:
+    if len(fronts) == 1:
+        return f"{_name(fronts[0])} must not stand in front"
+    return f"{spoken(map(_name, fronts), 'nor')} may stand in front"
+
+
+def _impossible(demand: Demand, demands: Demands) -> str:
+    """A demand that nothing behind the schemes of weights that are allowed meets."""
+    front = demands.weights[0]
+    key, wanted = demand
+    if key in CONDITIONS:
+        row = SCHEMES[front]
+        why = f"keeps a {spoken(row.keeps, 'and a')}" if row.keeps else "centres the weights itself"
+    elif wanted:
+        scheme, shapes = probe(demands.layer, front), SHAPES[demands.layer]
+        why = predict(scheme, TRANSFORMATIONS[key], demands.layer, *shapes).reason.partition(": it ")[2].rstrip(".")
+    else:
+        why = "is invariant to it"
+    return f"behind {spoken(map(_name, demands.weights))}, no scheme can {does(demand)}: what stands in front {why}"
+
+
+def _nothing_left(some: Sequence[Demand], demands: Demands) -> str:
+    """Where the demands together keep fields inside one index of every axis."""
+    kept = {axis for each in some if each[1] for axis in inside(each, demands.layer)}
+    if kept != set(along(("N", "H", "W", "C"), demands.layer)):
+        return ""
+    shifts = [key for key, wanted in some if wanted and key in TRANSFORMATIONS and TRANSFORMATIONS[key].factor is None]
+    return f": on a {LAYER_WORDS[demands.layer]} layer nothing is left to {'average over' if shifts else 'divide by'}"
+
+
+def _elsewhere(demands: Demands) -> str:
+    """With what else in front there are some."""
+    others = [key for key in WEIGHTS if key not in demands.weights and found(replace(demands, weights=(key,)))]
+    return f"With {spoken(map(_name, others))} in front there are some." if others else ""
+
+
+def _name(front: str) -> str:
+    return "nothing" if front == "none" else SCHEMES[front].name

@@ -1,0 +1,445 @@
+"""The other way round: of invariances that are wanted, the schemes that have them, or why there are none.
+
+Searched are all schemes with the rules `RULES` on the axes of a layer, for what is averaged (A) and for what divides
+(B), each freely, alone or with a weight scheme in front. A field that is own on every axis is no such step: an
+element less its own mean is 0, and over its own size a sign. What a scheme absorbs follows from the rule of `theory`,
+which asks of a field only along which axes it reaches, and a condition also whether it has groups of examples; so one
+of each such pattern is asked, and a scheme is made only when it is looked at.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, combinations, product
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import FULL, OWN, Field, Rule, Shape
+from normviz.core.locks import one_at_a_time
+from normviz.core.registry import SCHEMES, Scheme, same_as
+from normviz.core.text import spoken
+from normviz.core.theory import absorbed, degenerate
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.design.conditions import CONDITIONS, ROOM, met
+
+RULES = (OWN, FULL, Rule("groups", 2))
+"""What a field may be along an axis; other numbers of groups absorb what two do."""
+
+SHAPES: dict[str, tuple[Shape, Shape]] = {
+    "dense": ((8, 1, 1, 8), (1, 1, 16, 8)),
+    "conv": ((8, 4, 4, 8), (3, 3, 4, 8)),
+}
+"""By layer, summed inputs (N, H, W, C) and weights (kh, kw, Cin, Cout), large enough for two groups of several."""
+
+WEIGHTS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weight"))
+"""What may stand in front: nothing, or a scheme of the weights."""
+
+ANY = "any"
+"""In place of a key of `WEIGHTS`: all of them."""
+
+Invariances = tuple[str, ...]
+"""Keys of transformations, in the order of `TRANSFORMATIONS`."""
+
+ASKED = (*TRANSFORMATIONS, *CONDITIONS)
+"""All that may be demanded: transformations to be absorbed or not, and conditions."""
+
+Demand = tuple[str, bool]
+"""A key of `ASKED`, and whether a scheme is to have it."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What a scheme has to absorb and what it must not; all else does not matter.
+
+    Attributes:
+        layer: "dense" or "conv".
+        need, without: keys of transformations.
+        weights: what may stand in front: keys of `WEIGHTS`.
+        conditions: keys of `CONDITIONS`.
+
+    Raises:
+        InvalidInput: an unknown layer, transformation, weight scheme or condition, or one transformation both ways.
+    """
+
+    layer: str
+    need: Invariances = ()
+    without: Invariances = ()
+    weights: tuple[str, ...] = ("none",)
+    conditions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_layer(self.layer)
+        for key in (*self.need, *self.without):
+            if key not in TRANSFORMATIONS:
+                raise InvalidInput(f"{key!r} is not a transformation; {spoken(TRANSFORMATIONS)} would do.")
+        for key in self.weights:
+            if key not in WEIGHTS:
+                raise InvalidInput(f"{key!r} is not a scheme of weights; {spoken([ANY, *WEIGHTS])} would do.")
+        for key in self.conditions:
+            if key not in CONDITIONS:
+                raise InvalidInput(f"{key!r} is not a condition; {spoken(CONDITIONS)} would do.")
+        if both := set(self.need) & set(self.without):
+            raise InvalidInput(f"{spoken(sorted(both), 'and')} cannot be both needed and excluded.")
+
+    @property
+    def each(self) -> tuple[Demand, ...]:
+        """Every demand."""
+        asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
+        return tuple((key, asked[key]) for key in ASKED if key in asked)
+
+    def met(self, has: Collection[str]) -> bool:
+        """Whether a scheme that has these of `ASKED` meets all demands."""
+        return not self.missed(has)
+
+    def missed(self, has: Collection[str]) -> tuple[str, ...]:
+        """The demands that it does not meet."""
+        return tuple(key for key, wanted in self.each if (key in has) != wanted)
+
+
+def demand_exactly(some: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
+    """Return the demands to have these invariances and no others."""
+    return Demands(layer, some, tuple(key for key in TRANSFORMATIONS if key not in some), weights)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The registered schemes that are named beside a number of schemes.
+
+    Attributes:
+        counted: keys of those that are among the counted schemes; those with the same x̂ on the layer are one tuple.
+        uncounted: keys of the others, whose windows or functions are not among `RULES`.
+    """
+
+    counted: tuple[tuple[str, ...], ...] = ()
+    uncounted: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys."""
+        return *chain(*self.counted), *self.uncounted
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The schemes that have one set of invariances.
+
+    Attributes:
+        invariances: that set.
+        schemes: how many there are.
+        names: the registered schemes that have this set.
+    """
+
+    invariances: Invariances
+    schemes: int
+    names: Names
+
+
+@dataclass(frozen=True)
+class Near:
+    """The schemes that miss the same few demands.
+
+    Attributes:
+        missed: keys of those.
+        schemes: how many there are.
+        names: the registered schemes that miss these.
+    """
+
+    missed: tuple[str, ...]
+    schemes: int
+    names: Names
+
+
+def check_layer(layer: str) -> None:
+    """Raise InvalidInput for a layer that there is not."""
+    if layer not in SHAPES:
+        raise InvalidInput(f"layer {layer!r} is unknown; {spoken(SHAPES)} would do.")
+
+
+def axes_of(layer: str) -> tuple[int, ...]:
+    """The positions of the axes on which fields differ: N and C of a dense layer, all of a convolution."""
+    return tuple(axis for axis, n in enumerate(SHAPES[layer][0]) if n > 1)
+
+
+def fronts(text: str) -> tuple[str, ...]:
+    """What may stand in front: "any", "none" or the key of a scheme of weights."""
+    return WEIGHTS if text == ANY else (text,)
+
+
+def fields(layer: str, rules: Sequence[Rule] = RULES) -> list[Field | None]:
+    """All fields of a layer; None in place of the one that is own on every axis."""
+    axes, found = axes_of(layer), []
+    for chosen in product(rules, repeat=len(axes)):
+        # On an axis of length 1, averaged and kept are the same.
+        given = dict(zip(axes, chosen, strict=True))
+        own = all(rule == OWN for rule in chosen)
+        found.append(None if own else Field(tuple(given.get(axis, FULL) for axis in range(4))))
+    return found
+
+
+def made(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
+    """The scheme with these fields, behind a scheme of the weights."""
+    if summation is None and suppression is None:
+        return SCHEMES[weights]
+    return SCHEMES["custom"].with_fields(summation, suppression).behind(None if weights == "none" else weights)
+
+
+def as_asked(scheme: Scheme, demands: Demands) -> Scheme:
+    """An answer as the demands want it: without β where γ alone is to be learned."""
+    return replace(scheme, bias=None) if any(CONDITIONS[key].unbiased for key in demands.conditions) else scheme
+
+
+def front_of(scheme: Scheme) -> str:
+    """What stands in front of a scheme, or is all of it: a key of `WEIGHTS`."""
+    return parts_of(scheme)[-1] or "none"
+
+
+def parts_of(scheme: Scheme) -> tuple[Field | None, Field | None, str | None]:
+    """What is averaged and what divides of the activations, and the key of what stands in front, or is all of it."""
+    front, behind = scheme.on_weights, scheme.on_activations
+    fields = (None, None) if behind is None else (behind.summation, behind.suppression)
+    return *fields, None if front is None else front.key
+
+
+def invariances(scheme: Scheme, layer: str) -> Invariances:
+    """What a scheme absorbs on a layer, by the rule, at ε = 0; nothing without normalization."""
+    if scheme.acts_on == "none":
+        return ()
+    return absorbed(scheme, layer, *SHAPES[layer])
+
+
+def has(scheme: Scheme, layer: str) -> tuple[str, ...]:
+    """All of `ASKED` that a scheme has on a layer."""
+    return *invariances(scheme, layer), *met(scheme, layer)
+
+
+class _Index(NamedTuple):
+    """All schemes of a layer, as numbers: a front, a summation field and a suppression field.
+
+    Attributes:
+        fields: the fields; pattern: the number of each one's pattern, and schemes: how many have a pair of patterns.
+        has: by front and pair of patterns, whether a scheme has each of `ASKED`.
+        order: all schemes, the simplest first, as flat positions in (front, summation, suppression).
+    """
+
+    fields: list[Field | None]
+    pattern: np.ndarray
+    schemes: np.ndarray
+    has: np.ndarray
+    order: np.ndarray
+
+
+@one_at_a_time
+@lru_cache(maxsize=2)  # one a layer
+def _index(layer: str) -> _Index:
+    check_layer(layer)
+    every = fields(layer)
+    patterns = list(dict.fromkeys(map(_pattern, every)))
+    number = np.array([patterns.index(_pattern(field)) for field in every])
+    pairs = list(product(WEIGHTS, patterns, patterns))
+    absorbs = {reach: invariances(made(*reach[1:], reach[0]), layer) for reach in map(_reaches, pairs)}
+    rows = [{*absorbs[_reaches(pair)], *met(made(*pair[1:], pair[0]), layer)} for pair in pairs]
+    counts = np.bincount(number)
+    return _Index(
+        every,
+        number,
+        np.outer(counts, counts),
+        np.array([[key in row for key in ASKED] for row in rows]).reshape(len(WEIGHTS), *[len(patterns)] * 2, -1),
+        _simplest(every, layer),
+    )
+
+
+def _pattern(field: Field | None) -> Field | None:
+    """The field with `full` along every axis along which it reaches over more than one index; groups of N stay."""
+    if field is None:
+        return None
+    first, *rest = field.rules
+    return Field((first, *(rule if rule == OWN else FULL for rule in rest)))
+
+
+def _reaches(pair: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
+    """A front and two patterns, as far as the rule of `theory` tells them apart."""
+    front, *both = pair
+    a, b = (None if f is None else Field(tuple(rule if rule == OWN else FULL for rule in f.rules)) for f in both)
+    return front, a, b
+
+
+def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
+    """The order of all schemes: by what stands in front, two fields instead of one, groups, and steps in all."""
+    axes = axes_of(layer)
+    rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in every]
+    there = np.array([field is not None for field in every], int)
+    groups, whole = (
+        np.array([sum(each.kind == kind for each in some) for some in rules]) for kind in ("groups", "full")
+    )
+    differ = np.outer(there, there) * (1 - np.eye(len(every), dtype=int))
+    pairs = [differ, *(np.add.outer(each, each) for each in (groups, there, whole))]
+    front = np.array([key != "none" for key in WEIGHTS], int)
+    keys = [np.broadcast_to(front[:, None, None], (len(front), *differ.shape))]
+    keys += [np.broadcast_to(pair, keys[0].shape) for pair in pairs]
+    return np.lexsort([key.ravel() for key in keys[::-1]])
+
+
+def _asked(demands: Demands) -> tuple[list[int], np.ndarray]:
+    """The positions in `WEIGHTS` of what may stand in front; and by front, pair of patterns and demand, whether met."""
+    fronts = [position for position, key in enumerate(WEIGHTS) if key in demands.weights]
+    places = [ASKED.index(key) for key, _ in demands.each]
+    return fronts, _index(demands.layer).has[fronts][..., places] == [wanted for _, wanted in demands.each]
+
+
+def _absorbed(row: Sequence[bool] | np.ndarray) -> Invariances:
+    """The invariances among `ASKED`, where a scheme has these."""
+    return tuple(key for key, there in zip(ASKED, row, strict=True) if there and key in TRANSFORMATIONS)
+
+
+class Found(Sequence[tuple[Scheme, Invariances]]):
+    """Schemes that meet demands, with all that they absorb, the simplest first; each is made when it is asked for."""
+
+    def __init__(self, demands: Demands, positions: np.ndarray) -> None:
+        self._demands, self._positions = demands, positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[Scheme, Invariances]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> "Found": ...
+
+    def __getitem__(self, at: int | slice) -> "tuple[Scheme, Invariances] | Found":
+        if isinstance(at, slice):
+            return Found(self._demands, self._positions[at])
+        index = _index(self._demands.layer)
+        count = len(index.fields)
+        front, a, b = np.unravel_index(self._positions[at], (len(WEIGHTS), count, count))
+        row = index.has[front, index.pattern[a], index.pattern[b]]
+        return as_asked(made(index.fields[a], index.fields[b], WEIGHTS[front]), self._demands), _absorbed(row)
+
+
+def found(demands: Demands) -> Found:
+    """The schemes that meet the demands, with all that they absorb; the simplest first."""
+    fronts, answers = _asked(demands)
+    index = _index(demands.layer)
+    chosen = np.zeros(index.has.shape[:3], bool)
+    chosen[fronts] = answers.all(-1)
+    each = chosen[:, index.pattern[:, None], index.pattern[None, :]]
+    return Found(demands, index.order[each.ravel()[index.order]])
+
+
+def searched(layer: str, weights: Iterable[str] = ("none",)) -> Iterator[tuple[Scheme, Invariances]]:
+    """All schemes of a layer with what they absorb; the simplest first."""
+    return iter(found(Demands(layer, weights=tuple(weights))))
+
+
+@lru_cache(maxsize=64)
+def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]:
+    """The sets of invariances that there are, from the smallest; with how many schemes, and the names."""
+    index = _index(layer)
+    counts: Counter[Invariances] = Counter()
+    for front in weights:
+        rows = index.has[WEIGHTS.index(front)].reshape(-1, len(ASKED))
+        for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
+            counts[_absorbed(row)] += int(schemes)
+    known: dict[Invariances, list[Scheme]] = {}
+    for scheme in registered(layer, weights):
+        known.setdefault(invariances(scheme, layer), []).append(scheme)
+    order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
+    return tuple(Kind(each, counts[each], sort_names(known.get(each, ()), layer)) for each in order)
+
+
+def sort_names(rows: Iterable[Scheme], layer: str) -> Names:
+    """Tell registered schemes that are counted on a layer from those that are not, and join those with the same x̂."""
+    counted: dict[object, list[str]] = {}
+    uncounted = []
+    for row in rows:
+        shape = SHAPES[layer][row.acts_on == "weight"]
+        rules = [rule for field in row.fields for rule in field.canonical(shape).rules]
+        # A scheme of weights alone is the front itself, with no step behind it.
+        if row.acts_on == "weight" or (row.in_the_form and {*rules} <= {*RULES}):
+            counted.setdefault(row.canonical(shape), []).append(row.key)
+        else:
+            uncounted.append(row.key)
+    return Names(tuple(map(tuple, counted.values())), tuple(uncounted))
+
+
+def registered(layer: str, weights: tuple[str, ...]) -> list[Scheme]:
+    """The registered schemes that are such as are searched on a layer, also those whose rules are not among `RULES`."""
+    return [
+        row for row in SCHEMES.values() if row.key != "custom" and front_of(row) in weights and _is_step(row, layer)
+    ]
+
+
+def _is_step(scheme: Scheme, layer: str) -> bool:
+    """Whether x̂ is more than zeros and signs, as it is not where a field holds one element."""
+    shape = ROOM[layer]
+    return scheme.on_activations is None or (not scheme.whitens and degenerate(scheme, shape, 0.0) is None)
+
+
+def is_answer(scheme: Scheme, demands: Demands) -> bool:
+    """Whether any scheme, of whatever rules, meets the demands."""
+    stands = front_of(scheme) in demands.weights and _is_step(scheme, demands.layer)
+    return stands and demands.met(has(scheme, demands.layer))
+
+
+@lru_cache(maxsize=64)
+def named(demands: Demands) -> tuple[Scheme, ...]:
+    """The registered schemes that meet the demands."""
+    return tuple(row for row in registered(demands.layer, demands.weights) if is_answer(row, demands))
+
+
+def name_of(scheme: Scheme, layer: str) -> str | None:
+    """What a scheme is called on this layer: the registered one that computes the same, and what stands in front.
+
+    None for most.
+    """
+    if scheme.key != "custom":
+        return scheme.name
+    same = same_as(scheme, SHAPES[layer][0])
+    return same[0].name if same else None
+
+
+def nearest(demands: Demands) -> list[Near]:
+    """The schemes that miss the fewest demands, by which these are; where there are most schemes first."""
+    fronts, answers = _asked(demands)
+    schemes = np.tile(_index(demands.layer).schemes.ravel(), len(fronts))
+    misses = ~answers.reshape(len(schemes), -1)
+    least = misses.sum(1).min()
+    counts: Counter[tuple[str, ...]] = Counter()
+    for row, count in zip(misses, schemes, strict=True):
+        if row.sum() == least:
+            counts[tuple(key for (key, _), missed in zip(demands.each, row, strict=True) if missed)] += int(count)
+    missing = [(row, demands.missed(has(row, demands.layer))) for row in registered(demands.layer, demands.weights)]
+    return [
+        Near(missed, count, sort_names((row for row, misses in missing if misses == missed), demands.layer))
+        for missed, count in counts.most_common()
+    ]
+
+
+def conflict(demands: Demands) -> tuple[Demand, ...]:
+    """The fewest of the demands that no scheme meets together; empty where some scheme meets all."""
+    _, answers = _asked(demands)
+    rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
+    for count in range(1, len(demands.each) + 1):
+        for some in combinations(range(len(demands.each)), count):
+            if not rows[:, some].all(1).any():
+                return tuple(demands.each[position] for position in some)
+    return ()
+
+
+def behind(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
+    """Behind a scheme of weights, whether each pair of patterns of fields meets a demand; and which patterns of the
+    second divide."""
+    index = _index(layer)
+    key, wanted = demand
+    divides = np.ones(len(index.schemes), bool)
+    divides[index.pattern[index.fields.index(None)]] = False
+    return index.has[WEIGHTS.index(front), ..., ASKED.index(key)] == wanted, divides
+
+
+def probe(layer: str, front: str) -> Scheme:
+    """A scheme behind one of the weights that centres and divides over the channels of each example."""
+    over = fields(layer)[RULES.index(FULL)]
+    return made(over, over, front)

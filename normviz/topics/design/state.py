@@ -1,0 +1,128 @@
+"""The state of the page on design: what its link holds, and what it asks for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from normviz.core.registry import SCHEMES
+from normviz.core.scheme import Scheme
+from normviz.core.settings import choice, several
+from normviz.core.transformations import LAYERS, TRANSFORMATIONS
+from normviz.topics.design import search
+from normviz.topics.design.conditions import CONDITIONS
+from normviz.topics.design.questions import QUESTIONS
+from normviz.topics.design.search import ANY, SHAPES, Demands
+from normviz.topics.experiments.experiment import own_scheme, own_text
+from normviz.ui import appearance, link
+from normviz.ui.custom import FRONTS
+from normviz.ui.link import Param, View, params
+
+PAGE = "design"
+PREFIX = f"{PAGE} "
+"""Of all keys in the session: other pages have values of the same names."""
+
+DEMANDS = {"either": "Does not matter", "need": "Ignored", "without": "Not ignored"}
+"""Labels of the demands that each transformation can have."""
+
+
+def pick_text(scheme: Scheme, layer: str) -> str:
+    """A scheme as the link has it: its fields and what stands in front; its key where it has none of activations.
+
+    The same for schemes that compute the same on the layer.
+    """
+    if scheme.on_activations is None or not scheme.fields:
+        return scheme.key
+    shape, fields = SHAPES[layer][0], (scheme.summation, scheme.suppression)
+    return own_text(scheme.with_fields(*(None if field is None else field.canonical(shape) for field in fields)))
+
+
+def picked(text: str) -> Scheme | None:
+    """The scheme that a text of a link says; None where none is picked. Raises InvalidInput."""
+    if not text:
+        return None
+    row = SCHEMES.get(text)
+    return own_scheme(text) if row is None or (row.on_activations and row.fields) else row
+
+
+def read_pick(given: Any, view: View) -> str:
+    """A scheme that fits the layer, as `pick_text` writes it; raises ValueError where it does not."""
+    text = str(given)
+    if (scheme := picked(text)) is not None and scheme.on_activations is not None:
+        scheme.check(SHAPES[view["layer"]][0])
+    return text
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page's link holds, beside a demand for each transformation."""
+
+    layer: str = choice("conv", {key: key.capitalize() for key in LAYERS}, label="Layer")
+    weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="Weight normalization in front")
+    conditions: Sequence[str] = several(
+        (), {key: each.name for key, each in CONDITIONS.items()}, label="The scheme has to"
+    )
+
+
+def _focus(given: Any, view: View) -> tuple[int, ...]:
+    """An element of the summed inputs of the layer."""
+    numbers = [*(given.split(",") if isinstance(given, str) else given), 0, 0, 0, 0][:4]
+    return tuple(link.whole(0, n - 1)(k, view) for k, n in zip(numbers, SHAPES[view["layer"]][0], strict=True))
+
+
+CAMERA = appearance.camera(PREFIX)
+
+PARAMS = (
+    *params(Page, PREFIX),
+    # One that is not among the answers, as of another layer, gives way to the first of them without a word.
+    Param(PREFIX + "pick", "", read_pick, label="Scheme", why=lambda given, view: ""),
+    CAMERA,
+    Param("focus", (0, 0, 0, 0), _focus, lambda focus: ",".join(map(str, focus)), label="Locked element"),
+    *(
+        Param(PREFIX + key, "either", link.choice(list(DEMANDS)), label=each.name, words=DEMANDS.__getitem__)
+        for key, each in TRANSFORMATIONS.items()
+    ),
+)
+
+
+def has(view: View, name: str) -> bool:
+    """Return True: every value matters in every view."""
+    return True
+
+
+def demands(view: View) -> Demands:
+    """Return the demands of a view; those of the first question where it has none."""
+    need, without = (tuple(key for key in TRANSFORMATIONS if view[key] == asked) for asked in ("need", "without"))
+    conditions = tuple(view["conditions"])
+    if not (need or without or conditions):
+        need, conditions = QUESTIONS[0].need, QUESTIONS[0].conditions
+    return Demands(view["layer"], need, without, search.fronts(view["weights"]), conditions)
+
+
+FORMER = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed", "code")
+"""Names in links to former panels of the page."""
+
+
+def replace_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the page and the link that replace a link to a former panel.
+
+    The map opens as the question for the changes of its set. Pointwise schemes are in the tensor lab. γ and β of
+    another picture are on the page on why.
+
+    Example:
+        >>> replace_former_link({"show": "map", "set": "case-rescaling", "layer": "conv"})[1]["case-rescaling"]
+        'need'
+        >>> replace_former_link({"show": "pointwise", "function": "dynamic-erf", "alpha": "2"})
+        ('tensor_lab', {'scheme': 'dynamic-erf', 'tab': 'response', 'alpha': '2'})
+        >>> replace_former_link({"show": "conditional", "source": "sums"})
+        ('why', {'show': 'style'})
+    """
+    show = former.get("show")
+    if show == "conditional":
+        return "why", {"show": "style"}
+    if show == "pointwise":
+        target = {"scheme": former.get("function", "dynamic-tanh"), "tab": "response"}
+        return "tensor_lab", target | {name: former[name] for name in ("alpha",) if name in former}
+    kept = {name: text for name, text in former.items() if name not in FORMER}
+    if show == "map" and former.get("set"):
+        kept |= {key: "need" for key in former["set"].split(",") if key in TRANSFORMATIONS}
+    return PAGE, kept

@@ -1,0 +1,156 @@
+"""Jobs that train all schemes of a layer, or a sample of them, each with its six twins.
+
+The answers are those of Table 1 at ε = 0 in float64: theory, a forward pass, and training. The learning rate of
+rescaled weights follows their scale.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from normviz.core.registry import Scheme
+from normviz.core.scheme_spec import Row
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.jobs.results import Arrays
+from normviz.jobs.spec import Step, finish
+from normviz.topics.design.search import Demands, Found, Invariances, census, demand_exactly, found
+from normviz.topics.table1.forward import Forward
+from normviz.topics.table1.results import Results
+from normviz.topics.table1.table import Cell, table
+from normviz.topics.table1.training import Training
+from normviz.train import cost
+from normviz.train.problem import NETWORKS
+from normviz.train.setting import Setting
+
+STEPS = 20
+"""Steps of each training: the answers equal those after 100 steps."""
+
+BATCH = {"dense": 32, "conv": 16}
+"""Examples in a mini-batch, by layer: every axis has room for two groups of several."""
+
+SAMPLE = 8
+"""Schemes of each set of invariances that are trained before all others."""
+
+JOB_SCHEMES = 64
+"""Most schemes of a job: one stack on a GPU, on both layers."""
+
+CODED_ANSWERS = (False, True, None)
+"""The answers not invariant, invariant and unknown, at their numbers in arrays."""
+
+
+@lru_cache(maxsize=16)
+def order_schemes(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[Found, np.ndarray], ...]:
+    """Return the schemes of each set of invariances, and a random order of them in which the simplest is first."""
+    rng = np.random.default_rng(seed)
+    sets = sorted(kind.invariances for kind in census(layer, weights))
+    every = [found(demand_exactly(invariances, layer, weights)) for invariances in sets]
+    return tuple((schemes, np.r_[0, 1 + rng.permutation(len(schemes) - 1)]) for schemes in every)
+
+
+@lru_cache(maxsize=64)
+def plan_trainings(
+    layer: str, weights: tuple[str, ...] = ("none",), sample: int | None = None, seed: int = 0, device: str = "auto"
+) -> "tuple[TwinTraining, ...]":
+    """Return the jobs that train `sample` schemes of each set of invariances; None for all schemes.
+
+    The first job has the simplest scheme of each set. The jobs for `SAMPLE` schemes are among those for all schemes, so
+    their cached results are used again.
+
+    Raises:
+        InvalidInput: an unknown layer, scheme of weights or device, or a seed out of bounds.
+
+    >>> [len(job.rows) for job in plan_trainings("dense")]
+    [10, 35, 36]
+    """
+    Demands(layer, weights=weights)  # raises InvalidInput
+    setting = Setting(layer=layer, steps=STEPS, batch=BATCH[layer], seed=seed, device=device)
+    ordered = order_schemes(layer, weights, seed)
+    most = max(len(schemes) for schemes, _ in ordered)
+    last = most if sample is None else min(sample, most)
+    jobs = []
+    for start, end in pairwise(sorted({0, 1, min(SAMPLE, last), last})):
+        taken = [schemes[order[k]] for k in range(start, end) for schemes, order in ordered if k < len(order)]
+        for k in range(0, len(taken), JOB_SCHEMES):
+            schemes, invariances = zip(*taken[k : k + JOB_SCHEMES], strict=True)
+            jobs.append(TwinTraining(tuple(map(Row.of, schemes)), invariances, setting))
+    return tuple(jobs)
+
+
+def count_stacked(setting: Setting) -> int:
+    """Return the most schemes that are trained as one stack on the setting's device."""
+    from normviz.train import devices  # imports torch
+
+    device = devices.open_device(setting.device, setting.storage)
+    return cost.rows(setting, len(NETWORKS), devices.measure_budget(device))
+
+
+@dataclass(frozen=True)
+class TwinTraining:
+    """A job that measures schemes and trains them with their twins.
+
+    Attributes:
+        rows: the schemes.
+        absorbed: the set of invariances of each scheme, as theory has it.
+        setting: the layer, the steps, the seed and the device.
+    """
+
+    kind: ClassVar[str] = "design/twins"
+    version: ClassVar[int] = 3
+
+    rows: tuple[Row, ...]
+    absorbed: tuple[Invariances, ...]
+    setting: Setting
+
+    @property
+    def seconds(self) -> float:
+        """Return about how long it takes on the machine on which that was measured."""
+        return cost.seconds(self.setting, len(self.rows), len(NETWORKS))
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Yield the progress; each result has the schemes of the stacks that are done.
+
+        Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `CODED_ANSWERS`.
+        """
+        results, cells = Results(), list[Cell]()
+        most = count_stacked(self.setting)
+        for start in range(0, len(self.rows), most):
+            schemes = [row.scheme for row in self.rows[start : start + most]]
+            so_far = partial(self._arrays, tuple(cells), results)
+            for share in _measure(results, schemes, self.setting):
+                done = (start + share * len(schemes)) / len(self.rows)
+                yield Step(done, partial(so_far, done))
+            cells += table(schemes, self.setting, results)
+        yield Step(1.0, partial(self._arrays, tuple(cells), results, 1.0))
+
+    def _arrays(self, cells: Sequence[Cell], results: Results, share: float) -> Arrays:
+        columns = {
+            "predicted": np.array([cell.predicted for cell in cells], bool),
+            "forward": np.array([CODED_ANSWERS.index(cell.forward) for cell in cells], np.int8),
+            "trained": np.array([CODED_ANSWERS.index(cell.trained) for cell in cells], np.int8),
+            "forward_gap": np.array([cell.forward_gap for cell in cells], float),
+            "training_gap": np.array([cell.training_gap for cell in cells], float),
+            "agrees": np.array([cell.agrees for cell in cells], bool),
+            "why": np.array([cell.degenerate or cell.untold for cell in cells], str),
+        }
+        return {
+            **{name: column.reshape(-1, len(TRANSFORMATIONS)) for name, column in columns.items()},
+            "share": np.array(share),
+            "device": np.array(results.devices([row.scheme for row in self.rows], self.setting)),
+        }
+
+
+def _measure(results: Results, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
+    """Fill `results` with the forward passes and the training of schemes; yield the share that is done, below 1."""
+    for scheme in schemes:
+        forward = Forward.of(scheme, setting)
+        results.keep_forward(forward, finish(forward))
+        yield 0.0
+    training = Training.of(schemes, setting, range(len(NETWORKS)))
+    for step in training.steps():
+        if step.share < 1:
+            yield step.share
+    results.keep(training, step.result())

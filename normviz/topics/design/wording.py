@@ -1,0 +1,55 @@
+"""Schemes in words: their rules, their names, and which of them are counted."""
+
+from normviz.core.fields import AXES, OWN, Field
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.text import spoken
+from normviz.topics.design.search import RULES, Names, axes_of, name_of
+
+LAYER_WORDS = {"dense": "dense", "conv": "convolutional"}
+"""What a layer is called in sentences."""
+
+
+def printed(scheme: Scheme, layer: str) -> str:
+    """A scheme in a line: "mean over N; root mean square over N, 2 groups of C", and its name if it has one."""
+    what, name = steps(scheme, layer), name_of(scheme, layer)
+    return f"{what}  = {name}" if what and name else what or name or ""
+
+
+def steps(scheme: Scheme, layer: str) -> str:
+    """What a scheme does: "mean over N; root mean square over N, 2 groups of C", with what stands in front.
+
+    Nothing where it has no fields on the activations.
+    """
+    if scheme.on_activations is None or not scheme.fields:
+        return ""
+    fields = {"mean over": scheme.summation, "root mean square over": scheme.suppression}
+    front = [] if scheme.weight is None else [f"{SCHEMES[scheme.weight].name} in front"]
+    return "; ".join([*front, *(f"{said} {_over(each, layer)}" for said, each in fields.items() if each is not None)])
+
+
+def _over(field: Field, layer: str) -> str:
+    """The axes of a layer along which a field reaches."""
+    axes = {AXES["activation"][axis]: field.rules[axis] for axis in axes_of(layer)}
+    reached = {axis: rule for axis, rule in axes.items() if rule != OWN}
+    words = {"full": "{axis}", "groups": "{rule.number} groups of {axis}", "window": "windows of {axis}"}
+    return ", ".join(words[rule.kind].format(axis=axis, rule=rule) for axis, rule in reached.items()) or "each element"
+
+
+def labelled(names: Names) -> str:
+    """Return all short names: "Layer = Layer (channels), Group; not counted: Divisive".
+
+    Between the names of counted schemes whose x̂ is the same on the layer stands "=".
+    """
+    counted = ", ".join(" = ".join(SCHEMES[key].label for key in keys) for keys in names.counted)
+    others = ", ".join(SCHEMES[key].label for key in names.uncounted)
+    return "; ".join(filter(None, [counted, others and f"not counted: {others}"]))
+
+
+def count_of(layer: str) -> str:
+    """Return which schemes are counted, in sentences."""
+    axes = spoken([AXES["activation"][axis] for axis in axes_of(layer)], "and")
+    return (
+        f"The count contains every choice along {axes}: keep the axis, average over it, or average over "
+        f"{RULES[-1].number} groups of it. The mean and the divisor choose separately. Schemes with windows and "
+        "pointwise schemes are not counted. Whitening is left out."
+    )

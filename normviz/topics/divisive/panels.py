@@ -1,0 +1,139 @@
+"""The panels of the page "Contrast": a picture before and after, and one pixel's response to contrast."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.charts.palette import THEMES
+from normviz.core.fields import Index
+from normviz.core.normalize import Normalized
+from normviz.core.registry import Scheme
+from normviz.core.statistics import Saturation, saturation
+from normviz.core.text import typeset
+from normviz.describe import notation
+from normviz.topics.divisive.contrast import contrast_ratio, in_fading_light
+from normviz.topics.divisive.controls import eps_control
+from normviz.topics.divisive.state import even_picture, focus_of, normalized, pick, scheme_of, whose, wide
+from normviz.ui.link import View
+from normviz.ui.panels import response_chart
+from normviz.web.components.picture import picture, shades
+
+SPREAD = 3.0
+"""x̂ from −3, black, to 3, white: of numbers with mean 0 and mean square 1 there are few beyond."""
+
+IN_WORDS = (
+    r"\begin{gathered} v = \text{before} - \text{mean nearby} \\[4pt] "
+    r"\text{after} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
+)
+"""The formula in words."""
+
+
+def panels(view: View, theme: str) -> None:
+    """Show the page from top to bottom."""
+    scheme, even = scheme_of(view), even_picture(view)
+    x = in_fading_light(even, view["light"])
+    result = normalized(x, scheme, view["eps"])
+    focus = focus_of(view, result.v)
+    st.markdown(_headline(view, x, result))
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _picture(even, x, result, focus, _side(view), theme)
+        st.caption(whose(view) + _caption(bool(np.isfinite(x).all())))
+    with right:
+        st.latex(IN_WORDS)
+        st.markdown(_nearby(view))
+        slider = st.container()
+        st.markdown("**Larger ε**: faint details stay faint.")
+    pixel(view, scheme, x, focus, theme)
+    with slider:  # last: the page follows what is dragged
+        eps_control(view)
+
+
+def _picture(even: np.ndarray, x: np.ndarray, result: Normalized, focus: Index, side: str, theme: str) -> None:
+    """Draw the picture x in its light and x̂, with a handle that wipes between them."""
+    shown = {"before": _drawn(x, focus), "after": _drawn(result.xhat, focus)}
+    ranges = (_ends(_drawn(even, focus)), (-SPREAD, SPREAD))
+    images = {name: shades(values, *ends) for (name, values), ends in zip(shown.items(), ranges, strict=True)}
+    before, after = ("{} to {}".format(*(typeset(end, 3) for end in _ends(values))) for values in shown.values())
+    alt = (
+        f"The picture and its {side}: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks "
+        f"row {focus[1]}, column {focus[2]}; arrow keys move it."
+    )
+    picture(images, "contrast", alt, side, focus[1:3], THEMES[theme].element, pick)
+
+
+def _drawn(values: np.ndarray, focus: Index) -> np.ndarray:
+    """Return the part of a picture (1, H, W, C) that is drawn: three channels as colours, else the one in focus."""
+    return values[0] if values.shape[3] == 3 else values[0, :, :, focus[3]]
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    """Return the least and the largest finite number; 0 and 0 if there is none."""
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+
+
+def _caption(finite: bool) -> str:
+    """Return the units of the headline and of the grey values."""
+    words = "Contrast: the standard deviation of a half’s pixels. Ring: the pixel of the curve below."
+    return words if finite else f"{words} Purple: no finite number."
+
+
+def _nearby(view: View) -> str:
+    """Return the meaning of "nearby" in the formula, with the radii that are set."""
+    own = view["radius_a"] not in ("same", str(view["radius"]))
+    mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
+    axes = "" if set(view["over"]) == {"H", "W"} else f", along {', '.join(view['over']) or 'no axis'}"
+    return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}."
+
+
+def _side(view: View) -> str:
+    """Return the name of the right half: the light falls towards it."""
+    return "dark half" if view["light"] < 1 else "right half"
+
+
+def _headline(view: View, x: np.ndarray, result: Normalized) -> str:
+    """Return the contrast of the right half before and after, or why nothing is left to compare."""
+    if not view["over"]:
+        return (
+            "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
+            "left to divide. Switch on H or W at *Windows along*, and the neighbours come in again."
+            if wide(view)
+            else "The picture is one number, which is its own mean: v = 0, and x̂ = 0."
+        )
+    if not result.v.any():
+        own = view["radius_a"] == "0" or (view["radius_a"] == "same" and not view["radius"])
+        why = "Every element is its own mean here" if own else "All of a window is the same everywhere here"
+        return f"{why}: v = 0, and nothing is left." + (" Take a radius from 1." if own else "")
+    before, after = (contrast_ratio(values) for values in (x, result.xhat))
+    if not np.isfinite([before, after]).all():
+        return "The contrast of the right half over that of the left is no finite number here."
+    return f"### The {_side(view)} has {before:.0%} of the other half’s contrast before, {after:.0%} after."
+
+
+def pixel(view: View, scheme: Scheme, x: np.ndarray, focus: Index, theme: str) -> None:
+    """Show one element's response to contrast, and the formula with all indices."""
+    st.markdown("## One pixel as the contrast grows\nThe ring in the photo marks the pixel; a click moves it.")
+    one = saturation(x, scheme, focus)
+    response_chart(one, view["eps"], theme)
+    st.markdown(_response_words(one, view["eps"]))
+    with st.container(horizontal=True, gap="medium"):
+        for line in notation.formulas(scheme):
+            if line.name not in ("output", "where"):
+                st.latex(line.latex, width="content")
+
+
+def _response_words(one: Saturation, eps: float) -> str:
+    """Return slope, knee and level of the curve."""
+    if not np.isfinite([one.v, one.root]).all():
+        return "In the ring, or near it, is no finite number: there is no curve."
+    if not one.v:
+        return "v = 0 in the ring: x̂ is 0 at every contrast."
+    level = f"$v / \\sqrt{{E_B[v^2]}}$ = {typeset(one.v, 3)} / {typeset(one.root, 3)} = **{typeset(one.level, 3)}**"
+    if not eps:
+        return f"Without ε there is no linear part: at every contrast x̂ is saturated at {level}."
+    return (
+        f"The pixel in the ring, thick: far below the knee at $c = \\sqrt{{\\varepsilon / E_B[v^2]}}$ = "
+        f"**{typeset(one.knee(eps), 3)}**, x̂ is proportional to c, with slope $v/\\sqrt{{\\varepsilon}}$ = "
+        f"{typeset(one.slope(eps), 3)}; far beyond, it is saturated at {level}. The dotted line is the picture as it "
+        "is, c = 1."
+    )

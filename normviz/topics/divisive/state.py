@@ -1,0 +1,144 @@
+"""The state of the page "Contrast": the values in its link, its picture, and its scheme."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.fields import AXES, Index, Shape
+from normviz.core.normalize import Normalized, normalize
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.data.samples import SAMPLES
+from normviz.ui import scheme, tensor
+from normviz.ui.link import Param, View, choice, decimal, real, whole
+from normviz.ui.tensor import OWN_DATA
+
+PAGE = "divisive"
+
+PREFIX = PAGE + " "
+"""Of all keys in the session: other pages have values of the same names."""
+
+SHAPES: dict[str, Shape] = {"photo": (1, 96, 128, 1), "digits": (1, 8, 8, 1), "features": (1, 8, 8, 6)}
+"""The pictures: a kind of data and its shape."""
+
+NAMES = {key: SAMPLES[key].name for key in SHAPES} | {OWN_DATA: "Your own file"}
+"""What a picture is called, one's own too."""
+
+UNTIL_THEN = "photo"
+"""What is shown until one's own file is there."""
+
+NO_WINDOWS = "none"
+"""In a link: windows along no axis."""
+
+LIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""At the right edge; 1: even light."""
+
+FOCUS = {"row": "H", "column": "W", "channel": "C"}
+"""The indices of the chosen element, and their axes."""
+
+EPS_STEPS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
+"""Stops of ε: the squared contrast of pictures with values from 0 to 1 is among them."""
+
+SCHEME = SCHEMES["divisive"]
+
+
+def shape_of(view: View) -> Shape:
+    """The shape of the picture; of one's own file the first example."""
+    if view["data"] != OWN_DATA:
+        return SHAPES[view["data"]]
+    own = st.session_state.get("own")
+    return SHAPES[UNTIL_THEN] if own is None else (1, *own.shape[1:])
+
+
+def wide(view: View) -> list[str]:
+    """The axes of the picture that have several indices, along which there may be windows."""
+    return [axis for axis, n in zip(AXES["activation"], shape_of(view), strict=True) if n > 1]
+
+
+def _over(value: Any, view: View) -> list[str]:
+    """Axes with windows, of those that have several indices: none where that is said, else rows and columns."""
+    axes = wide(view)
+    if value in ([], NO_WINDOWS):
+        return []
+    return [axis for axis in axes if axis in value] or [axis for axis in axes if axis in "HW"] or axes
+
+
+def _index(axis: str) -> Callable[[Any, View], int | None]:
+    """An index along an axis, or none."""
+
+    def nearest(value: Any, view: View) -> int | None:
+        if value in (None, ""):
+            return None
+        return whole(0, shape_of(view)[AXES["activation"].index(axis)] - 1)(value, view)
+
+    return nearest
+
+
+_SHARED = {param.name: param for param in (*tensor.PARAMS, *scheme.PARAMS)}
+
+PARAMS = tuple(
+    replace(param, key=PREFIX + param.key)
+    for param in (
+        Param("data", UNTIL_THEN, choice(list(NAMES)), words=NAMES.__getitem__),
+        _SHARED["seed"],
+        replace(_SHARED["radius"], default=4),
+        _SHARED["radius_a"],
+        Param("over", ["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
+        _SHARED["eps"],
+        Param("light", 0.03, real(LIGHTS[0], 1.0), decimal, label="Light at the right edge"),
+        *(Param(name, None, _index(axis)) for name, axis in FOCUS.items()),
+    )
+)
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything to the picture: a link and the controls leave out what does not."""
+    return name != "channel" or shape_of(view)[3] > 1
+
+
+def scheme_of(view: View) -> Scheme:
+    """Divisive norm with the view's windows."""
+    return scheme.windowed(SCHEME, view)
+
+
+def focus_of(view: View, v: np.ndarray) -> Index:
+    """The element that is chosen; of the indices that are left open, those of the largest v."""
+    given = (0, *(view[name] for name in FOCUS))
+    part = v[tuple(slice(None) if i is None else slice(i, i + 1) for i in given)]
+    found = np.unravel_index(np.argmax(np.where(np.isfinite(part), part, -np.inf)), part.shape)
+    return tuple(int(f) if i is None else i for i, f in zip(given, found, strict=True))
+
+
+def pick() -> None:
+    """Lock the pixel that was picked on the picture."""
+    row, column = st.session_state["contrast picture"]["focus"]
+    st.session_state.update({PREFIX + "row": row, PREFIX + "column": column})
+
+
+def even_picture(view: View) -> np.ndarray:
+    """The picture (1, H, W, C) in even light."""
+    own = st.session_state.get("own") if view["data"] == OWN_DATA else None
+    return _sample(view["data"] if view["data"] in SHAPES else UNTIL_THEN, view["seed"]) if own is None else own[:1]
+
+
+def whose(view: View) -> str:
+    """Which picture it is, where that is not what was chosen: one's own file is missing, or holds several examples."""
+    if view["data"] != OWN_DATA:
+        return ""
+    own = st.session_state.get("own")
+    if own is None:
+        return "**Your own file is not here**: this is a photograph until you choose one at *Data*. "
+    return f"This is the first of the {len(own)} examples in your file. " if len(own) > 1 else ""
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _sample(data: str, seed: int) -> np.ndarray:
+    return SAMPLES[data].make(SHAPES[data], seed)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def normalized(x: np.ndarray, scheme: Scheme, eps: float) -> Normalized:
+    """What the scheme makes of a picture (1, H, W, C)."""
+    return normalize(x, scheme, eps)

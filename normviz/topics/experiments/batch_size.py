@@ -1,0 +1,328 @@
+"""Batch size: digits whose pixels are in no order, trained on few and on many at a time (Ba et al. 2016, figure 6)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from normviz.charts.curves import Curve, Panel
+from normviz.core.fields import OWN, Shape
+from normviz.core.scheme_spec import Row
+from normviz.core.settings import choice, whole
+from normviz.core.text import spoken
+from normviz.data.digits import DIGITS, SIDE, digits
+from normviz.describe.seeds import Difference, compare, find_signs
+from normviz.jobs.results import Arrays, Results
+from normviz.jobs.spec import Step
+from normviz.topics.experiments.course import to_percent
+from normviz.topics.experiments.dense_grid import RATES, WIDTHS, DenseGrid
+from normviz.topics.experiments.experiment import Comparison, Experiment, foremost, hidden_layers
+from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.reports import Report, Shown, Verdict, draw_band
+
+SIZES = (2, 4, 8, 16, 32, 128)
+"""Batch sizes that are compared."""
+
+PAIR = (128, 2)
+"""Batch sizes whose curves are shown, the large one first."""
+
+SMALL = (2, 4)
+"""Batch sizes at which the verdict compares schemes."""
+
+MIDDLE = 16
+"""The batch size that takes the steps of the setting where all sizes see as many examples."""
+
+LEARNS = 0.5
+"""A scheme learns if its mean test error is less than this at some batch size."""
+
+
+@dataclass(frozen=True)
+class Setting(Comparison):
+    """What is compared over batch sizes."""
+
+    layer: ClassVar[tuple[int, int]] = (max(PAIR), WIDTHS[0])
+
+    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    equal: str = choice(
+        "steps", {"steps": "Steps", "examples": "Examples"}, label="Same for all sizes",
+        help=f"With the same number of examples, batches of {MIDDLE} take the steps above, and smaller ones more.",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for size in SIZES:
+            self.check((size, *self.shape[1:]))
+
+    def length(self, size: int) -> int:
+        """Return the number of steps at a batch size."""
+        return self.steps if self.equal == "steps" else max(self.steps * MIDDLE // size, 1)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Compare the mean and the deviation of mini-batches with those of all training digits, by batch size.
+
+    Measured on the pre-activations of the first layer before training, as root mean squares in units of σ.
+    """
+
+    kind: ClassVar[str] = "experiments/batch-size/noise"
+    version: ClassVar[int] = 2
+
+    networks: tuple[int, ...]
+    draws: int = 200
+
+    @property
+    def seconds(self) -> float:
+        """The expected time."""
+        return 0.1 * len(self.networks)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Measure network by network."""
+        pictures, _ = digits()
+        x = pictures.reshape(len(pictures), -1)
+        found: list[list[list[float]]] = []
+        for done, seed in enumerate(self.networks, 1):
+            # The first weights of the networks, as `normviz.train.learning.started` draws them.
+            weights = np.random.default_rng([seed, 2, 0]).standard_normal((SIDE**2, WIDTHS[0]))
+            summed = x @ weights
+            mean, deviation = summed.mean(0), summed.std(0)
+            rng = np.random.default_rng([seed, 3])
+            off = []
+            for size in SIZES:
+                batches = summed[rng.integers(len(x), size=(self.draws, size))]
+                by = ((batches.mean(1) - mean) / deviation, batches.std(1) / deviation - 1)
+                off.append([float(np.sqrt(np.mean(each**2))) for each in by])
+            found.append(off)
+            yield Step(done / len(self.networks), partial(_collect, found, done / len(self.networks)))
+
+
+def _collect(found: list[list[list[float]]], share: float) -> Arrays:
+    """Return the errors of μ and σ, each (sizes, networks)."""
+    mean, deviation = np.array(found).transpose(2, 1, 0)
+    return {"mean": mean, "deviation": deviation, "share": np.array(share), "device": np.array("CPU")}
+
+
+def parts(setting: Setting) -> list[DenseGrid | Noise]:
+    """Return a part for every batch size and scheme, those whose curves are shown first; and the noise."""
+    grids = [
+        DenseGrid.of(
+            setting, row, rates=RATES, optimizer="adam", widths=WIDTHS, batch=size, length=setting.length(size)
+        )
+        for size in dict.fromkeys((*PAIR, *SIZES))
+        for row in setting.rows
+    ]
+    shown = len(PAIR) * len(setting.rows)
+    return [*grids[:shown], Noise(setting.networks), *grids[shown:]]
+
+
+Outcomes = Mapping[int, Mapping[int, GridOutcome]]
+"""Outcomes by batch size and by the position of the scheme."""
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the test error over the batch size, its course at two sizes, and the noise of the statistics."""
+    begun: dict[int, dict[int, GridOutcome]] = {}
+    ended: dict[int, dict[int, GridOutcome]] = {}
+    figures: list[Shown] = []
+    places = {row: k for k, row in enumerate(setting.rows)}
+    for part in parts(setting):
+        result = results.get(part)
+        if result is None:
+            continue
+        if isinstance(part, Noise):
+            figures.extend(_draw_noise(result))
+        elif len(result["measured"]):
+            k = places[part.row]
+            outcome = GridOutcome.of(setting, k, RATES, result)
+            begun.setdefault(part.batch, {})[k] = outcome
+            if outcome.ended:
+                ended.setdefault(part.batch, {})[k] = outcome
+    ended = {size: each for size, each in sorted(ended.items()) if len(each) == len(setting.rows)}
+    figures = [*_draw_sizes(setting, ended), *_draw_curves(begun), *figures]
+    return Report(_headline(setting, begun, ended), figures, _verdict(setting, ended), _tabulate(setting, ended))
+
+
+def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
+    """Return all numbers, a row for every batch size and seed."""
+    table: dict[str, list[Any]] = {
+        "batch size": [size for size in ended for _ in setting.networks],
+        "seed": [*setting.networks] * len(ended),
+    }
+    for k, row in enumerate(setting.rows):
+        table[f"{row.key}, learning rate"] = [each[k].rate for each in ended.values() for _ in setting.networks]
+        table[f"{row.key}, validation error"] = [
+            float(one) for each in ended.values() for one in each[k].at_best("validation")[-1]
+        ]
+        table[f"{row.key}, test error"] = [float(one) for each in ended.values() for one in each[k].last]
+    return table
+
+
+def _draw_curves(begun: Outcomes) -> Iterator[Shown]:
+    """Draw the test error by step, at two batch sizes."""
+    sizes = [size for size in PAIR if begun.get(size)]
+    if not sizes:
+        return
+    panels = [
+        Panel(
+            f"Batches of {size}",
+            [
+                draw_band(each.label, each.result["measured"], each.at_best("test"), k, to_percent)
+                for k, each in sorted(begun[size].items())
+            ],
+            "step", "test error, %", "y",
+        )
+        for size in sizes
+    ]  # fmt: skip
+    said = "; ".join(f"on batches of {size}, {_levels(begun[size])}" for size in sizes)
+    yield Shown(
+        "curves", panels, f"Test error by step at the best learning rate of each scheme. At the end: {said}.",
+        "Test digits are normalized by the mean statistics of all training digits.",
+    )  # fmt: skip
+
+
+def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[Shown]:
+    """Draw the test error at the end and the best learning rate, over the batch size."""
+    if not ended:
+        return
+    sizes = np.array(list(ended))
+    errors, rates = [], []
+    for k, label in enumerate(setting.labels):
+        found = [each[k] for each in ended.values()]
+        errors.append(draw_band(label, sizes, np.stack([each.last for each in found]), k, to_percent, points=True))
+        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), k, points=True))
+    panels = [
+        Panel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=SIZES),
+        Panel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=SIZES),
+    ]
+    said = "; ".join(f"at {size} {_levels(each)}" for size, each in ended.items())
+    idle = [label for k, label in enumerate(setting.labels) if not _learns(ended, k)]
+    budget, other = (
+        ("for the same number of steps", "more training digits in all")
+        if setting.equal == "steps"
+        else ("on the same number of digits", "fewer steps")
+    )
+    caption = f"All networks train {budget}, so larger batches mean {other}. Compare schemes at the same batch size."
+    if idle:
+        caption += f" {spoken(idle, 'and')}: more than half of the test digits are wrong at every size."
+    yield Shown("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
+
+
+def _draw_noise(noise: Arrays) -> Iterator[Shown]:
+    """Draw how far the statistics of a mini-batch are off."""
+    sizes = np.array(SIZES)
+    curves = [
+        draw_band(name, sizes, noise[what], k, points=True)
+        for k, (name, what) in enumerate((("μ of a mini-batch", "mean"), ("σ of a mini-batch", "deviation")))
+    ]
+    curves.append(Curve("1/√N", sizes, sizes**-0.5, 2))
+    mean, deviation = (dict(zip(SIZES, np.mean(noise[what], axis=1), strict=True)) for what in ("mean", "deviation"))
+    large, small = PAIR
+    said = (
+        f"Of {small} examples μ is off by {mean[small]:.2f} σ and σ by {deviation[small]:.0%}; "
+        f"of {large} by {mean[large]:.2f} σ and {deviation[large]:.0%}."
+    )
+    panel = Panel("How far the statistics of a mini-batch are off", curves, "batch size N", "in σ", "xy", marks=SIZES)
+    yield Shown(
+        "noise", [panel], f"Errors of μ and σ by batch size, falling as one over the root of N. {said}",
+        f"{said} This is why: every unit of the first layer before training, against all training digits.",
+    )  # fmt: skip
+
+
+def _levels(outcomes: Mapping[int, GridOutcome]) -> str:
+    """Return the test errors at the end: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
+    return ", ".join(f"{each.name} {each.level}" for _, each in sorted(outcomes.items()))
+
+
+def _learns(ended: Outcomes, k: int) -> bool:
+    """Return True if a scheme learns at some batch size."""
+    return min(float(np.mean(each[k].last)) for each in ended.values()) < LEARNS
+
+
+def _mixes(row: Row, shape: Shape) -> bool:
+    """Return True if a scheme has statistics of several examples."""
+    scheme = row.scheme.on_activations
+    return scheme is not None and any(field.canonical(shape).rules[0] != OWN for field in scheme.fields)
+
+
+def _choose_pair(setting: Setting, ended: Outcomes) -> tuple[int, int] | None:
+    """Return the positions of a scheme with statistics of several examples, and of one without; batch and layer norm
+    where they are there.
+    """
+    learning = [k for k in range(len(setting.rows)) if _learns(ended, k)]
+    mixing = [k for k in learning if _mixes(setting.rows[k], setting.shape)]
+    others = [k for k in learning if k not in mixing]
+    # Without normalization only where nothing else is there.
+    order = {"batch": 0, "layer": 0, "none": 2}
+    chosen = [sorted(places, key=lambda k: order.get(setting.rows[k].key, 1))[:1] for places in (mixing, others)]
+    return (chosen[0][0], chosen[1][0]) if all(chosen) else None
+
+
+def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> Difference:
+    """Compare the test errors of two schemes at a batch size.
+
+    The p-value is the larger of that of the difference and that of its growth from the large size. Both have to be
+    clear: a scheme that is worse at all sizes is not worse because of small batches.
+    """
+    first, second = pair
+    here, large = (ended[n][first].last - ended[n][second].last for n in (size, PAIR[0]))
+    difference, growth = compare(here, np.zeros_like(here)), compare(here, large)
+    same_sign = difference.mean * growth.mean > 0
+    return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
+
+
+def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
+    """Say the test errors at the smallest batch size."""
+    if not ended:
+        return f"Training on batches of {spoken(begun)} has begun." if begun else "Nothing is trained yet."
+    small = min(ended)
+    first, *others = _choose_pair(setting, ended) or foremost(setting.rows, 2)
+    levels = {k: f"{np.mean(ended[small][k].last):.0%}" for k in (first, *others)}
+    batches = "Smallest batches" if small == SIZES[0] else f"Batches of {small}"
+    rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)
+    return f"{batches}: {setting.names[first]} has {levels[first]} test error{rest}."
+
+
+def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
+    """Say whether small batches cost batch norm more than layer norm in test error."""
+    if len(ended) < len(SIZES):
+        return Verdict("open", "Not all batch sizes are trained yet.")
+    pair = _choose_pair(setting, ended)
+    if pair is None:
+        return Verdict(
+            "open", "This takes two that learn: batch norm, or another with statistics of several examples, and layer "
+            "norm, or another that normalizes each example alone.",
+        )  # fmt: skip
+    name, other = (setting.names[k] for k in pair)
+    found = [_compare_at(ended, pair, size) for size in SMALL]
+    signs = find_signs(found)
+    words = []
+    for size, difference, sign in zip(SMALL, found, signs, strict=True):
+        levels = f"{ended[size][pair[0]].level} with {name}, {ended[size][pair[1]].level} with {other}"
+        points = f"a difference of {difference.text(100)} points" if sign else "no clear difference"
+        words.append(f"on batches of {size}, {levels} ({points})")
+    large = ended[PAIR[0]]
+    words.append(f"on batches of {PAIR[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
+    says = f"Test error: {'; '.join(words)}."
+    condition = (
+        f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"
+        + ("" if setting.equal == "steps" else f" on batches of {MIDDLE}, and as many examples at all other sizes")
+        + ". Test digits are normalized by the mean statistics of all training digits; running averages would add "
+        "noise of their own."
+    )
+    if min(signs) < 0:
+        return Verdict("holds-if" if max(signs) > 0 else "wrong", says, condition)
+    return Verdict("holds" if signs[0] else "holds-if" if any(signs) else "open", says, condition)
+
+
+EXPERIMENT = Experiment(
+    key="batch-size", title="Batch size", claims=("B13", "B16"),
+    question="Who needs large batches?",
+    claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
+    "and figure 6).",
+    about=lambda _: f"{DIGITS}, pixels in no order; {hidden_layers(WIDTHS)}; batches of {SIZES[0]} to {SIZES[-1]}.",
+    setting=Setting, parts=parts, report=report,
+    why="The mean of N examples is off by about σ/√N, and batch norm passes this error on to each of them. Layer norm "
+    "averages within one example.",
+)  # fmt: skip

@@ -1,0 +1,74 @@
+"""The controls of the page on experiments: which experiment, its main settings, and all others one click away."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import streamlit as st
+
+from normviz.charts.palette import THEMES
+from normviz.charts.style import line
+from normviz.core.registry import SCHEMES
+from normviz.core.settings import Choice, declarations
+from normviz.topics.experiments.catalogue import TOPICS
+from normviz.topics.experiments.state import PREFIX, chosen, describe_changes, lengths, matters, shown, under, values
+from normviz.ui import custom
+from normviz.ui.choice import Entry, choose_frequent, choose_from_list, colour_frequent, list_frequent
+from normviz.ui.link import View
+from normviz.ui.settings import Controls
+from normviz.web.components.picked import picked
+
+MAIN = ("scheme", "ways", "task")
+"""Settings that stand beside the figure, besides the schemes that are compared; the others are under "Settings"."""
+
+FREQUENT = ("none", "batch", "layer", "group")
+"""Schemes that are one click away."""
+
+
+def heading(view: View) -> None:
+    """Show the question of the experiment and the claim that it tests."""
+    experiment = shown(view)
+    with st.container(key="question"):
+        st.markdown(f"# {experiment.question}\n**Claim:** {experiment.claim}")
+
+
+def controls(view: View) -> None:
+    """Draw the list of experiments in the sidebar, and the settings of the one that is shown."""
+    topics = {
+        topic: [Entry(each.key, each.title, each.question) for each in experiments]
+        for topic, experiments in TOPICS.items()
+    }
+    with st.sidebar:
+        choose_from_list(PREFIX + "show", topics)
+    picked(shown(view).title)
+    experiment, given = shown(view), values(view)
+    prefix = PREFIX + under(experiment.key)
+    page = Controls(experiment.setting, prefix, given, matters)
+    declared = declarations(experiment.setting)
+    with st.container(horizontal=True, vertical_alignment="center", key="settings"):
+        if "schemes" in given:
+            choose_frequent(prefix + "schemes", _options(view), FREQUENT)
+        page.draw(*(name for name in MAIN if name in declared))
+        with st.popover("Settings"):
+            if "custom" in chosen(given):
+                custom.controls(view, lengths, PREFIX, experiment.setting.weighted)
+            page.rest("schemes", "seeds", "seed", "device")
+            page.draw("seeds", "seed", "device")
+        if changes := describe_changes(view):
+            st.caption(f"Changed: {changes}.", width="content")
+
+
+def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
+    """Give the buttons of the schemes the colours of their curves; `looks`: of the curves, by the schemes' labels."""
+    given = values(view)
+    if "schemes" in given:
+        row = list_frequent(_options(view), FREQUENT, given["schemes"])
+        labels = {each: SCHEMES[each].label for each in given["schemes"]}
+        colours = {
+            each: str(line(looks[label], THEMES[theme])["color"]) for each, label in labels.items() if label in looks
+        }
+        colour_frequent(PREFIX + under(view["show"]) + "schemes", row, colours)
+
+
+def _options(view: View) -> Sequence[str]:
+    """Return the schemes that the experiment can compare."""
+    return cast(Choice, declarations(shown(view).setting)["schemes"]).options(values(view))

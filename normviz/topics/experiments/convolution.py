@@ -1,0 +1,228 @@
+"""Convolutions: layer norm against batch norm, with and without zeros around the picture (Ba et al. 2016, §6.7)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from normviz.charts.curves import Curve, Panel
+from normviz.core.fields import Shape
+from normviz.core.settings import among, choice, whole
+from normviz.core.text import typeset
+from normviz.data.digits import DIGITS, SIDE
+from normviz.describe.seeds import mean_text
+from normviz.jobs.results import Results
+from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
+from normviz.topics.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge
+from normviz.topics.experiments.experiment import Comparison, Experiment
+from normviz.topics.experiments.reports import Report, Shown, draw_band, percent, tabulate
+
+PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
+"""The two kinds of networks that the experiment compares."""
+
+
+@dataclass(frozen=True)
+class Setting(Comparison):
+    """What is compared on convolutions."""
+
+    channels: int = among(8, (4, 8), label="Channels")
+    learned: str = choice(
+        "channel", {"channel": "Each channel", "unit": "Each unit"}, label="γ and β of",
+        help="Each unit is a channel at one position, as the paper's layer norm has them.",
+    )  # fmt: skip
+    batch: int = whole(32, 4, 64, label="Batch size N", stops=(4, 8, 16, 32, 64), control="stops")
+    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 300, 500), control="stops")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for padding in PADDINGS:
+            for shape in self.shapes(padding):
+                self.check(shape)
+
+    def shapes(self, padding: str) -> tuple[Shape, ...]:
+        """Return (N, H, W, C) of the normalized layers; without padding each layer loses two rows and columns."""
+        lost = 0 if padding == "zeros" else 2
+        return tuple((self.batch, *[SIDE - lost * layer] * 2, self.channels) for layer in range(1, LAYERS + 1))
+
+    @property
+    def shape(self) -> Shape:
+        """Of the first normalized layer, with padding."""
+        return self.shapes("zeros")[0]
+
+
+def make_part(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
+    """Return the part of the scheme at a position, with a key of `PADDINGS`."""
+    shapes, per_unit = setting.shapes(padding), setting.learned == "unit"
+    return ConvolutionGrid.of(setting, setting.rows[k], rates=RATES, shapes=shapes, per_unit=per_unit)
+
+
+def parts(setting: Setting) -> list[ConvolutionGrid]:
+    """Return a part for every scheme, with padding and without."""
+    return [make_part(setting, padding, k) for padding in PADDINGS for k in range(len(setting.rows))]
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the training loss and the border's statistics by padding, and the loss over the rate and by step."""
+    begun: dict[str, dict[str, Outcome]] = {padding: {} for padding in PADDINGS}
+    for padding, found in begun.items():
+        for k, row in enumerate(setting.rows):
+            result = results.get(make_part(setting, padding, k), {})
+            if len(result.get("measured", ())):
+                found[row.key] = Outcome.of(setting, k, RATES, result)
+    ended = {
+        padding: {key: each for key, each in found.items() if each.result["share"] == 1}
+        for padding, found in begun.items()
+    }
+    figures = [*_draw_paddings(ended), *_draw_rates(ended), *_draw_curves(begun), *_draw_borders(ended["zeros"])]
+    verdict, lead = judge(ended, setting.schemes, f"{setting.steps} steps of Adam on batches of {setting.batch}")
+    return Report(_headline(ended), figures, verdict, _tabulate(setting, ended), {"B16": lead})
+
+
+def _curve(outcome: Outcome, x: np.ndarray, values: np.ndarray, points: bool = True) -> Curve:
+    """Return the curve of a scheme, of values (…, seeds); where a network diverged there is none."""
+    return draw_band(outcome.label, x, np.where(np.isfinite(values), values, np.nan), outcome.look, points=points)
+
+
+def _draw_paddings(ended: Outcomes) -> Iterator[Shown]:
+    """Draw the mean training loss and the contrast of the border, by padding."""
+    padded, bare = (ended[padding] for padding in PADDINGS)
+    done = [key for key in padded if key in bare]
+    if not done:
+        return
+    place = np.arange(len(PADDINGS))
+    panels = [
+        Panel(
+            title,
+            [_curve(padded[key], place, np.stack([getattr(o[key], name) for o in (padded, bare)])) for key in done],
+            "", axis, marks=[*place], names=[*PADDINGS.values()], levels=levels,
+        )
+        for name, title, axis, levels in (
+            ("loss", "Training loss, mean over all steps", "loss", ()),
+            ("contrast", "Last layer: border against inside", "σ at the border / σ inside", (1,)),
+        )
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{padded[key].name} {mean_text(padded[key].loss, 3)} and {mean_text(padded[key].contrast, 3)} with zeros "
+        f"around the picture, {mean_text(bare[key].loss, 3)} and {mean_text(bare[key].contrast, 3)} without padding"
+        for key in done
+    )
+    yield Shown(
+        "padding", panels, f"Training loss, and σ at the border over σ inside, by padding: {said}.",
+        "Each scheme at its best learning rate. σ is the standard deviation of a unit's pre-activations over test "
+        "digits. Where the ratio is 1, units at the border vary as all others do.",
+    )  # fmt: skip
+
+
+def _draw_rates(ended: Outcomes) -> Iterator[Shown]:
+    """Draw the mean training loss over the learning rate."""
+    if not any(ended.values()):
+        return
+    panels = [
+        Panel(
+            PADDINGS[padding], [_curve(each, np.array(RATES), each.losses) for each in found.values()],
+            "learning rate", "mean training loss", "xy", marks=RATES,
+        )
+        for padding, found in ended.items()
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{PADDINGS[padding].lower()}, "
+        + ", ".join(f"{each.name} {typeset(RATES[each.best])}" for each in found.values())
+        for padding, found in ended.items()
+        if found
+    )
+    yield Shown(
+        "rates", panels, f"Training loss over the learning rate. Best rates: {said}.",
+        "The best rate of a scheme has the lowest loss on validation digits, the mean over the training.",
+    )  # fmt: skip
+
+
+def _draw_curves(begun: Outcomes) -> Iterator[Shown]:
+    """Draw the training loss by step at the best rate of each scheme."""
+    if not any(begun.values()):
+        return
+    panels = [
+        Panel(
+            PADDINGS[padding],
+            [
+                _curve(each, each.result["measured"], each.result["losses"][:, each.best], points=False)
+                for each in found.values()
+            ],
+            "step", "training loss", "y",
+        )
+        for padding, found in begun.items()
+        if found
+    ]  # fmt: skip
+    yield Shown(
+        "curves", panels, "Training loss by step at the best learning rate of each scheme, with and without padding.",
+        "Each point is the mean since the point before.",
+    )  # fmt: skip
+
+
+def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[Shown]:
+    """Draw the statistics of the last layer by the distance from the border."""
+    if not found:
+        return
+    panels = [
+        Panel(
+            title,
+            [_curve(each, np.arange(SIDE // 2), factor * each.by_distance(name).T) for each in found.values()],
+            "distance from the border", axis, marks=range(SIDE // 2),
+        )
+        for name, title, axis, factor in (
+            ("on", "How often units are turned on", "% of the digits", 100),
+            ("deviation", "How much pre-activations vary", "standard deviation σ", 1),
+        )
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{each.name} {percent(border.mean())} at the border and {percent(inside.mean())} inside"
+        for each in found.values()
+        for border, inside in [each.border_and_inside("on")]
+    )
+    yield Shown(
+        "borders", panels, f"Units of the last layer by their distance from the border. Turned on: {said}.",
+        "With zeros around the picture. Means over channels and positions, on test digits after training.",
+    )  # fmt: skip
+
+
+def _headline(ended: Outcomes) -> str:
+    """Say by how much layer norm's training loss exceeds batch norm's, with and without padding."""
+    pairs = [found for found in ended.values() if "layer" in found and "batch" in found]
+    if len(pairs) < len(PADDINGS):
+        return "Training has begun." if any(ended.values()) else "Nothing is trained yet."
+    padded, bare = (float(find_excess(found).mean()) for found in pairs)
+    if not np.isfinite([padded, bare]).all():
+        return "Some networks of layer norm or batch norm diverged at every rate."
+    return f"Layer norm's training loss exceeds batch norm's by {typeset(padded, 2)}, unpadded by {typeset(bare, 2)}."
+
+
+def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
+    """Return all numbers, a row for every padding, scheme and seed."""
+    rows = [
+        {
+            "padding": padding, "scheme": key, "learning rate": RATES[each.best], "seed": seed,
+            "mean training loss": float(each.loss[n]), "test error": float(each.error[n]),
+            **{
+                f"{what}, {where}": float(each.border_and_inside(name)[side][n])
+                for name, what in (("on", "turned on"), ("deviation", "standard deviation"))
+                for side, where in enumerate(("border", "inside"))
+            },
+            **{f"mean training loss at {rate}": float(each.losses[k, n]) for k, rate in enumerate(RATES)},
+        }
+        for padding, found in ended.items()
+        for key, each in found.items()
+        for n, seed in enumerate(setting.networks)
+    ]  # fmt: skip
+    return tabulate(rows)
+
+
+EXPERIMENT = Experiment(
+    key="convolution", title="Convolutions", claims=("L09", "B16"),
+    question="Why does layer norm help CNNs less?",
+    claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
+    "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” (Ba et al. "
+    "2016, section 6.7).",
+    about=lambda setting: f"{DIGITS}; {LAYERS} layers of {setting.channels} filters of 3 × 3 pixels; with zeros "
+    "around the picture, or without.",
+    setting=Setting, parts=parts, report=report,
+)  # fmt: skip

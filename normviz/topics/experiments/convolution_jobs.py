@@ -1,0 +1,97 @@
+"""The networks of the experiment on convolutions: one scheme, trained at every learning rate of a grid."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from normviz.core.fields import Shape
+from normviz.jobs.results import Arrays
+from normviz.jobs.spec import Step
+from normviz.topics.experiments.course import Course
+from normviz.topics.experiments.scheme_job import SchemeJob
+
+LAYERS = 2
+"""Normalized layers, each of 3 × 3 filters."""
+
+RATES = (0.001, 0.003, 0.01, 0.02, 0.03, 0.1)
+"""Learning rates of Adam of the grid."""
+
+POINTS = 8
+"""Steps of a training at which the validation loss is measured."""
+
+SETTLED = 256
+"""Training digits from which statistics for inference are taken."""
+
+EXAMPLES = 450
+"""Validation digits, and test digits."""
+
+
+@dataclass(frozen=True)
+class ConvolutionGrid(SchemeJob):
+    """Convolutional networks of one scheme at all learning rates, from all seeds, as one stack.
+
+    Its result holds "losses" and "validation", the mean training losses since the measured step before and the losses
+    on validation digits, each (measured steps, rates, seeds). At the end it also holds, measured on test digits, the
+    error "test" (rates, seeds); and by layer the share of units that are turned on, "on-1", and the standard deviation
+    of their pre-activations, "deviation-1", each (rates, seeds, distances from the border).
+    """
+
+    kind: ClassVar[str] = "experiments/convolution"
+    version: ClassVar[int] = 4
+
+    rates: tuple[float, ...]
+    shapes: tuple[Shape, ...]
+    per_unit: bool
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of its steps on the machine on which that was measured."""
+        batch, height, width, channels = self.shapes[0]
+        digits = self.length * batch + (POINTS + 1) * (EXAMPLES + SETTLED) / 2
+        count = len(self.rates) * len(self.networks)
+        return self.length * 2e-3 + digits * count * height * width * channels * (2e-8 + 2e-9 * channels)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step."""
+        from normviz.train.conv import Conv, split_pictures
+        from normviz.train.dense import whole
+        from normviz.train.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
+
+        device = device_of(self.device)
+        digits = split_pictures(device)
+        x, labels = digits.train
+        batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
+        network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)
+        learner = Learner(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
+        course = Course(self.length, POINTS, shape)
+        for chosen in mini_batches(self.networks, len(x), self.length, batch):
+            same = chosen.repeat(shape[0], 1)
+            loss = cross_entropy(network.logits(x[same]), labels[same])
+            learner.step(loss)
+            course.add_losses(loss)
+            if course.marked:
+                network.settle(whole(x[:SETTLED], batch)[None])
+                logits, _ = network.look_at(digits.validation[0][None])
+                course.add_errors(validation=cross_entropy(logits, digits.validation[1]))
+            if course.share == 1:
+                logits, looks = network.look_at(digits.test[0][None])
+                course.found["test"] = course.as_grid(error(logits, digits.test[1]))
+                for layer, look in enumerate(looks, 1):
+                    for name, values in look._asdict().items():
+                        maps = numbers(values)[0]
+                        course.found[f"{name}-{layer}"] = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
+            yield course.step(device)
+
+
+def distances(side: int) -> np.ndarray:
+    """Return the distance of each position of a square map from its border, 0 at it, (side, side)."""
+    along = np.minimum(np.arange(side), np.arange(side)[::-1])
+    return np.minimum(along[:, None], along)
+
+
+def average_by_distance(maps: np.ndarray) -> np.ndarray:
+    """Average maps (…, H, W) over the positions at each distance from the border, (…, distances)."""
+    away = distances(maps.shape[-1])
+    return np.stack([maps[..., away == k].mean(-1) for k in range(away.max() + 1)], -1)

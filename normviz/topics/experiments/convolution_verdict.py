@@ -1,0 +1,182 @@
+"""The outcomes of the experiment on convolutions, and their verdicts on the paper's order and on its explanation."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from normviz.core.text import spoken, typeset
+from normviz.describe.comparisons import Comparisons
+from normviz.describe.seeds import choose_rate, compare, mean_percent, mean_text
+from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, distances
+from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.reports import Verdict, Word, percent
+
+LEARNS = 0.5
+"""A network learns if its mean test error is less than this."""
+
+KEYS = ("none", "batch", "layer")
+"""The schemes that the verdict compares."""
+
+
+class Outcome(GridOutcome):
+    """The networks of one scheme and padding, at the rate with the lowest validation loss, mean over the training."""
+
+    @property
+    def best(self) -> int:
+        """The position of that rate."""
+        return choose_rate(self.result["validation"].mean(0))
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Training losses, the mean over all steps, (rates, seeds)."""
+        return np.average(self.result["losses"], axis=0, weights=np.diff([0, *self.result["measured"]]))
+
+    @property
+    def loss(self) -> np.ndarray:
+        """The training loss at the best rate, the mean over all steps, by seed."""
+        return self.losses[self.best]
+
+    @property
+    def error(self) -> np.ndarray:
+        """The test error at the end, by seed."""
+        return self.result["test"][self.best]
+
+    def by_distance(self, name: str) -> np.ndarray:
+        """Return a statistic of the last layer, "on" or "deviation", by seed and distance from the border."""
+        return self.result[f"{name}-{LAYERS}"][self.best]
+
+    def border_and_inside(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean of that statistic at the border, and over all other positions, by seed."""
+        values = self.by_distance(name)
+        counts = np.bincount(distances(2 * values.shape[1]).ravel())  # all sides are even
+        return values[:, 0], np.average(values[:, 1:], axis=1, weights=counts[1:])
+
+    @property
+    def contrast(self) -> np.ndarray:
+        """The standard deviation at the border of the last layer over that inside, by seed; NaN where that is 0."""
+        border, inside = self.border_and_inside("deviation")
+        return border / np.where(np.isfinite(inside) & (inside > 0), inside, np.nan)
+
+
+Outcomes = Mapping[str, Mapping[str, Outcome]]
+"""Outcomes by padding and by the key of the scheme."""
+
+
+def find_excess(found: Mapping[str, Outcome]) -> np.ndarray:
+    """Return the training loss of layer norm minus that of batch norm, by seed; NaN where both diverged."""
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        return found["layer"].loss - found["batch"].loss
+
+
+def judge(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict, Verdict]:
+    """Return the verdict on the paper's order and explanation, and that on batch norm against layer norm alone.
+
+    Args:
+        ended: the outcomes with padding, "zeros", and without, "none".
+        schemes: the keys of all schemes that are trained.
+        budget: the steps and the batch size in words.
+    """
+    padded, bare = ended["zeros"], ended["none"]
+    if missing := [key.capitalize() for key in KEYS if key not in schemes]:
+        return (Verdict("open", f"This takes None, Batch and Layer; choose {spoken(missing, 'and')} as well."),) * 2
+    if any(key not in found for key in schemes for found in (padded, bare)):
+        return (Verdict("open", "Not all networks are trained yet."),) * 2
+    condition = (
+        f"{budget}, each scheme at its best rate. Without padding the maps have 6 × 6 and 4 × 4 positions, so the "
+        "network is smaller too."
+    )
+    if min(float(np.mean(padded[key].error)) for key in ("batch", "layer")) > LEARNS:
+        return (Verdict("open", "Neither batch norm nor layer norm learns in so few steps.", condition),) * 2
+    found = _compare_all(padded, bare)
+    reason = _judge_reason(found)
+    says = " ".join([_order_words(found, padded), _rates_words(found), _border_words(found, padded, bare)])
+    condition += f" Holm's correction is for {len(found.differences)} comparisons."
+    whole = Verdict(_judge_order(found, reason), says, f"{REASONS[reason]} {condition}", REASONS[reason])
+    return whole, Verdict(_judge_lead(found), _order_words(found, padded), condition)
+
+
+def _compare_all(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
+    """Compare the three schemes, with padding and without."""
+    plain, batch, layer = (padded[key] for key in KEYS)
+    with_zeros, without = find_excess(padded), find_excess(bare)
+    nothing = np.zeros_like(with_zeros)
+    return Comparisons.of(
+        {
+            "plain": compare(layer.loss, plain.loss),
+            "padded": compare(with_zeros, nothing),
+            "bare": compare(without, nothing),
+            "growth": compare(without, with_zeros),
+            "contrast": compare(bare["layer"].contrast, layer.contrast),
+            "error": compare(layer.error, batch.error),
+            **{f"rate {k}": compare(layer.losses[k], plain.losses[k]) for k in range(len(RATES))},
+        }
+    )
+
+
+REASONS = {
+    "supported": "The border may be why: without its contrast, layer norm trails by less.",
+    "contradicted": "Here the border is not why: without its contrast, layer norm trails all the same.",
+    "undecided": "These runs do not decide whether the border is why.",
+}
+"""The judgement of the paper's explanation."""
+
+
+def _judge_reason(found: Comparisons) -> str:
+    """Judge the explanation by the border: return a key of `REASONS`."""
+    if found.sides["contrast"] != "more":
+        return "undecided"
+    if found.sides["growth"] == "less":
+        return "supported"
+    return "contradicted" if found.sides["bare"] == "more" else "undecided"
+
+
+def _judge_order(found: Comparisons, reason: str) -> Word:
+    """Judge the order of the three schemes, together with its explanation."""
+    order = (found.sides["plain"], found.sides["padded"])
+    if order[0] == "more" or order[1] == "less":
+        return "wrong"
+    if order == ("unclear", "unclear"):
+        return "open"
+    return "holds" if order == ("less", "more") and reason == "supported" else "holds-if"
+
+
+def _judge_lead(found: Comparisons) -> Word:
+    """Judge whether batch norm outperforms layer norm: in training loss, and in test error too."""
+    if found.sides["padded"] == "more":
+        return "holds" if found.sides["error"] == "more" else "holds-if"
+    return "wrong" if found.sides["padded"] == "less" else "open"
+
+
+def _order_words(found: Comparisons, padded: Mapping[str, Outcome]) -> str:
+    """Return the levels with padding, and how layer norm differs from the two others."""
+    levels = ", ".join(f"{mean_text(padded[key].loss, 3)} with {padded[key].name}" for key in KEYS)
+    errors = " and ".join(f"{mean_percent(padded[key].error)} with {padded[key].name}" for key in KEYS[1:])
+    return (
+        f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
+        f"normalization: {found.text('plain')}. Layer norm against batch norm: {found.text('padded')}. Test error at "
+        f"the end: {errors} ({found.text('error', 100, ' points')})."
+    )
+
+
+def _rates_words(found: Comparisons) -> str:
+    """Return at which rates layer norm has a clearly lower or higher training loss than no normalization."""
+    words = {"less": "less", "more": "more", "unclear": "not clearly different"}
+    said = []
+    for side, word in words.items():
+        rates = [typeset(rate) for k, rate in enumerate(RATES) if found.sides[f"rate {k}"] == side]
+        if rates:
+            said.append(f"{word} at {spoken(rates, 'and')}")
+    return f"At the same rate, the loss with layer norm is, against no normalization, {', '.join(said)}."
+
+
+def _border_words(found: Comparisons, padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> str:
+    """Return the contrast of the border, with padding and without, beside the lead of batch norm."""
+    plain, layer = padded["none"], padded["layer"]
+    border, inside = (percent(each.mean()) for each in layer.border_and_inside("on"))
+    return (
+        f"In the last layer, σ at the border over σ inside is {mean_text(layer.contrast, 3)} with layer norm and "
+        f"{mean_text(plain.contrast, 3)} without normalization. With layer norm, units at the border are turned on for "
+        f"{border} of the digits, those inside for {inside}. Without padding, σ at the border over σ inside is "
+        f"{mean_text(bare['layer'].contrast, 3)}. Layer norm against batch norm there: {found.text('bare')}. That "
+        f"excess against the excess with padding: {found.text('growth')}."
+    )

@@ -1,0 +1,216 @@
+"""Batch norm and dropout: with and without each, where networks learn wrong labels by heart."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from normviz.charts.curves import Panel
+from normviz.core.settings import real, whole
+from normviz.core.text import sentence, spoken, typeset
+from normviz.data.digits import DIGITS
+from normviz.describe.seeds import compare, find_signs, mean_percent
+from normviz.jobs.results import Arrays, Results
+from normviz.jobs.spec import Step
+from normviz.topics.experiments.course import Course
+from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
+from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
+from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.train.cost import dense_seconds
+
+RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01)
+"""Learning rates of Adam of the grid."""
+
+WIDTHS = (64, 64)
+"""Units of the normalized layers."""
+
+BATCH = 32
+"""Digits of a mini-batch."""
+
+POINTS = 12
+"""Steps of a training at which the errors are measured."""
+
+
+@dataclass(frozen=True)
+class Setting(Comparison):
+    """What is trained with dropout and without."""
+
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+
+    schemes: tuple[str, ...] = comparing(("none", "batch"))
+    share: float = real(0.5, 0.05, 0.9, label="Dropped share", stops=(0.1, 0.2, 0.3, 0.5, 0.7))
+    digits: int = whole(900, BATCH, 1200, label="Digits to train on", stops=(100, 200, 400, 900, 1200), control="stops")
+    relabelled: float = real(
+        0.3, 0.0, 0.9, label="Random training labels", stops=(0.0, 0.1, 0.2, 0.3, 0.5), shown="{:.0%}".format,
+        help="The share of training labels that are drawn at random.",
+    )  # fmt: skip
+    steps: int = whole(500, 20, 1000, label="Steps", stops=(100, 200, 300, 500, 1000), control="stops")
+
+
+@dataclass(frozen=True)
+class Part(SchemeJob):
+    """The networks of one scheme at all learning rates, from all seeds, with one share of dropout, as one stack.
+
+    Its result holds "losses", "training", "validation" and "test", each (measured steps, rates, seeds).
+    """
+
+    kind: ClassVar[str] = "experiments/dropout"
+    version: ClassVar[int] = 4
+
+    share: float
+    digits: int
+    relabelled: float
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of its steps on the machine on which that was measured."""
+        return dense_seconds([self.row.scheme], len(RATES) * len(self.networks), WIDTHS, BATCH, self.length, POINTS)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step."""
+        from normviz.train.dense import Dense
+        from normviz.train.dropout import Dropout
+        from normviz.train.learning import Learner, cross_entropy, device_of
+        from normviz.train.small_training_set import Few
+
+        device = device_of(self.device)
+        shape, seeds = (len(RATES), len(self.networks)), self.networks * len(RATES)
+        few = Few(seeds, self.digits, BATCH, device, self.relabelled)
+        network = Dense([self.row.scheme], seeds, WIDTHS, BATCH, self.eps, device)
+        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
+        dropout, course = Dropout(seeds, self.share), Course(self.length, POINTS, shape)
+        for step, (x, labels) in enumerate(few.batches(self.length)):
+            if step == 0:
+                network.start_from_data(x)
+            loss = cross_entropy(network.logits(x, between=dropout), labels)
+            learner.step(loss)
+            course.add_losses(loss)
+            if course.marked:
+                course.add_errors(**few.measure_errors(network, Dropout(seeds, self.share)))
+            yield course.step(device)
+
+
+def parts(setting: Setting) -> list[Part]:
+    """Return a part for every scheme without dropout, and one with it."""
+    return [
+        Part.of(setting, row, share=share, digits=setting.digits, relabelled=setting.relabelled)
+        for row in setting.rows
+        for share in (0.0, setting.share)
+    ]
+
+
+def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
+    """Return what the networks of a scheme are called in a sentence, "batch norm with dropout", and in a figure."""
+    if setting.rows[k].key == "none":
+        return ("dropout alone", "Dropout") if dropped else ("neither", "Neither")
+    return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
+
+
+Outcomes = Mapping[tuple[int, bool], GridOutcome]
+"""Outcomes by the position of the scheme, and whether with dropout."""
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the test error by step of all schemes, with dropout and without, and what dropout changes."""
+    begun: dict[tuple[int, bool], GridOutcome] = {}
+    wanted = [(k, share) for k in range(len(setting.rows)) for share in (0.0, setting.share)]
+    table: dict[str, list[Any]] = {
+        "learning rate": [rate for rate in RATES for _ in setting.networks],
+        "seed": [*setting.networks] * len(RATES),
+    }
+    for (k, share), part in zip(wanted, parts(setting), strict=True):
+        result = results.get(part)
+        if result is None or not len(result["test"]):
+            continue
+        names = _name_networks(setting, k, share > 0)
+        begun[k, share > 0] = outcome = GridOutcome(*names, len(begun), RATES, result)
+        if outcome.ended:
+            for name in ("test", "validation", "training"):
+                table[f"{outcome.name}, {name} error"] = [float(each) for each in result[name][-1].flat]
+    ended = {place: each for place, each in begun.items() if each.ended}
+    figures = [_draw(begun)] if begun else []
+    return Report(_headline(setting, begun, ended), figures, _verdict(setting, ended), table)
+
+
+def _draw(begun: Outcomes) -> Shown:
+    """Draw the test error by step, a panel for every two schemes."""
+    curves = [
+        draw_band(each.label, each.result["measured"], 100 * each.at_best("test"), each.look) for each in begun.values()
+    ]
+    panels = [Panel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
+    levels = ", ".join(f"{each.name} {each.level}" for each in begun.values())
+    return Shown(
+        "curves", panels, f"Test error by step: {levels}.",
+        "Means over the seeds with 95% intervals, at the learning rate that is best for each.",
+    )  # fmt: skip
+
+
+def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
+    """Say what dropout changes without normalization and with the first scheme."""
+    if not ended:
+        return (
+            f"Training of {spoken([each.name for each in begun.values()], 'and')} has begun."
+            if begun
+            else ("Nothing is trained yet.")
+        )
+    normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended), None)
+    shown = [each for place, each in ended.items() if place == (normed, False) or each.name == "neither"]
+    shown = shown or list(ended.values())[:1]
+    return sentence(f"test error: {spoken([f'{np.mean(each.last):.1%} with {each.name}' for each in shown], 'and')}.")
+
+
+def _judge(regularizes: bool, dropout_helps: bool) -> Word:
+    """Return the verdict on one scheme: is dropout superfluous with it?
+
+    Args:
+        regularizes: whether the scheme alone clearly lowers the test error.
+        dropout_helps: whether dropout clearly lowers it further.
+    """
+    if regularizes:
+        return "holds-if" if dropout_helps else "holds"
+    return "wrong" if dropout_helps else "open"
+
+
+def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
+    """Say whether normalization makes dropout superfluous."""
+    if len(ended) < 2 * len(setting.rows):
+        return Verdict("open", "Not all networks are trained yet.")
+    plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
+    others = [k for k in range(len(setting.rows)) if k != plain]
+    if plain is None or not others:
+        return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
+    pairs = {(plain, True): (plain, False)}
+    for k in others:
+        pairs |= {(k, False): (plain, False), (k, True): (k, False)}
+    changes = {place: compare(ended[place].last, ended[base].last) for place, base in pairs.items()}
+    signs = dict(zip(changes, find_signs([*changes.values()]), strict=True))
+    said = [
+        f"{ended[place].name} against {ended[base].name} {changes[place].text(100)}"
+        f"{'' if signs[place] else ' (no clear difference)'}"
+        for place, base in pairs.items()
+    ]
+    levels = ", ".join(f"{each.name} {each.level}" for each in ended.values())
+    learnt = ", ".join(f"{each.name} {mean_percent(each.at_best('training')[-1])}" for each in ended.values())
+    rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended.values())
+    return Verdict(
+        joined(_judge(signs[k, False] < 0, signs[k, True] < 0) for k in others),
+        f"Test error: {levels}. Changes in points: {'; '.join(said)}.",
+        f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so that "
+        f"learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of {len(WIDTHS)} × "
+        f"{WIDTHS[0]} units, {setting.steps} steps of Adam at the rate that is best for each: {rates}.",
+    )
+
+
+EXPERIMENT = Experiment(
+    key="dropout", title="Batch norm and dropout", claims=("B17",),
+    question="Does batch norm replace dropout?",
+    claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & Szegedy 2015, "
+    "section 3.4).",
+    about=lambda setting: f"{setting.digits} of {DIGITS}, {setting.relabelled:.0%} with a random label; "
+    f"{hidden_layers(WIDTHS)}; dropout behind every ReLU.",
+    setting=Setting, parts=parts, report=report,
+    why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. Batch norm "
+    "only adds the noise of its batch statistics.",
+)  # fmt: skip

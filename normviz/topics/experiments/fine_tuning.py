@@ -1,0 +1,316 @@
+"""Fine-tuning with batch norm: what moves in a network whose parameters are frozen, and what each mode costs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from normviz.charts.curves import Curve, Panel
+from normviz.core.settings import among, choice, real, several, whole
+from normviz.core.text import typeset
+from normviz.data.digits import DIGITS
+from normviz.describe.comparisons import Comparisons
+from normviz.describe.seeds import choose_rate, compare, mean_percent
+from normviz.jobs.results import Arrays, Results
+from normviz.topics.experiments.experiment import Experiment, hidden_layers
+from normviz.topics.experiments.experiment import Setting as Seeded
+from normviz.topics.experiments.fine_tuning_jobs import BEFORE_MOMENTUM, LEARNED, MOMENTA, RATES, WIDTHS, Tuning
+from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
+
+MODES = {"train": "training mode", "infer": "evaluation mode"}
+"""The mode of batch norm while a network is tuned."""
+
+TASKS = {
+    "faint": "Faint and bright pictures",
+    "inverted": "Inverted pictures",
+    "digits": "Digits 5 to 9 after 0 to 4",
+    "same": "No other task",
+}
+"""The task that a network is tuned to."""
+
+WORDS = {"nothing": "nothing", "head": "classifier", "weights": "all but γ, β", "all": "all"}
+"""What is learned, a key of `LEARNED`, as the page says it."""
+
+WAYS = {
+    f"{mode}-{learned}": f"{'Training' if mode == 'train' else 'Evaluation'}: {WORDS[learned]}"
+    for mode in MODES
+    for learned in LEARNED
+}
+"""The ways to tune a network: a mode, and what is learned."""
+
+BOTH = {"old": "First task", "new": "New task"}
+"""The two tasks on which errors are measured."""
+
+
+@dataclass(frozen=True)
+class Setting(Seeded):
+    """What is tuned to what, and how."""
+
+    task: str = choice("faint", TASKS, label="New task", control="menu")
+    ways: Sequence[str] = several(
+        ("train-nothing", "train-all", "infer-nothing", "infer-all"), WAYS, label="Shown",
+        help="The mode of batch norm, and what is learned of the network.",
+    )  # fmt: skip
+    momentum: float = real(
+        0.1, 0.001, 1.0, label="Momentum", stops=MOMENTA, help="The share of a new batch in the running averages."
+    )
+    examples: int = whole(128, 64, 384, label="Examples of the new task", stops=(64, 128, 256, 384), control="stops")
+    batch: int = among(32, (4, 8, 16, 32, 64), label="Batch size N")
+    steps: int = whole(100, 10, 1000, label="Steps", stops=(20, 50, 100, 200, 500, 1000), control="stops")
+
+
+def make_part(setting: Setting, mode: str, task: str) -> Tuning:
+    """Return the networks that are tuned to a task in a mode."""
+    momentum = setting.momentum if mode == "train" else BEFORE_MOMENTUM
+    return Tuning(
+        setting.networks, mode, task, momentum, setting.examples, setting.batch, setting.steps, setting.device
+    )
+
+
+def parts(setting: Setting) -> list[Tuning]:
+    """Return the networks of both modes on the new task, and on the same task again."""
+    return [*dict.fromkeys(make_part(setting, mode, task) for task in (setting.task, "same") for mode in MODES)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The networks of one way to tune, at the rate with the lowest mean error on validation digits of the new task.
+
+    Attributes:
+        name: of the way in figures.
+        result: of all networks in its mode.
+        row: the position of what is learned.
+        best: the position of the rate.
+        look: its colour in figures.
+    """
+
+    name: str
+    result: Arrays
+    row: int
+    best: int
+    look: int
+
+    @classmethod
+    def of(cls, way: str, result: Arrays, look: int = 0) -> "Outcome":
+        """Return the outcome of a key of `WAYS`, from the result of its mode."""
+        row = [*LEARNED].index(way.partition("-")[2])
+        return cls(WAYS[way], result, row, choose_rate(result["validation"][-1, row]), look)
+
+    def errors(self, name: str) -> np.ndarray:
+        """Return the test errors on a task, "old" or "new", (measured steps, seeds)."""
+        return self.result[name][:, self.row, self.best]
+
+    def by_momentum(self) -> np.ndarray:
+        """Return the test errors on the first task at the end, (momenta, seeds)."""
+        return self.result["old by momentum"][:, self.row, self.best]
+
+    def level(self, name: str, step: int = -1) -> str:
+        """Return the mean test error on a task with its interval, by default at the end."""
+        return mean_percent(self.errors(name)[step])
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the errors on both tasks by step, over the learning rate, and over the momentum."""
+    found = {mode: results.get(make_part(setting, mode, setting.task), {}) for mode in MODES}
+    begun = {mode: each for mode, each in found.items() if len(each.get("measured", ()))}
+    shown = [
+        Outcome.of(way, begun[mode], look)
+        for look, way in enumerate(dict.fromkeys(setting.ways))
+        for mode in [way.partition("-")[0]]
+        if mode in begun
+    ]
+    ended = [each for each in shown if each.result["share"] == 1]
+    whole: dict[str, dict[str, Arrays]] = {part.task: {} for part in parts(setting)}  # by task and mode
+    for part in parts(setting):
+        if part in results and results[part]["share"] == 1:
+            whole[part.task][part.mode] = results[part]
+    figures = [*_draw_curves(shown), *_draw_rates(ended), *_draw_momenta(setting, ended)]
+    headline, verdict = _judge(setting, whole)
+    return Report(headline, figures, verdict, _tabulate(setting, whole))
+
+
+def _curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
+    """Return the curve of a way, of shares (…, seeds) in per cent."""
+    return draw_band(outcome.name, x, 100 * shares, outcome.look, points=points)
+
+
+def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
+    """Draw the errors on both tasks by step."""
+    if not outcomes:
+        return
+    panels = [
+        Panel(
+            f"{title}: test error",
+            [_curve(each, each.result["measured"], each.errors(name)) for each in outcomes],
+            "step", "test error, %",
+        )
+        for name, title in BOTH.items()
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{each.name} {each.level('old')} on the first task, {each.level('new')} on the new one" for each in outcomes
+    )
+    yield Shown(
+        "curves", panels, f"Test errors by step, at the best learning rate of each way. So far: {said}.",
+        "Tested in evaluation mode, by the running averages. Each way has its best learning rate.",
+    )  # fmt: skip
+
+
+def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
+    """Draw the errors at the end over the learning rate."""
+    if not outcomes:
+        return
+    panels = [
+        Panel(
+            f"{title}: test error at the end",
+            [_curve(each, np.array(RATES), each.result[name][-1, each.row], points=True) for each in outcomes],
+            "learning rate", "test error, %", "x", marks=RATES,
+        )
+        for name, title in BOTH.items()
+    ]  # fmt: skip
+    said = ", ".join(f"{each.name} {typeset(RATES[each.best])}" for each in outcomes)
+    yield Shown(
+        "rates", panels, f"Test errors at the end over the learning rate. Best rates: {said}.",
+        "The best rate of a way has the lowest error on validation digits of the new task.",
+    )  # fmt: skip
+
+
+def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Shown]:
+    """Draw the error on the first task over the momentum of the running averages."""
+    trained = [each for each in outcomes if len(each.result["old by momentum"]) > 1]
+    if not trained:
+        return
+    momenta = np.array(make_part(setting, "train", setting.task).momenta)
+    panel = Panel(
+        "First task: test error at the end",
+        [_curve(each, momenta, each.by_momentum(), points=True) for each in trained],
+        "momentum", "test error, %", "x", marks=MOMENTA,
+    )  # fmt: skip
+    said = "; ".join(
+        f"{each.name}: {mean_percent(errors[0])} at {typeset(momenta[0])}, {mean_percent(errors[-1])} at "
+        f"{typeset(momenta[-1])}"
+        for each in trained
+        for errors in [each.by_momentum()]
+    )
+    yield Shown(
+        "momenta", [panel], f"Error on the first task over the momentum of the running averages. {said}.",
+        "The momentum is the share of a new mini-batch, as in PyTorch. In training mode it changes no weight: the "
+        "averages are used in the test only.",
+    )  # fmt: skip
+
+
+def _judge(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> tuple[str, Verdict]:
+    """Return the headline, and the verdict on networks whose parameters are frozen and on those that learn."""
+    if any(len(each) < len(MODES) for each in whole.values()):
+        waiting = "Not all networks are tuned yet."
+        return waiting, Verdict("open", waiting)
+    now, again = (
+        {way: Outcome.of(way, whole[task][way.partition("-")[0]]) for way in WAYS} for task in (setting.task, "same")
+    )
+    frozen, kept = now["train-nothing"], now["infer-nothing"]
+    train, infer = now["train-all"], now["infer-all"]
+    found = Comparisons.of(
+        {
+            "frozen": compare(frozen.errors("old")[-1], frozen.errors("old")[0]),
+            "old": compare(train.errors("old")[-1], infer.errors("old")[-1]),
+            "new": compare(infer.errors("new")[-1], train.errors("new")[-1]),
+            "same": compare(again["infer-all"].errors("new")[-1], again["train-all"].errors("new")[-1]),
+        }
+    )
+    moved = frozen.result["moved"][-1, frozen.row, 0]
+    nothing_learned = not any(
+        values[frozen.row].any()
+        for each in (frozen, kept)
+        for name, values in each.result.items()
+        if name.startswith("changed")
+    )
+    still = not kept.result["moved"][:, kept.row].any()
+    before, after = (float(np.mean(frozen.errors("old")[step])) for step in (0, -1))
+    headline = f"All frozen, training mode: error on the first task {before:.0%} → {after:.0%}."
+    says = (
+        f"All parameters frozen, in training mode: the running means move by {typeset(np.mean(moved), 2)} standard "
+        f"deviations. The error on the first task goes from {frozen.level('old', 0)} to {frozen.level('old')} "
+        f"({found.text('frozen', 100, ' points')}), on the new one from {frozen.level('new', 0)} to "
+        f"{frozen.level('new')}. In evaluation mode {'nothing moves' if still else 'the averages move too'}. "
+        f"{_learning_words(now, again, found)}"
+    )
+    word: Word = "holds" if found.sides["frozen"] == "more" else "holds-if"
+    if not (nothing_learned and still and (moved > 0).all()):
+        word = "wrong"
+    condition = f"{_condition(setting, frozen)} Holm's correction is for {len(found.differences)} comparisons."
+    return headline, Verdict(word, says, condition)
+
+
+def _learning_words(now: Mapping[str, Outcome], again: Mapping[str, Outcome], found: Comparisons) -> str:
+    """Return the errors of networks of which all is learned: on both tasks, over the rate, and without a new task."""
+    train, infer = now["train-all"], now["infer-all"]
+    rates = ", ".join(
+        f"{compare(infer.result['new'][-1, infer.row, k], train.result['new'][-1, train.row, k]).text(100)} at "
+        f"{typeset(RATES[k])}"
+        for k in range(len(RATES))
+    )
+    return (
+        f"All parameters learned, each mode at its best rate: the error on the first task is {train.level('old')} in "
+        f"training mode and {infer.level('old')} in evaluation mode (training mode "
+        f"{found.text('old', 100, ' points')}). On the new task it is {train.level('new')} and {infer.level('new')} "
+        f"(evaluation mode {found.text('new', 100, ' points')}). At the same rate, evaluation mode differs on the new "
+        f"task by {rates}. Tuned to the first task again, the errors are {again['train-all'].level('new')} and "
+        f"{again['infer-all'].level('new')} ({found.text('same', 100, ' points')})."
+    )
+
+
+CANCELLED = (
+    " The new pictures are 0.6 + 0.4 x, which batch norm cancels: in training mode there is nothing new to learn."
+)
+"""The reason why faint pictures need no learning in training mode."""
+
+
+def _condition(setting: Setting, frozen: Outcome) -> str:
+    """Return what the numbers depend on."""
+    momenta = make_part(setting, "train", setting.task).momenta
+    ends = [f"{mean_percent(frozen.by_momentum()[k])} at {typeset(momenta[k])}" for k in (0, -1)]
+    return (
+        f"{TASKS[setting.task]}; {setting.steps} steps of Adam on batches of {setting.batch} of {setting.examples} "
+        f"digits, momentum {typeset(setting.momentum)}. By the momentum, all frozen, the error on the first task ends "
+        f"at {ends[0]} and {ends[1]}.{CANCELLED if setting.task == 'faint' else ''}"
+    )
+
+
+def _tabulate(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
+    """Return all numbers, a row for every task, mode, choice of what is learned, and seed."""
+    rows = [
+        {
+            "task": TASKS[task], "mode": MODES[mode], "learned": words, "learning rate": RATES[each.best], "seed": seed,
+            **{
+                f"{title.lower()}, error {when}": float(each.errors(name)[step, k])
+                for name, title in BOTH.items()
+                for when, step in (("before", 0), ("after", -1))
+            },
+            "running means moved": float(result["moved"][-1, each.row, each.best, k]),
+            **{
+                name: float(values[each.row, each.best, k])
+                for name, values in result.items()
+                if name.startswith("changed")
+            },
+        }
+        for task, modes in whole.items()
+        for mode, result in modes.items()
+        for learned, words in WORDS.items()
+        for each in [Outcome.of(f"{mode}-{learned}", result)]
+        for k, seed in enumerate(setting.networks)
+    ]  # fmt: skip
+    return tabulate(rows)
+
+
+EXPERIMENT = Experiment(
+    key="fine-tuning", title="Fine-tuning with batch norm", claims=("B03", "B10", "L03"),
+    question="What of a frozen batch norm still moves?",
+    claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” (PyTorch's "
+    "documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” (Ioffe & Szegedy 2015, "
+    "section 3.1).",
+    about=lambda setting: f"{DIGITS}; {hidden_layers(WIDTHS)} with batch norm; then tuned to {setting.examples} "
+    f"examples: {TASKS[setting.task].lower()}.",
+    setting=Setting, parts=parts, report=report,
+    why="In training mode every batch updates the running averages, even if no parameter learns. In evaluation mode "
+    "batch norm only reads them.",
+)  # fmt: skip

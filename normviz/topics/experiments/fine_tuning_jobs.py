@@ -1,0 +1,124 @@
+"""The networks of the experiment on fine-tuning: they learn one task, and are tuned to another at every rate."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from normviz.core.registry import DEFAULT_EPS
+from normviz.jobs.results import Arrays
+from normviz.jobs.spec import Step
+from normviz.topics.experiments.course import make_step, marks
+
+WIDTHS = (64, 64)
+"""Units of the normalized layers."""
+
+BEFORE, BEFORE_BATCH, BEFORE_RATE, BEFORE_MOMENTUM = 200, 64, 0.003, 0.1
+"""Of the training on the first task: steps, batch size, learning rate of Adam, and PyTorch's default momentum."""
+
+RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
+"""Learning rates of Adam of the grid, at which networks are tuned."""
+
+MOMENTA = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Shares of a new batch in the running averages that are compared."""
+
+POINTS = 10
+"""Steps of the tuning at which errors are measured."""
+
+LEARNED: dict[str, tuple[str, ...]] = {
+    "nothing": (),
+    "head": ("classifier",),
+    "weights": ("classifier", "weights"),
+    "all": ("classifier", "weights", "γ, β"),
+}
+"""The parameters that are learned in the tuning, by the choice; all others are frozen."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Networks of all seeds that learn the first task, then tuned in one mode, as one stack.
+
+    The stack has every choice of what is learned at every learning rate. Its result holds
+
+    - "measured": the steps of the tuning at which the errors were measured, from 0 on;
+    - "old", "new", "validation": errors on test digits of both tasks, and on validation digits of the new one, each
+      (measured steps, choices, rates, seeds);
+    - "moved": the distance of the running means from those before the tuning, in standard deviations, of that shape;
+    - "old by momentum": at the end, the error on the first task, (momenta, choices, rates, seeds);
+    - "changed: …": at the end, the largest change of parameters, (choices, rates, seeds).
+    """
+
+    kind: ClassVar[str] = "experiments/fine-tuning"
+    version: ClassVar[int] = 2
+
+    networks: tuple[int, ...]
+    mode: str
+    task: str
+    momentum: float
+    examples: int
+    batch: int
+    length: int
+    device: str
+
+    @property
+    def momenta(self) -> tuple[float, ...]:
+        """The momenta of the averages that are kept; in evaluation mode none changes."""
+        return tuple(sorted({*MOMENTA, self.momentum})) if self.mode == "train" else (self.momentum,)
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of its steps on the machine on which that was measured."""
+        count = len(self.networks) * len(LEARNED) * len(RATES)
+        looks = 1350 * POINTS / 3 + 450 * len(self.momenta) / 3
+        trained = BEFORE * BEFORE_BATCH / (len(LEARNED) * len(RATES)) + self.length * self.batch + looks
+        return 2e-3 * BEFORE + 3e-3 * self.length + 2.5e-6 * count * trained
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step."""
+        from normviz.train.batch_norm import BatchNorm
+        from normviz.train.learning import Learner, cross_entropy, device_of, numbers
+        from normviz.train.tuning import Tuned, changed, make_tasks, moved
+
+        device = device_of(self.device)
+        first, second = make_tasks(self.task, self.networks, self.examples, device)
+        network = Tuned(self.networks, WIDTHS, BEFORE_MOMENTUM, DEFAULT_EPS, device)
+        learner = Learner([*network.weights, *network.gains, *network.biases, *network.old], "adam", BEFORE_RATE)
+        found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}
+        count = BEFORE + self.length
+        for step, (x, labels) in enumerate(first.batches(self.networks, BEFORE, BEFORE_BATCH), 1):
+            learner.step(cross_entropy(network.logits(x, BatchNorm.train, new=False), labels))
+            yield make_step(step / count, device, lambda: found)
+
+        shape = (len(LEARNED), len(RATES), len(self.networks))
+        fresh = self.task == "digits"
+        before, network = (network.copied(shape[0] * shape[1], self.momenta, fresh) for _ in range(2))
+        parameters = [(name, each) for name, some in network.named.items() for each in some]
+        rates = [np.outer([name in learned for learned in LEARNED.values()], RATES) for name, _ in parameters]
+        learner = Learner(
+            [each for _, each in parameters], "adam", [network.old[0].new_tensor(r).view(-1, 1) for r in rates]
+        )
+        chosen = self.momenta.index(self.momentum)
+
+        def normalize(norm: BatchNorm, x: Any) -> Any:
+            return norm.train(x) if self.mode == "train" else norm.infer(x, chosen)
+
+        def measure(step: int) -> None:
+            found["measured"].append(np.array(step))
+            for name, task in (("old", first.test), ("new", second.test), ("validation", second.validation)):
+                found[name].append(numbers(network.measure_error(task, name != "old", chosen)).reshape(shape))
+            found["moved"].append(numbers(moved(network, before, chosen)).reshape(shape))
+
+        last: Arrays = {}
+        measured = marks(self.length, POINTS)
+        measure(0)
+        for step, (x, labels) in enumerate(second.batches(self.networks, self.length, self.batch), 1):
+            learner.step(cross_entropy(network.logits(x, normalize, new=True), labels))
+            if step in measured:
+                measure(step)
+            if step == self.length:
+                errors = [network.measure_error(first.test, False, which) for which in range(len(self.momenta))]
+                last["old by momentum"] = np.stack([numbers(each).reshape(shape) for each in errors])
+                for name, each in changed(network, before).items():
+                    last[f"changed: {name}"] = numbers(each).reshape(shape)
+            yield make_step((BEFORE + step) / count, device, lambda: {**found, **last})

@@ -1,0 +1,288 @@
+"""GAN: how many modes of a ring of Gaussians a generator covers, by the normalization of its discriminator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from normviz.charts.curves import Curve, Panel
+from normviz.core.scheme_spec import Row
+from normviz.core.settings import real, whole
+from normviz.core.text import spoken, typeset
+from normviz.describe.seeds import COMPARED, choose_rate, compare, find_signs, mean_percent, mean_text
+from normviz.jobs.results import Results
+from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, foremost, hidden_layers
+from normviz.topics.experiments.gan_jobs import (
+    BATCH,
+    ENDS,
+    LEAST,
+    MODES,
+    MOST,
+    NEAR,
+    POINTS,
+    RADIUS,
+    RATES,
+    WIDTH,
+    Part,
+    centres,
+    covered,
+)
+from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
+
+TIMES = (0.25, 0.5, 1.0)
+"""Shares of the training at which the points are shown."""
+
+
+@dataclass(frozen=True)
+class Setting(Comparison):
+    """What plays against what, for how long."""
+
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTH)
+
+    schemes: tuple[str, ...] = comparing(("none", "spectral"))
+    ahead: int = whole(3, 1, 6, label="Steps of the discriminator", help="For each of the generator; compared with 1.")
+    steps: int = whole(1000, 20, 2000, label="Steps", stops=(200, 500, 1000, 1500, 2000), control="stops")
+    deviation: float = real(0.1, 0.02, 0.1, label="σ of each Gaussian", symbol="σ", stops=(0.02, 0.05, 0.1))
+    scale: float = real(
+        1.0, 1.0, 10.0, label="Scale of the points", stops=(1.0, 2.0, 5.0, 10.0),
+        help="Factor of all points that the discriminator reads. Spectral norm bounds its slope by 1.",
+    )  # fmt: skip
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """Steps of the discriminator for each of the generator that are compared."""
+        return tuple(dict.fromkeys((self.ahead, 1)))
+
+
+def _part(setting: Setting, row: Row, ahead: int) -> Part:
+    return Part.of(setting, row, ahead=ahead, deviation=setting.deviation, scale=setting.scale)
+
+
+def parts(setting: Setting) -> list[Part]:
+    """Return a part for every scheme and number of steps; those with more steps of the discriminator come first."""
+    return [_part(setting, row, ahead) for ahead in setting.sides for row in setting.rows]
+
+
+class Outcome(GridOutcome):
+    """The networks of one scheme and number of steps of the discriminator, with their best learning rate."""
+
+    @property
+    def best(self) -> int:
+        """The position of the rate at which most modes are covered, by samples that are not among those shown."""
+        return choose_rate(1 - covered(self.result["validation"][-ENDS:]).mean(0) / MODES)
+
+    @property
+    def modes(self) -> np.ndarray:
+        """Covered modes, (measured, rates, seeds)."""
+        return covered(self.result["near"])
+
+    @property
+    def quality(self) -> np.ndarray:
+        """Shares of samples near some mode, (measured, rates, seeds)."""
+        return self.result["near"].sum(-1)
+
+    @property
+    def last_modes(self) -> np.ndarray:
+        """Covered modes at the end and the best rate, by seed."""
+        return self.modes[-ENDS:, self.best].mean(0)
+
+    @property
+    def last_quality(self) -> np.ndarray:
+        """Shares of samples near some mode at the end and the best rate, by seed."""
+        return self.quality[-ENDS:, self.best].mean(0)
+
+    @property
+    def level(self) -> str:
+        """The mean of the covered modes with its interval: "6.3 ± 1.1"."""
+        return mean_text(self.last_modes, 1)
+
+
+Outcomes = Mapping[tuple[int, int], Outcome]
+"""Outcomes by the steps of the discriminator and the position of the scheme."""
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the covered modes by step and by learning rate, and points of the first seed."""
+    begun: dict[tuple[int, int], Outcome] = {}
+    for ahead in setting.sides:
+        for k, row in enumerate(setting.rows):
+            result = results.get(_part(setting, row, ahead))
+            if result is not None and len(result["measured"]):
+                begun[ahead, k] = Outcome.of(setting, k, RATES, result)
+    ended = {place: each for place, each in begun.items() if each.ended}
+    figures = [_draw_courses(setting, begun), _draw_points(setting, begun), _draw_rates(setting, begun)]
+    return Report(
+        _headline(setting, begun, ended), figures if begun else [], _verdict(setting, ended), _tabulate(setting, ended)
+    )
+
+
+def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
+    """Return all numbers, a row for every scheme, number of steps, learning rate and seed."""
+    return tabulate([
+        {
+            "scheme": setting.rows[k].key, "steps of the discriminator": ahead, "learning rate": rate,
+            "best rate": r == each.best, "seed": seed, "modes covered": float(each.modes[-ENDS:, r, s].mean()),
+            "share near a mode": float(each.quality[-ENDS:, r, s].mean()),
+        }
+        for (ahead, k), each in ended.items()
+        for r, rate in enumerate(RATES)
+        for s, seed in enumerate(setting.networks)
+    ])  # fmt: skip
+
+
+def _sided(ahead: int) -> str:
+    return f"{ahead} step{'s' * (ahead > 1)} of the discriminator"
+
+
+def _levels(outcomes: Outcomes) -> str:
+    """Return the covered modes of all outcomes in words."""
+    return "; ".join(
+        f"with {_sided(ahead)}, {each.name} {each.level} at {typeset(each.rate)}"
+        for (ahead, _), each in outcomes.items()
+    )
+
+
+def _draw_courses(setting: Setting, begun: Outcomes) -> Shown:
+    """Draw the covered modes by step at the best rate of each scheme."""
+    panels = [
+        Panel(
+            _sided(ahead),
+            [
+                draw_band(each.label, each.result["measured"], each.modes[:, each.best], each.look)
+                for (side, _), each in begun.items()
+                if side == ahead
+            ],
+            "step of the generator", "modes covered", span=(-0.4, MODES + 0.4),
+        )
+        for ahead in setting.sides
+        if any(side == ahead for side, _ in begun)
+    ]  # fmt: skip
+    return Shown(
+        "curves", panels, f"Modes covered, of {MODES}, by step at the best rate of each scheme. At the end: "
+        f"{_levels(begun)}.",
+        f"Means over the seeds with 95% intervals. A mode is covered if {LEAST / MODES:.1%} of the samples are within "
+        f"{NEAR:g} σ of it and more than {MOST:.0%} are near some mode: a smeared ring covers none.",
+    )  # fmt: skip
+
+
+def _draw_rates(setting: Setting, begun: Outcomes) -> Shown:
+    """Draw the covered modes and the share of samples near a mode over the learning rate."""
+    kinds = (
+        ("modes covered", 1, (-0.4, MODES + 0.4), lambda each: each.modes),
+        ("samples near a mode, %", 100, (-4.0, 104.0), lambda each: each.quality),
+    )
+    panels = [
+        Panel(
+            _sided(ahead),
+            [
+                draw_band(each.label, np.array(RATES), scale * values(each)[-ENDS:].mean(0), each.look, points=True)
+                for (side, _), each in begun.items()
+                if side == ahead
+            ],
+            "learning rate", axis, "x", span=span, marks=RATES,
+        )
+        for axis, scale, span, values in kinds
+        for ahead in setting.sides
+        if any(side == ahead for side, _ in begun)
+    ]  # fmt: skip
+    near_modes = "; ".join(
+        f"with {_sided(ahead)}, {each.name} {mean_percent(each.last_quality)}" for (ahead, _), each in begun.items()
+    )
+    return Shown(
+        "rates", panels, f"Modes covered and samples near a mode, by learning rate. At the best rates {near_modes} of "
+        "the samples are near a mode.",
+        f"Means over the last {ENDS} of {POINTS} measurements and the seeds, with 95% intervals.",
+    )  # fmt: skip
+
+
+def _draw_points(setting: Setting, begun: Outcomes) -> Shown:
+    """Draw points of the first seed at its best rate, at some steps."""
+    ring = _ring(setting.deviation)
+    panels, words = [], []
+    for k, label in enumerate(setting.labels):
+        each = begun.get((setting.ahead, k))
+        if each is None:
+            continue
+        measured = each.result["measured"]
+        for share in TIMES:
+            at = int(np.abs(measured - share * setting.steps).argmin())
+            if measured[at] < share * setting.steps - setting.steps / POINTS:
+                continue  # not trained so far yet
+            x, y = each.result["points"][at, each.best].T
+            cloud = Curve(label, x, y, k, apart=True, size=4)
+            panels.append(Panel(f"{label}, step {measured[at]}", [ring, cloud], square=1.6 * RADIUS))
+            words.append(f"{label}, step {measured[at]}: {each.modes[at, each.best, 0]} modes")
+    return Shown(
+        "points", panels or [Panel("", [ring], square=1.6 * RADIUS)],
+        f"Points of the generator of seed {setting.seed}, {_sided(setting.ahead)} for each of its own. "
+        f"{'; '.join(words) or 'None yet'}.",
+        f"Circles are {NEAR:g} σ around the centres of the data. Seed {setting.seed}, {_sided(setting.ahead)}, at the "
+        "best learning rate of each scheme.",
+        len(TIMES),
+    )  # fmt: skip
+
+
+def _ring(deviation: float) -> Curve:
+    """Return a circle around each mode, with gaps between the circles."""
+    angles = np.append(np.linspace(0, 2 * np.pi, 25), np.nan)
+    circle = NEAR * deviation * np.stack([np.cos(angles), np.sin(angles)], 1)
+    x, y = (centres()[:, None] + circle).reshape(-1, 2).T
+    return Curve("a mode of the data", x, y, -1)
+
+
+def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
+    """Say the covered modes of two schemes where the discriminator takes most steps."""
+    wanted = [k for k, row in enumerate(setting.rows) if row.key in ("none", "spectral")]
+    pair = wanted if len(wanted) == 2 else foremost(setting.rows, 2)
+    found = [ended[setting.ahead, k] for k in pair if (setting.ahead, k) in ended]
+    if len(found) < len(pair):
+        return "Training has begun." if begun else "Nothing is trained yet."
+    levels = [f"{each.last_modes.mean():.1f} with {each.name}".replace("with no ", "without ") for each in found]
+    return f"Modes covered: {spoken(levels, 'and')}."
+
+
+def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
+    """Say whether spectral norm covers more modes than no normalization, by the steps of the discriminator."""
+    keys = [row.key for row in setting.rows]
+    if not {"none", "spectral"} <= set(keys):
+        return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
+    first, second = keys.index("spectral"), keys.index("none")
+    if any((ahead, k) not in ended for ahead in setting.sides for k in (first, second)):
+        return Verdict("open", "Not all networks are trained yet.")
+    pairs = [(ended[ahead, first], ended[ahead, second]) for ahead in setting.sides]
+    changes = [compare(one.last_modes, other.last_modes) for one, other in pairs]
+    signs = find_signs(changes)
+    says = []
+    for ahead, (one, other), change, sign in zip(setting.sides, pairs, changes, signs, strict=True):
+        difference = f"a difference of {change.text()}" if sign else "no clear difference"
+        says.append(
+            f"With {_sided(ahead)} for each of the generator, samples cover {one.level} of {MODES} modes with spectral "
+            f"norm and {other.level} without normalization ({difference}); {mean_percent(one.last_quality)} and "
+            f"{mean_percent(other.last_quality)} of them are near a mode."
+        )
+    word: Word = "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
+    return Verdict(
+        word,
+        " ".join(says),
+        f"Points in a plane, {setting.steps} steps of the generator, each scheme at the rate that covers most modes "
+        f"with other samples. Spectral norm bounds the slope of the discriminator by 1, so its logit differs by at "
+        f"most {typeset(setting.scale * 2 * RADIUS * np.sin(np.pi / MODES), 2)} between neighbouring modes: points "
+        "further apart, or more steps of the discriminator, help it.",
+    )
+
+
+EXPERIMENT = Experiment(
+    key="gan", title="Modes of a GAN", claims=("S03",),
+    question="Does spectral norm stop mode collapse?",
+    claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. "
+    "2018, abstract). A tutorial says that it was introduced against mode collapse.",
+    about=lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
+    f"{hidden_layers((WIDTH, WIDTH))}.",
+    setting=Setting, parts=parts, report=report,
+    why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far ahead of "
+    "the generator.",
+    rules=f"{COMPARED} Learning rates are chosen for each scheme by 1000 samples of its generators; 1000 other samples "
+    "of the same generators are counted. Networks without normalization and with spectral norm have no γ.",
+)  # fmt: skip

@@ -1,0 +1,69 @@
+"""What a grid of learning rates gives: the networks at the rate that validation digits choose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from normviz.describe.seeds import choose_rate, mean_percent
+from normviz.jobs.results import Arrays
+from normviz.topics.experiments.experiment import Comparison
+
+
+@dataclass(frozen=True)
+class GridOutcome:
+    """Networks that differ in their seeds, at the learning rate with the lowest mean validation error at the end.
+
+    Attributes:
+        name: of the networks in a sentence.
+        label: of the networks in a figure.
+        look: their colour in figures.
+        rates: the learning rates of the grid.
+        result: arrays by name; "validation" and "test" are errors (measured steps, rates, seeds).
+    """
+
+    name: str
+    label: str
+    look: int
+    rates: Sequence[float]
+    result: Arrays
+
+    @classmethod
+    def of(cls, setting: Comparison, k: int, rates: Sequence[float], result: Arrays) -> Self:
+        """Return the outcome of the scheme at a position."""
+        return cls(setting.names[k], setting.labels[k], k, rates, result)
+
+    @property
+    def best(self) -> int:
+        """The position of the learning rate with the lowest mean validation error."""
+        return choose_rate(self.result["validation"][-1])
+
+    @property
+    def rate(self) -> float:
+        """The learning rate with the lowest mean validation error."""
+        return self.rates[self.best]
+
+    @property
+    def ended(self) -> bool:
+        """True if the training is over."""
+        return bool(self.result["share"] == 1)
+
+    def at_best(self, name: str) -> np.ndarray:
+        """Return an array of the result (…, rates, seeds) at the best learning rate, (…, seeds)."""
+        return self.result[name][..., self.best, :]
+
+    @property
+    def by_rate(self) -> np.ndarray:
+        """The test errors at the end, (rates, seeds)."""
+        return self.result["test"][-1]
+
+    @property
+    def last(self) -> np.ndarray:
+        """The test errors at the end, by seed."""
+        return self.by_rate[self.best]
+
+    @property
+    def level(self) -> str:
+        """The mean test error at the end with its interval: "3.2 ± 0.7%"."""
+        return mean_percent(self.last)

@@ -1,0 +1,268 @@
+"""A leak through batch statistics: blank pictures whose class follows from their companions (He et al. 2020)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from normviz.charts.curves import Panel
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
+from normviz.core.settings import among, whole
+from normviz.core.text import spoken, typeset
+from normviz.data.digits import CLASSES, DIGITS
+from normviz.describe.seeds import Difference, compare, find_signs, mean_percent
+from normviz.jobs.results import Arrays, Results
+from normviz.jobs.spec import Step
+from normviz.topics.experiments.course import Course, to_percent
+from normviz.topics.experiments.experiment import Experiment, hidden_layers
+from normviz.topics.experiments.experiment import Setting as Seeded
+from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band
+from normviz.train.cost import dense_seconds
+
+if TYPE_CHECKING:
+    import torch
+
+    from normviz.train.dense import Dense, Digits
+    from normviz.train.groups import Batches
+
+NETWORKS = ("batch norm, one class", "batch norm, shuffled", "layer norm")
+"""The networks that are compared, by scheme and by the groups of their mini-batches."""
+
+GROUPS = (0, 1, 0)
+"""Their groups, as `normviz.train.groups` counts them: of one class, shuffled, of one class."""
+
+RATES = (0.002, 0.005, 0.01, 0.02, 0.05)
+"""Learning rates of Adam of the grid."""
+
+WIDTHS = (64, 64)
+"""Units of the normalized layers."""
+
+LOOKED_AT = 800
+"""Pictures that the statistics of inference are taken of, and those on which networks are tested."""
+
+POINTS = 8
+"""Steps of a training at which the validation error is measured."""
+
+TESTS = {
+    "blank": "blank pictures",
+    "same": "digits, one class",
+    "mixed": "digits, shuffled",
+    "inference": "digits, inference",
+}
+"""The tests of the figure: which pictures, and in which groups or by running averages."""
+
+LEARNS = 0.5
+"""A network learns if its mean validation error, in groups as in training, is less than this."""
+
+APART = 0.12
+"""The distance of points that stand beside each other, as a share of the way to the next test."""
+
+
+@dataclass(frozen=True)
+class Setting(Seeded):
+    """How the networks are trained."""
+
+    group: int = among(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
+    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+
+
+@dataclass(frozen=True)
+class Part:
+    """All networks of `NETWORKS` at all learning rates, from all seeds, as one stack.
+
+    Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
+    test pictures, (networks, rates, seeds): "blank" for the blank ones in groups as in training, "same" and "mixed" for
+    digits in groups of one class and in shuffled groups, "inference" for digits by running averages.
+    """
+
+    kind: ClassVar[str] = "experiments/leak"
+    version: ClassVar[int] = 1
+
+    networks: tuple[int, ...]
+    rates: tuple[float, ...]
+    group: int
+    length: int
+    device: str
+
+    @property
+    def looks(self) -> int:
+        """The mini-batches that hold `LOOKED_AT` pictures."""
+        return LOOKED_AT // (CLASSES * self.group)
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of its steps on the machine on which that was measured."""
+        schemes, count = [SCHEMES["batch"]] * len(NETWORKS), len(self.rates) * len(self.networks)
+        tested = self.looks * (POINTS + 4) // 3  # a forward pass takes a third of a step
+        return dense_seconds(schemes, count, WIDTHS, CLASSES * self.group, self.length + tested)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step, and test at the end."""
+        from normviz.train.dense import Dense, split_digits
+        from normviz.train.groups import measure_wrong
+        from normviz.train.learning import Learner, cross_entropy, device_of
+
+        device, count = device_of(self.device), len(self.rates)
+        digits = split_digits(device)
+        training, validation = (self._draw(digits, use) for use in range(2))
+        ghost = get_scheme("ghost-batch", groups=CLASSES)
+        schemes, size = [ghost, ghost, SCHEMES["layer"]], CLASSES * self.group
+        network = Dense(schemes, self.networks * count, WIDTHS, size, DEFAULT_EPS, device)
+        learner = Learner(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
+        course = Course(self.length, POINTS, (len(NETWORKS), count, len(self.networks)))
+        for step in range(self.length):
+            pictures, labels = training.of(digits.train[0], GROUPS, count, slice(step, step + 1))
+            loss = cross_entropy(network.logits(pictures), labels)
+            learner.step(loss)
+            course.add_losses(loss)
+            if course.marked:
+                seen = validation.of(digits.validation[0], GROUPS, count, slice(self.looks))
+                course.add_errors(validation=measure_wrong(network, *seen))
+            if course.share == 1:
+                late, _ = training.of(digits.train[0], GROUPS, count, slice(-self.looks, None))
+                found = self._test(network, digits, late)
+                course.found = {name: course.as_grid(errors) for name, errors in found.items()}
+            yield course.step(device)
+
+    def _draw(self, digits: "Digits", use: int) -> "Batches":
+        """Return the mini-batches of training (0), validation (1) or test (2)."""
+        from normviz.train.groups import Batches
+        from normviz.train.learning import numbers
+
+        _, labels = digits[use]
+        return Batches.draw(numbers(labels), self.group, self.looks if use else self.length, self.networks, use)
+
+    def _test(self, network: "Dense", digits: "Digits", late: "torch.Tensor") -> "dict[str, torch.Tensor]":
+        """Return the errors on test pictures; `late`: those of the last mini-batches of the training."""
+        from normviz.train.groups import ONE_CLASS, SHUFFLED, measure_wrong
+
+        batches, count = self._draw(digits, 2), len(self.rates)
+        found = {}
+        for name, groups in (("blank", GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
+            seen = batches.of(digits.test[0], groups, count, slice(self.looks))
+            found[name] = measure_wrong(network, *seen, blank=name == "blank")
+        (found["inference"],) = network.measure_errors(late, CLASSES * self.group, [digits.test])
+        return found
+
+
+def parts(setting: Setting) -> list[Part]:
+    """Return the only part."""
+    return [Part(setting.networks, RATES, setting.group, setting.steps, setting.device)]
+
+
+def _find_outcomes(result: Arrays) -> list[GridOutcome]:
+    """Return the outcome of each network: shares of wrong answers by test, and validation errors by measured step."""
+    return [
+        GridOutcome(
+            name, name, k, RATES,
+            {"validation": result["validation"][:, k], **{test: result[test][k] for test in TESTS if test in result}},
+        )
+        for k, name in enumerate(NETWORKS)
+    ]  # fmt: skip
+
+
+def _levels(outcomes: Sequence[GridOutcome], test: str) -> str:
+    """Return the mean shares of wrong answers in a test with their intervals: "layer norm 3.2 ± 0.7%"."""
+    return ", ".join(f"{each.name} {mean_percent(each.at_best(test))}" for each in outcomes)
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the errors of all networks in all tests, and the validation error by step."""
+    result = results.get(parts(setting)[0])
+    waiting = "The networks are not trained yet."
+    if result is None or not len(result["measured"]):
+        return Report(waiting, [], Verdict("open", waiting), {})
+    outcomes = _find_outcomes(result)
+    course = _draw_course(outcomes, result["measured"])
+    if result["share"] < 1:
+        return Report(waiting, [course], Verdict("open", waiting), {})
+    table: dict[str, list[Any]] = {
+        "network": [name for name in NETWORKS for _ in setting.networks],
+        "learning rate": [each.rate for each in outcomes for _ in setting.networks],
+        "seed": [*setting.networks] * len(NETWORKS),
+        **{f"error, {words}": [float(one) for each in outcomes for one in each.at_best(test)]
+           for test, words in TESTS.items()},
+    }  # fmt: skip
+    headline = (
+        f"Batch norm names {100 * (1 - np.mean(outcomes[0].at_best('blank'))):.0f}% of blank pictures, from "
+        "their companions."
+    )
+    return Report(headline, [_draw_tests(outcomes), course], _verdict(setting, outcomes), table)
+
+
+def _draw_tests(outcomes: list[GridOutcome]) -> Shown:
+    """Draw the errors of all networks in all tests."""
+    places = np.arange(len(TESTS))
+    curves = []
+    for k, each in enumerate(outcomes):
+        errors = 100 * np.stack([each.at_best(test) for test in TESTS], dtype=float)
+        curves.append(draw_band(each.name, places + APART * (k - 1), errors, k, apart=True))
+    panel = Panel(
+        "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / CLASSES),),
+        marks=places.tolist(), names=[*TESTS.values()],
+    )  # fmt: skip
+    said = "; ".join(f"{words}, {_levels(outcomes, test)}" for test, words in TESTS.items())
+    return Shown(
+        "tests", [panel], f"Wrong answers on test pictures: {said}.",
+        "“One class” and “shuffled” after batch norm are its groups in training. Blank pictures are in groups as in "
+        "training; “digits, one class” and “digits, shuffled” are digits in these groups, normalized by them; "
+        "“inference” uses running averages. The line is chance. Means over the seeds with 95% intervals.",
+    )  # fmt: skip
+
+
+def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> Shown:
+    """Draw the validation error by step, as it looks in training."""
+    curves = [draw_band(each.name, measured, each.at_best("validation"), each.look, to_percent) for each in outcomes]
+    panel = Panel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")
+    ends = ", ".join(mean_percent(each.at_best("validation")[-1]) for each in outcomes)
+    return Shown("course", [panel], f"Validation error by step, at the end {ends} for {spoken(NETWORKS, 'and')}.")
+
+
+def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
+    """Say whether statistics of a group leak the class, and whether that spoils inference."""
+    one, shuffled, layer = outcomes
+    found = [
+        compare(shuffled.at_best("blank"), one.at_best("blank")),
+        *(compare(one.at_best("inference"), other.at_best("inference")) for other in (shuffled, layer)),
+    ]
+    leaks, *spoils = find_signs(found)
+    undertrained = float(np.mean(one.at_best("validation")[-1])) >= LEARNS
+    word: Word = "open"
+    if leaks > 0 and not undertrained:
+        word = "holds" if min(spoils) > 0 else "holds-if"
+    elif leaks and not undertrained:
+        word = "wrong"
+    blank, inference = (_levels(outcomes, test) for test in ("blank", "inference"))
+    says = (
+        f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "
+        f"averages: {inference}. Groups of one class lower the first by {_points(found[0], leaks)} against shuffled "
+        f"groups, and raise the second by {_points(found[1], spoils[0])}."
+    )
+    rates = ", ".join(typeset(each.rate) for each in outcomes)
+    condition = (
+        f"The mini-batch has {CLASSES} groups of {setting.group}, one of each class, and a blank picture in every "
+        "group. Shuffled networks see the same pictures in other groups. "
+        f"{setting.steps} steps of Adam at rates of {rates}, each with the lowest validation error in groups as in "
+        f"training. Holm's correction is for {len(found)} comparisons."
+    )
+    return Verdict(word, f"Undertrained. {says}" if undertrained else says, condition)
+
+
+def _points(difference: Difference, sign: int) -> str:
+    """Return a difference in points, or that it is not clear."""
+    return f"{difference.text(100)} points" if sign else "no clear number of points"
+
+
+EXPERIMENT = Experiment(
+    key="leak", title="A leak in the batch", claims=("B10",),
+    question="Can labels leak through the batch?",
+    claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling “effectively "
+    "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
+    about=lambda setting: f"{DIGITS}; {hidden_layers(WIDTHS)}; batches of {CLASSES} groups, each of "
+    f"{setting.group - 1} digits of one class and one blank picture, normalized by group.",
+    setting=Setting, parts=parts, report=report,
+    why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its companions. Running "
+    "averages are over all classes and tell nothing.",
+)  # fmt: skip

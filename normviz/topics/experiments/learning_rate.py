@@ -1,0 +1,233 @@
+"""Learning rate: the largest at which a network still learns, with and without normalization (Ioffe & Szegedy 2015)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from normviz.charts.curves import Panel
+from normviz.core.fields import Shape
+from normviz.core.settings import choice, real, whole
+from normviz.core.text import sentence, spoken, typeset
+from normviz.data.digits import DIGITS
+from normviz.describe.seeds import Difference, compare, find_signs
+from normviz.jobs.results import Results
+from normviz.topics.experiments.course import to_percent
+from normviz.topics.experiments.dense_grid import DenseGrid
+from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
+from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.reports import Heat, Report, Shown, Verdict, draw_band, percent
+
+
+def _grid(low: float, high: float) -> tuple[float, ...]:
+    """Return learning rates from `low` to `high`, four to each power of ten."""
+    powers = np.arange(4 * round(np.log10(low)), 4 * round(np.log10(high)) + 1) / 4
+    return tuple(float(f"{10**power:.2g}") for power in powers)
+
+
+RATES = {"sgd": _grid(0.01, 100), "momentum": _grid(0.001, 10), "adam": _grid(0.0001, 1)}
+"""The learning rates of the grid, by the optimizer."""
+
+RESOLUTION = 0.25
+"""The distance of neighbouring rates, in powers of ten."""
+
+OPTIMIZERS = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
+
+WIDTH = 32
+"""Units of a layer."""
+
+
+@dataclass(frozen=True)
+class Setting(Comparison):
+    """What is trained at all rates."""
+
+    schemes: Sequence[str] = comparing(("none", "batch", "layer", "rms", "weight"))
+    optimizer: str = choice("sgd", OPTIMIZERS, label="Optimizer")
+    depth: int = whole(4, 1, 8, label="Normalized layers")
+    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    batch: int = whole(32, 4, 128, label="Batch size", stops=(4, 8, 16, 32, 64, 128), control="stops")
+    most: float = real(
+        0.2, 0.02, 0.5, label="Trains, up to a validation error of", stops=(0.05, 0.1, 0.2, 0.5),
+        shown="{:.0%}".format,
+    )  # fmt: skip
+
+    @property
+    def shape(self) -> Shape:
+        """Of every normalized layer."""
+        return self.batch, 1, 1, WIDTH
+
+
+def parts(setting: Setting) -> list[DenseGrid]:
+    """Return a part for every scheme."""
+    return [
+        DenseGrid.of(
+            setting, row, rates=RATES[setting.optimizer], optimizer=setting.optimizer,
+            widths=(WIDTH,) * setting.depth, batch=setting.batch,
+        )
+        for row in setting.rows
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome(GridOutcome):
+    """The networks of one scheme.
+
+    Attributes:
+        most: the largest validation error at which a network trains.
+    """
+
+    most: float
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest rate at which the network of a seed trains; NaN where it trains at none."""
+        trains = self.result["validation"][-1] <= self.most
+        largest = np.where(trains, np.array(self.rates)[:, None], 0).max(0)
+        return np.where(largest > 0, largest, np.nan)
+
+    @property
+    def log_largest(self) -> np.ndarray:
+        """The log₁₀ of the largest rate, or that of a rate below all others where a network trains at none."""
+        return np.log10(np.where(np.isnan(self.largest), self.rates[0] * 10**-RESOLUTION, self.largest))
+
+    @property
+    def up_to(self) -> float:
+        """The geometric mean of the largest rates over the seeds; NaN where a network trains at none."""
+        return float(10 ** np.mean(np.log10(self.largest)))
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the map of rates and schemes, the error over the rate, and the course at every scheme's best rate."""
+    wanted = parts(setting)
+    begun = {k: results[part] for k, part in enumerate(wanted) if part in results and len(results[part]["test"])}
+    rates = RATES[setting.optimizer]
+    outcomes = {
+        k: Outcome(setting.names[k], setting.labels[k], k, rates, result, setting.most) for k, result in begun.items()
+    }
+    ended = {k: each for k, each in outcomes.items() if each.ended}
+    table: dict[str, list[Any]] = {
+        "learning rate": [rate for rate in rates for _ in setting.networks],
+        "seed": [*setting.networks] * len(rates),
+    }
+    for k in ended:
+        for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
+            table[f"{setting.rows[k].key}, {name}"] = [float(each) for each in begun[k][key][-1].flat]
+    figures = [_draw_curves(setting, outcomes), _draw_map(setting, outcomes)] if outcomes else []
+    return Report(_headline(setting, outcomes, ended), figures, _verdict(setting, ended), table)
+
+
+def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> Shown:
+    """Draw the mean test error by scheme and rate."""
+    rates = RATES[setting.optimizer]
+    values = np.full((len(setting.rows), len(rates)), np.nan)
+    for k, each in outcomes.items():
+        values[k] = np.mean(each.by_rate, axis=1)
+    heat = Heat(
+        "Test error at the end", values, setting.labels, [typeset(rate) for rate in rates], x="learning rate",
+        ends=(0.0, 0.9), written=lambda error: f"{100 * error:.0f}",
+    )  # fmt: skip
+    return Shown(
+        "map", heat, f"Test error of every scheme by learning rate. At the best rates: {_levels(outcomes.values())}.",
+        f"Means over {setting.seeds} seeds, in per cent. 90 is guessing; 100: the networks diverged.",
+    )  # fmt: skip
+
+
+def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> Shown:
+    """Draw the test error over the rate, and by step at the rate that is best for each scheme."""
+    rates = np.array(RATES[setting.optimizer])
+    over = [
+        draw_band(each.label, rates, each.by_rate, each.look, to_percent, points=True) for each in outcomes.values()
+    ]
+    course = [
+        draw_band(each.label, each.result["measured"], each.at_best("test"), each.look, to_percent)
+        for each in outcomes.values()
+    ]
+    panels = [
+        Panel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels=[100 * setting.most]),
+        Panel("At the best rate of each", course, "step", "test error, %", "y"),
+    ]
+    return Shown(
+        "curves", panels,
+        f"Test error over the learning rate, and by step at the best: {_levels(outcomes.values())}.",
+        "Means over the seeds with 95% intervals. A network below the line counts as trained.",
+    )  # fmt: skip
+
+
+def _levels(outcomes: Iterable[Outcome]) -> str:
+    """Return the test error of each scheme at its best rate: "batch norm 3.2 ± 0.7% at 0.18"."""
+    return ", ".join(f"{each.name} {each.level} at {typeset(each.rate)}" for each in outcomes)
+
+
+def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, Outcome]) -> str:
+    """Say which scheme gains most over the network without normalization."""
+    if not outcomes:
+        return "Nothing is trained yet."
+    plain, others = _sides(setting, ended)
+    if plain is None or not others:
+        return f"Training of {spoken([each.name for each in outcomes.values()], 'and')} has begun."
+    gains = [(each, compare(each.log_largest, plain.log_largest, RESOLUTION)) for each in others]
+    if np.isnan(plain.up_to):
+        return f"Without normalization, some networks train at none of these {OPTIMIZERS[setting.optimizer]} rates."
+    best, gain = max(gains, key=lambda one: one[1].mean)
+    if find_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
+        return "No scheme clearly trains at larger learning rates than without normalization."
+    return sentence(f"{best.name} allows learning rates {typeset(10**gain.mean, 2)} times those without normalization.")
+
+
+def _sides(setting: Setting, ended: dict[int, Outcome]) -> tuple[Outcome | None, list[Outcome]]:
+    """Return the network without normalization and all others, of those that are trained."""
+    plain = next((each for k, each in ended.items() if setting.rows[k].key == "none"), None)
+    return plain, [each for k, each in ended.items() if setting.rows[k].key != "none"]
+
+
+def _verdict(setting: Setting, ended: dict[int, Outcome]) -> Verdict:
+    """Say whether networks with normalization train at larger rates than those without."""
+    if len(ended) < len(setting.rows):
+        return Verdict("open", "Not all schemes are trained yet.")
+    plain, others = _sides(setting, ended)
+    if plain is None or not others:
+        return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
+    condition = (
+        f"It depends on the optimizer, here {OPTIMIZERS[setting.optimizer]}, and on the depth, here {setting.depth}. A "
+        f"network counts as trained if its validation error is at most {setting.most:.0%} after {setting.steps} steps "
+        f"on batches of {setting.batch}."
+    )
+    if all(np.isnan(each.largest).all() for each in (plain, *others)):
+        return Verdict("open", "No scheme trains at any of these rates; more steps may help.", condition)
+    gains = [compare(each.log_largest, plain.log_largest, RESOLUTION) for each in others]
+    signs = find_signs(gains)
+    said = [_ceiling(plain), *(_gain(*each, plain) for each in zip(others, gains, signs, strict=True))]
+    says = f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: {_levels([plain, *others])}."
+    if max(signs) > 0:
+        return Verdict("holds" if min(signs) > 0 else "holds-if", says, condition)
+    return Verdict("wrong" if max(signs) < 0 else "open", says, condition)
+
+
+def _ceiling(outcome: Outcome) -> str:
+    """Return the largest rate of a scheme in words."""
+    missing = np.isnan(outcome.largest).mean()
+    if missing:
+        return f"{outcome.name} none of these for {percent(missing)} of the seeds"
+    return f"{outcome.name} {typeset(outcome.up_to, 2)}"
+
+
+def _gain(outcome: Outcome, gain: Difference, sign: int, plain: Outcome) -> str:
+    """Return the largest rate of a scheme and its ratio to that without normalization, in words, if that is clear."""
+    if np.isnan([*outcome.largest, *plain.largest]).any():  # a rate below all of the grid is no number to divide by
+        return f"{_ceiling(outcome)}{'' if sign else ' (no clear difference)'}"
+    low, mean, high = (typeset(10 ** (gain.mean + sign * gain.half_width), 2) for sign in (-1, 0, 1))
+    times = f"{mean} times as large, {low} to {high}" if sign else "no clear difference"
+    return f"{_ceiling(outcome)} ({times})"
+
+
+EXPERIMENT = Experiment(
+    key="learning-rate", title="Learning rate", claims=("B09",),
+    question="Which schemes allow high learning rates?",
+    claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
+    about=lambda setting: f"{DIGITS}; {hidden_layers((WIDTH,) * setting.depth)}; "
+    f"{len(RATES[setting.optimizer])} learning rates.",
+    setting=Setting, parts=parts, report=report,
+    why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
+    "3.3). So a step that was too large is followed by smaller ones.",
+)  # fmt: skip

@@ -1,0 +1,159 @@
+"""Gradients back through a recurrent network before training: figures and verdict of the experiment."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from normviz.charts.curves import Curve, Panel
+from normviz.core.text import spoken, typeset
+from normviz.describe.seeds import compare, estimate, find_clear, mean_text
+from normviz.jobs.results import Arrays
+from normviz.topics.experiments.experiment import Comparison
+from normviz.topics.experiments.recurrent_jobs import BACK, GAINS, SCALES
+from normviz.topics.experiments.reports import Shown, Word, draw_band
+
+LIMIT = 10.0
+"""A gradient that is so many times smaller or larger has vanished or exploded."""
+
+SAME = 1.02
+"""A scheme whose factors over all scales differ by less than this factor is invariant to the scale."""
+
+SMALL = 1e-3
+"""With a larger ε, layers are not invariant to the scale of the first weights."""
+
+
+def _factors(norms: np.ndarray) -> np.ndarray:
+    """Return the factor of the gradient for a step back, (points, schemes, seeds): a geometric mean over the steps."""
+    return (norms[:, 0] / norms[:, -1]) ** (1 / (BACK - 1))
+
+
+def _draw_factors(setting: Comparison, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
+    """Return a curve of each scheme over the points."""
+    return [
+        draw_band(label, np.array(x[: len(norms)]), _factors(norms)[:, k], k, points=True)
+        for k, label in enumerate(setting.labels)
+    ]
+
+
+def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | None) -> Shown:
+    """Draw the factor over γ, with Wh and Ux normalized together and apart."""
+    drawn = [("Wh + Ux normalized together", together)]
+    if apart is not None:
+        drawn.append(("Wh and Ux normalized apart", apart))
+    means = np.concatenate([estimate(_factors(norms))[0].ravel() for _, norms in drawn])
+    top = 1.1 * max(means[np.isfinite(means)], default=1.0)
+    panels = [
+        Panel(
+            title, _draw_factors(setting, norms, GAINS), "γ at first", "factor of the gradient, a step back", "x",
+            levels=(1.0,), marks=GAINS, span=(0.0, max(top, 1.1)),
+        )
+        for title, norms in drawn
+    ]  # fmt: skip
+    return Shown(
+        "gains", panels, f"Factor of the gradient for each step back, over γ: {_ends(setting, together)}.",
+        f"Before training, ‖∂l/∂h‖ over {BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. A "
+        f"gradient vanishes or explodes where it clearly changes more than {LIMIT:g}-fold over these steps. "
+        "The network without normalization has no γ.",
+    )  # fmt: skip
+
+
+def draw_scales(setting: Comparison, norms: np.ndarray, gain: float) -> Shown:
+    """Draw the factor over the scale of the first weights."""
+    panel = Panel(
+        f"γ = {typeset(gain)}", _draw_factors(setting, norms, SCALES), "first weights times",
+        "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
+    )  # fmt: skip
+    return Shown(
+        "scales", [panel], f"Factor of the gradient for each step back, over the scale: {_ends(setting, norms)}.",
+        "Before training. A flat line: the scheme is invariant to the scale of the weights.",
+    )  # fmt: skip
+
+
+def _ends(setting: Comparison, norms: np.ndarray) -> str:
+    """Return the smallest and the largest mean factor of each scheme over the points, in words."""
+    means = estimate(_factors(norms))[0]
+    return "; ".join(
+        f"{label} {typeset(float(low), 2)} to {typeset(float(high), 2)}"
+        for label, low, high in zip(setting.labels, means.min(0), means.max(0), strict=True)
+    )
+
+
+def _choose_main(setting: Comparison) -> int | None:
+    """Return the position of layer norm, or of the first scheme that normalizes; None without any."""
+    acting = [k for k, row in enumerate(setting.rows) if row.key != "none"]
+    return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
+
+
+def summarize_gains(setting: Comparison, together: np.ndarray) -> str:
+    """Return a headline with the range of the factor over γ; empty without a scheme that normalizes."""
+    main = _choose_main(setting)
+    if main is None:
+        return ""
+    means = estimate(_factors(together)[:, main])[0]
+    low, high = (typeset(float(each), 2) for each in (means.min(), means.max()))
+    return f"Each step back multiplies {setting.names[main]}'s gradient by {low} to {high}."
+
+
+def judge_gradients(
+    setting: Comparison, gain: float, together: Arrays, apart: Arrays, scaled: Arrays
+) -> tuple[Word, str]:
+    """Say whether invariance to re-scaling keeps gradients from vanishing and exploding, whatever γ is."""
+    if any(each.get("share") != 1 for each in (together, apart, scaled)):
+        return "open", "Gradients back in time: not computed yet."
+    factors = _factors(scaled["norms"])
+    changes = (factors.max(0) / factors.min(0)).mean(-1)
+    keys = [row.key for row in setting.rows]
+    acting = [k for k, key in enumerate(keys) if key != "none" and np.isfinite(changes[k])]
+    same = [k for k in acting if changes[k] < SAME]
+    if "none" not in keys or not acting:
+        return "open", "To compare gradients takes networks with normalization, and without."
+    none = estimate(factors[:, keys.index("none")])[0]
+    span = f"the first weights times {typeset(SCALES[0])} to {typeset(SCALES[-1])}"
+    if not same:
+        says = f"No scheme keeps a step's factor of the gradient the same over {span}."
+        if setting.eps > SMALL:
+            return "open", f"{says} With ε = {typeset(setting.eps)} they are not invariant to it."
+        return "wrong", says
+    each = ", ".join(f"{mean_text(factors[0, k], 2)} with {setting.names[k]}" for k in same)
+    said = [
+        f"Over {span}, a step back multiplies the gradient by {none.min():.2f} to {none.max():.2f} without "
+        f"normalization. With it, the scale has no effect: {each} at γ = {typeset(gain)}."
+    ]
+    fates = _find_fates(together["norms"][:, :, same])
+    over_gains = _factors(together["norms"])
+    said += [
+        f"From γ = {typeset(GAINS[0])} to {typeset(GAINS[-1])} the factor of {setting.names[k]} goes from "
+        f"{mean_text(over_gains[0, k], 2)} to {mean_text(over_gains[-1, k], 2)}: {_fate_words(fate)}."
+        for k, fate in zip(same, fates, strict=True)
+    ]
+    main = _choose_main(setting)
+    k = main if main in same else same[0]
+    ends = " to ".join(f"{each:.2f}" for each in estimate(_factors(apart["norms"])[[0, -1], k])[0])
+    said.append(f"Where Wh and Ux are normalized apart, that of {setting.names[k]} goes from {ends}.")
+    kept = fates[same.index(k)] == 0
+    return "holds" if all(kept) else "holds-if" if any(kept) else "wrong", " ".join(said)
+
+
+def _find_fates(norms: np.ndarray) -> np.ndarray:
+    """Return −1 where the gradient clearly vanishes, 1 where it clearly explodes, else 0, (schemes, points)."""
+    logs = np.log(norms[:, 0] / norms[:, -1])
+    signs = np.sign(logs.mean(-1))
+    limits = signs * np.log(LIMIT)
+    found = [
+        compare(each, np.full_like(each, limit))
+        for each, limit in zip(logs.reshape(-1, logs.shape[-1]), limits.flat, strict=True)
+    ]
+    beyond = [
+        each.mean * sign > 0 and clear for each, sign, clear in zip(found, signs.flat, find_clear(found), strict=True)
+    ]
+    return (signs * np.reshape(beyond, signs.shape)).T
+
+
+def _fate_words(fate: np.ndarray) -> str:
+    """Return the values of γ at which a gradient vanishes or explodes, in words."""
+    places = {
+        word: [typeset(gain) for gain, each in zip(GAINS, fate, strict=True) if each == sign]
+        for word, sign in (("vanishes", -1), ("explodes", 1))
+    }
+    found = [f"{word} at γ = {spoken(gains, 'and')}" for word, gains in places.items() if gains]
+    return f"over {BACK - 1} steps the gradient {' and '.join(found) if found else 'neither vanishes nor explodes'}"

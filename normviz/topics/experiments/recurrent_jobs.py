@@ -1,0 +1,225 @@
+"""The jobs of the experiment on recurrent networks: the training, the gradient at its start, and two layouts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from normviz.core.scheme_spec import Row
+from normviz.jobs.results import Arrays
+from normviz.jobs.spec import Step
+from normviz.topics.experiments.course import Series, make_step
+from normviz.topics.experiments.scheme_job import SchemeJob
+
+if TYPE_CHECKING:
+    import torch
+
+UNITS = 32
+"""Of the state."""
+
+PIXELS = 64
+"""Of a digit."""
+
+SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
+"""By which the first weights are multiplied, 1/4 to 4."""
+
+GAINS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""First values of γ at which gradients are measured; Cooijmans et al. (2016) start at 0.1."""
+
+RATES = (0.005, 0.01, 0.02, 0.05)
+"""Learning rates of Adam of the grid."""
+
+BACK = 24
+"""Steps over which the gradient goes back before training."""
+
+LAYOUTS = (
+    Row("batch", "full,full,full,own", "full,full,full,own"),
+    Row("custom", "full,own,full,full", "full,own,full,full"),
+)
+"""BatchNorm1d of all steps at once: as (B, C, T), which keeps the channels, and as (B, T, C), which keeps the steps."""
+
+SETTLED = 512
+"""Digits from which the statistics of `LAYOUTS` for inference are taken."""
+
+
+def waits(most: int) -> range:
+    """Empty steps ahead of the sequences that test what was trained on 0 to `most`."""
+    return range(2 * most + 5)
+
+
+@dataclass(frozen=True)
+class Reading(SchemeJob):
+    """The networks of one scheme at all learning rates, from all seeds, trained on sequences of unequal length.
+
+    Its result holds "losses", (steps, rates, seeds). At the end it has "validation", the errors on lengths of the
+    training, (rates, seeds), and the test errors on all lengths, (lengths, rates, seeds): "by_step" with the statistics
+    of every step, "together" with one statistic for all steps.
+    """
+
+    kind: ClassVar[str] = "experiments/recurrent/reading"
+    version: ClassVar[int] = 3
+
+    inputs: int
+    wait: int
+    batch: int
+    gain: float
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of the steps, forward and back, and of the tests."""
+        count = len(RATES) * len(self.networks)
+        steps = PIXELS // self.inputs + self.wait
+        tested = sum(PIXELS // self.inputs + wait for wait in waits(self.wait))
+        return self.length * steps * (5e-4 + count * (5e-6 + 5e-7 * self.batch)) + 4e-4 * count * tested
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step, then test length by length."""
+        from normviz.train.dense import split_digits
+        from normviz.train.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
+        from normviz.train.recurrent import Recurrent, last, pooled, read, unequal
+
+        device = device_of(self.device)
+        digits = split_digits(device)
+        (x, labels), shape = digits.train, (len(RATES), len(self.networks))
+        each = PIXELS // self.inputs
+        ahead, still = unequal(self.batch, self.wait, each)
+        network = Recurrent(
+            [self.row.scheme], self.networks * shape[0], self.inputs, UNITS, still, 1.0, self.gain, self.eps, device
+        )
+        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
+        losses: list[np.ndarray] = []
+        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
+            same = chosen.repeat(shape[0], 1)
+            sequences = read(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
+            loss = cross_entropy(network.logits(last(list(network.states(sequences, still)), still)), labels[same])
+            learner.step(loss)
+            losses.append(numbers(loss).reshape(shape))
+            yield make_step(0.9 * step / self.length, device, lambda: {"losses": losses})
+
+        def errors(part: "tuple[torch.Tensor, torch.Tensor]", wait: int) -> np.ndarray:
+            pictures, answers = part
+            tested = read(pictures, self.inputs, [wait] * len(pictures), wait + each)
+            return numbers(error(network.told(tested), answers)).reshape(shape)
+
+        whole = x[: len(x) // self.batch * self.batch].unflatten(0, (-1, self.batch))
+        network.settle(read(whole, self.inputs, ahead, len(still))[None])
+        validation = np.mean([errors(digits.validation, wait) for wait in range(self.wait + 1)], axis=0)
+        found: dict[str, list[np.ndarray]] = {"by_step": [], "together": []}
+        norms, lengths = {"by_step": network.norms, "together": [pooled(network.norms)]}, waits(self.wait)
+        for wait in lengths:
+            for name, network.norms in norms.items():
+                found[name].append(errors(digits.test, wait))
+            yield make_step(0.9 + 0.09 * (wait + 1) / len(lengths), device, lambda: {"losses": losses})
+        yield make_step(1.0, device, lambda: {"losses": losses, "validation": validation, **found})
+
+
+@dataclass(frozen=True)
+class Back:
+    """‖∂l/∂h_t‖ at the start, of the loss behind the last of `BACK` steps, at every point.
+
+    A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
+    seeds).
+    """
+
+    kind: ClassVar[str] = "experiments/recurrent/back"
+    version: ClassVar[int] = 3
+
+    rows: tuple[Row, ...]
+    networks: tuple[int, ...]
+    inputs: int
+    batch: int
+    points: tuple[tuple[float, float], ...]
+    apart: bool
+    eps: float
+    device: str
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of a pass forward and back at each point."""
+        count = len(self.rows) * len(self.networks)
+        return len(self.points) * BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Measure point by point; every network reads digits behind each other, those of its first mini-batches."""
+        from normviz.train.dense import split_digits
+        from normviz.train.learning import device_of, mini_batches, numbers
+        from normviz.train.recurrent import Recurrent, read, way_back
+
+        device = device_of(self.device)
+        x, labels = split_digits(device).train
+        each = PIXELS // self.inputs
+        order = mini_batches(self.networks, len(x), -(-BACK // each), self.batch)
+        digits = read(x[order], self.inputs, [0] * self.batch, each)
+        sequences = digits.permute(1, 2, 0, 3, 4).flatten(2, 3)[:, :, -BACK:]
+        schemes, still = [row.scheme for row in self.rows], [self.batch] * BACK
+        norms: list[np.ndarray] = []
+        for k, (scale, gain) in enumerate(self.points, 1):
+            network = Recurrent(
+                schemes, self.networks, self.inputs, UNITS, still, scale, gain, self.eps, device,
+                normalized="apart" if self.apart else "sum",
+            )  # fmt: skip
+            norms.append(numbers(way_back(network, sequences, labels[order[-1]])))
+            yield make_step(k / len(self.points), device, lambda: {"norms": norms})
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """Networks whose inputs' part is normalized over all steps at once, in each of `LAYOUTS`, at all learning rates.
+
+    Its result holds "losses", (steps, layouts, rates, seeds), and "spreads", the standard deviation of every unit
+    before training, the largest first, (layouts, seeds, units). At the end it has "validation" and "test", the errors
+    (layouts, rates, seeds).
+    """
+
+    kind: ClassVar[str] = "experiments/recurrent/layouts"
+    version: ClassVar[int] = 3
+
+    networks: tuple[int, ...]
+    inputs: int
+    batch: int
+    length: int
+    gain: float
+    eps: float
+    device: str
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of the steps, forward and back, and of the tests."""
+        count = len(LAYOUTS) * len(RATES) * len(self.networks)
+        return self.length * PIXELS // self.inputs * (3e-4 + count * (1e-5 + 5e-7 * self.batch)) + 0.02 * count
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step."""
+        from normviz.train.dense import split_digits
+        from normviz.train.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
+        from normviz.train.recurrent import Recurrent, read
+
+        device = device_of(self.device)
+        each = PIXELS // self.inputs
+        digits = [(read(x, self.inputs, [0] * len(x), each), labels) for x, labels in split_digits(device)]
+        (x, labels), *unseen = digits
+        shape, still = (len(LAYOUTS), len(RATES), len(self.networks)), [self.batch] * each
+        network = Recurrent(
+            [row.scheme for row in LAYOUTS], self.networks * shape[1], self.inputs, UNITS, still, 1.0, self.gain,
+            self.eps, device, normalized="sequence",
+        )  # fmt: skip
+        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
+        first = (
+            network.driven(x[None, None, : self.batch])[:, : shape[2]] / self.gain
+        )  # networks start alike at all rates
+        spreads = numbers(first.std((2, 3)).sort(descending=True).values)
+        losses: list[np.ndarray] = []
+        found: dict[str, Series] = {"losses": losses, "spreads": spreads}
+        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
+            same = chosen.repeat(shape[1], 1)
+            *_, state = network.states(x[same].unsqueeze(1), still)
+            loss = cross_entropy(network.logits(state), labels[same])
+            learner.step(loss)
+            losses.append(numbers(loss).reshape(shape))
+            yield make_step(0.95 * step / self.length, device, lambda: found)
+        network.settle(x[: SETTLED // self.batch * self.batch].unflatten(0, (-1, self.batch))[None])
+        found["validation"], found["test"] = (
+            numbers(error(network.told(x), answers)).reshape(shape) for x, answers in unseen
+        )
+        yield make_step(1.0, device, lambda: found)

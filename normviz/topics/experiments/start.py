@@ -1,0 +1,252 @@
+"""The first values of gain and bias: networks that start from every pair of them, with any scheme."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from normviz.charts.curves import Panel
+from normviz.core.settings import choice, whole
+from normviz.core.text import sentence, typeset
+from normviz.data.digits import DIGITS
+from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
+from normviz.jobs.results import Arrays, Results
+from normviz.jobs.spec import Step
+from normviz.topics.experiments.course import make_step, to_percent
+from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
+from normviz.topics.experiments.reports import Heat, Report, Shown, Verdict, Word, draw_band, tabulate
+from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.train.cost import dense_seconds
+
+GAINS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+BIASES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
+"""First values of γ and β."""
+
+USUAL = (1.0, 0.0)
+"""γ and β as every library starts them."""
+
+RATES = {"sgd": (0.03, 0.1, 0.3), "adam": (0.003, 0.01, 0.03)}
+"""The learning rates of the grid, by the optimizer."""
+
+WIDTHS = (32, 32)
+"""Units of the normalized layers."""
+
+BATCH = 32
+"""Digits of a mini-batch."""
+
+LEARNS = 0.5
+"""A network learns if its mean test error is less than this."""
+
+TESTED = 450
+"""Digits to test on: errors come in steps of one."""
+
+MOST = 20.0
+"""The error at the end of the colours, in per cent: differences among networks that learn are to be seen."""
+
+
+@dataclass(frozen=True)
+class Setting(Comparison):
+    """How the networks are trained that differ in their first γ and β."""
+
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+
+    schemes: tuple[str, ...] = comparing(("layer",))
+    optimizer: str = choice("adam", {"sgd": "SGD", "adam": "Adam"}, label="Optimizer")
+    steps: int = whole(200, 20, 400, label="Steps", stops=(50, 100, 200, 400), control="stops")
+
+
+@dataclass(frozen=True)
+class Part(SchemeJob):
+    """The networks of one scheme that start from one γ, with every β, at all learning rates, as one stack.
+
+    Its result holds "losses" (steps, biases, rates, seeds), and at the end "validation" and "test" errors (biases,
+    rates, seeds).
+    """
+
+    kind: ClassVar[str] = "experiments/start"
+    version: ClassVar[int] = 3
+
+    gain: float
+    biases: tuple[float, ...]
+    rates: tuple[float, ...]
+    optimizer: str
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of its steps on the machine on which that was measured."""
+        count = len(self.biases) * len(self.rates) * len(self.networks)
+        return dense_seconds([self.row.scheme], count, WIDTHS, BATCH, self.length, measured=1)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train step by step, and test at the end."""
+        from normviz.train.dense import Dense, split_digits
+        from normviz.train.learning import Learner, cross_entropy, device_of, mini_batches, numbers
+
+        device, count = device_of(self.device), len(self.rates)
+        digits = split_digits(device)
+        x, labels = digits.train
+        shape = (len(self.biases), count, len(self.networks))
+        schemes = [self.row.scheme] * len(self.biases)
+        network = Dense(schemes, self.networks * count, WIDTHS, BATCH, self.eps, device)
+        for gains, biases in zip(network.gains, network.biases, strict=False):
+            gains.fill_(self.gain)
+            biases.copy_(biases.new_tensor(self.biases)[:, None, None, None].expand_as(biases))
+        learner = Learner(network.parameters, self.optimizer, np.repeat(self.rates, len(self.networks))[None])
+        losses: list[np.ndarray] = []
+        ended: Arrays = {}
+        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, BATCH), 1):
+            same = chosen.repeat(count, 1)
+            loss = cross_entropy(network.logits(x[same]), labels[same])
+            learner.step(loss)
+            losses.append(numbers(loss).reshape(shape))
+            if step == self.length:
+                errors = network.measure_errors(x, BATCH, (digits.validation, digits.test))
+                ended["validation"], ended["test"] = (numbers(each).reshape(shape).astype(float) for each in errors)
+            yield make_step(step / self.length, device, lambda: {"losses": losses, **ended})
+
+
+def parts(setting: Setting) -> list[Part]:
+    """Return a part for every scheme and first gain; the usual gain comes first."""
+    gains = sorted(GAINS, key=lambda gain: abs(np.log(gain)))
+    return [
+        Part.of(setting, row, gain=gain, biases=BIASES, rates=RATES[setting.optimizer], optimizer=setting.optimizer)
+        for row in setting.rows
+        for gain in gains
+    ]
+
+
+Errors = Mapping[tuple[float, float], np.ndarray]
+"""Test errors by seed, by the first γ and β, each at the learning rate with the lowest mean validation error."""
+
+
+def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
+    """Return the test errors of one first γ."""
+    return {
+        (gain, bias): result["test"][k, choose_rate(result["validation"][k])] for k, bias in enumerate(BIASES)
+    }  # fmt: skip
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the test error over the first γ, over the first β, and over both."""
+    found = [(part, results[part]) for part in parts(setting) if part in results]
+    errors: dict[int, dict[tuple[float, float], np.ndarray]] = {}
+    for part, result in found:
+        if result["share"] == 1:
+            errors.setdefault(setting.rows.index(part.row), {}).update(_choose_errors(part.gain, result))
+    figures = []
+    if errors:
+        figures = [_draw_lines(setting, errors), *(_draw_map(setting, k, each) for k, each in sorted(errors.items()))]
+    elif found:
+        figures = [_draw_losses(*found[0])]
+    rows = [
+        {"scheme": setting.rows[k].key, "first γ": gain, "first β": bias, "seed": seed, "test error": float(error)}
+        for k, each in errors.items()
+        for (gain, bias), by_seed in each.items()
+        for seed, error in zip(setting.networks, by_seed, strict=True)
+    ]
+    ended = {k: each for k, each in errors.items() if len(each) == len(GAINS) * len(BIASES)}
+    return Report(_headline(setting, ended), figures, _verdict(setting, ended), tabulate(rows))
+
+
+def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> Shown:
+    """Draw the test error over each first value where the other one is as usual."""
+    panels = []
+    for axis, (symbol, other, log) in enumerate((("γ", "β = 0", "xy"), ("β", "γ = 1", "y"))):
+        curves = []
+        for k, each in sorted(errors.items()):
+            along = sorted(at for at in each if at[1 - axis] == USUAL[1 - axis])
+            if along:
+                x = np.array([at[axis] for at in along])
+                found = np.stack([each[at] for at in along])
+                curves.append(draw_band(setting.labels[k], x, found, k, to_percent, points=True))
+        panels.append(Panel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
+    usual = "; ".join(
+        f"{setting.names[k]} {mean_percent(each[USUAL])}" for k, each in sorted(errors.items()) if USUAL in each
+    )
+    return Shown(
+        "lines", [panel for panel in panels if panel.curves],
+        f"Test error over the first γ, and over the first β. From γ = 1 and β = 0: {usual or 'not trained yet'}.",
+        "Each first value has its best learning rate. Means over the seeds with 95% intervals.",
+    )  # fmt: skip
+
+
+def _draw_map(setting: Setting, k: int, errors: Errors) -> Shown:
+    """Draw the mean error over first γ and first β."""
+    values = np.full((len(GAINS), len(BIASES)), np.nan)
+    for (gain, bias), each in errors.items():
+        values[GAINS.index(gain), BIASES.index(bias)] = 100 * np.mean(each)
+    heat = Heat(
+        f"{setting.labels[k]}: test error, %", values, [typeset(gain) for gain in GAINS],
+        [typeset(bias) for bias in BIASES], "first β", "first γ", (0.0, MOST), written="{:.1f}".format,
+    )  # fmt: skip
+    ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
+    return Shown(
+        f"map-{setting.rows[k].key}", heat, f"Test error by the first γ and β, {setting.names[k]}: {ends}.",
+        f"Means over the seeds; {typeset(MOST)}% and more have one colour.",
+    )  # fmt: skip
+
+
+def _draw_losses(part: Part, result: Arrays) -> Shown:
+    """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
+    losses = result["losses"][:, BIASES.index(USUAL[1]), len(part.rates) // 2]
+    curve = draw_band(part.row.scheme.label, np.arange(len(losses)), losses, 0)
+    panel = Panel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
+    return Shown("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
+
+
+def _headline(setting: Setting, ended: Mapping[int, Errors]) -> str:
+    """Return the range of the mean errors of the first scheme that is trained."""
+    if not ended:
+        return "Not all first values are tried yet."
+    k, errors = next(iter(sorted(ended.items())))
+    low, high = (100 * float(end([np.mean(each) for each in errors.values()])) for end in (min, max))
+    return sentence(f"{setting.names[k]}: {low:.0f}% to {high:.0f}% test error, by first γ and β.")
+
+
+def _verdict(setting: Setting, ended: Mapping[int, Errors]) -> Verdict:
+    """Say how many first values end clearly better or worse than the usual ones."""
+    if len(ended) < len(setting.rows):
+        return Verdict("open", "Not all first values are tried yet.")
+    others = {(k, at): each for k, errors in ended.items() for at, each in errors.items() if at != USUAL}
+    changes = [compare(each, ended[k][USUAL], 1 / TESTED) for (k, _), each in others.items()]
+    found = dict(zip(others, find_signs(changes), strict=True))
+    texts, better, worse, count = [], 0, 0, 0
+    for k, errors in sorted(ended.items()):
+        name, usual = sentence(setting.names[k]), errors[USUAL]
+        if not np.mean(usual) < LEARNS:
+            texts.append(f"{name} does not learn from γ = 1, β = 0.")
+            continue
+        signs = [sign for (scheme, _), sign in found.items() if scheme == k]
+        up, down = signs.count(1), signs.count(-1)
+        (gain, bias), highest = max(errors.items(), key=lambda one: float(np.mean(one[1])))
+        texts.append(
+            f"{name}: test error {mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other first values {up} end "
+            f"clearly worse and {down} clearly better. The highest mean is {mean_percent(highest)}, from γ = "
+            f"{typeset(gain)}, β = {typeset(bias)}."
+        )
+        better, worse, count = better + down, worse + up, count + len(signs)
+    condition = (
+        f"{setting.steps} steps of {'Adam' if setting.optimizer == 'adam' else 'SGD'}, which also trains γ and β. Each "
+        f"first value has the best of {len(RATES[setting.optimizer])} learning rates on validation digits. Holm's "
+        f"correction is for {len(changes)} comparisons."
+    )
+    if not count:
+        return Verdict("open", " ".join(texts), condition)
+    word: Word = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
+    if word == "holds-if":
+        condition = f"It does for {better + worse} of {count} first values. {condition}"
+    return Verdict(word, " ".join(texts), condition)
+
+
+EXPERIMENT = Experiment(
+    key="start", title="First gain and bias", claims=("F04",),
+    question="Do the first values of gain and bias matter?",
+    claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the "
+    "gains and bias matter?”).",
+    about=lambda _: f"{DIGITS}; {hidden_layers(WIDTHS)}, ReLU(γ x̂ + β); {len(GAINS) * len(BIASES)} pairs of first "
+    "γ and β, the same for all units.",
+    setting=Setting, parts=parts, report=report,
+    why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "
+    "Training corrects milder values.",
+)  # fmt: skip

@@ -1,0 +1,348 @@
+"""Weight decay in front of a layer that is invariant to the length of its weights: twins with and without it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from normviz.charts.curves import Curve, Panel
+from normviz.core.scheme_spec import Row
+from normviz.core.settings import real, whole
+from normviz.core.text import sentence, typeset
+from normviz.core.theory import predict
+from normviz.core.tolerances import ROUNDING
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.data.digits import DIGITS
+from normviz.describe.seeds import compare, estimate, find_clear
+from normviz.jobs.results import Arrays, Results
+from normviz.jobs.spec import Step
+from normviz.topics.experiments.course import Series, make_step, marks
+from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
+from normviz.topics.experiments.reports import Report, Shown, Verdict, draw_band, tabulate
+from normviz.topics.experiments.scheme_job import SchemeJob
+
+WIDTHS = (32, 32)
+"""Units of the normalized layers."""
+
+BATCH = 64
+"""Digits of a mini-batch."""
+
+RUNS = ("weight decay", "no decay, same rate", "no decay, matched rate", "one rounding")
+"""The twins; the last has weight decay, and starts from weights that are longer by one rounding."""
+DECAYED, PLAIN, MATCHED, ROUNDED = range(4)
+
+SAME = 1e-9
+"""Losses that differ by no more than this, relatively, are those of one function in float64."""
+
+MARGIN = 1000
+"""A gap may be so many times that of the twin that is off by one rounding, and still be what rounding does."""
+
+FLOOR = 2.0**-56
+"""Where a gap of 0 stands on a logarithmic axis."""
+
+POINTS = 100
+"""Steps of a training of which results are kept."""
+
+LAST = 20
+"""Mini-batches at the end whose losses are averaged."""
+
+
+@dataclass(frozen=True)
+class Setting(Comparison):
+    """How the twins are trained."""
+
+    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+
+    schemes: tuple[str, ...] = comparing(("none", "batch", "layer"))
+    eps: float = real(0.0, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
+    rate: float = real(0.1, 1e-3, 1.0, label="Learning rate η (SGD)", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
+    decay: float = real(
+        0.05, 1e-4, 0.1, label="Weight decay λ", symbol="λ", stops=(0.001, 0.003, 0.01, 0.03, 0.05, 0.1)
+    )
+    steps: int = whole(200, 20, 1000, label="Steps", stops=(50, 100, 200, 300, 500, 1000), control="stops")
+
+
+@dataclass(frozen=True)
+class Part(SchemeJob):
+    """The twins of one scheme.
+
+    Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
+    weight decay so far, and "effective", η/‖W‖² of the first layer, both (measured steps, twins, seeds); and "losses",
+    the means of the last mini-batches so far, (twins, seeds).
+    """
+
+    kind: ClassVar[str] = "experiments/weight-decay"
+    version: ClassVar[int] = 3
+
+    rate: float
+    decay: float
+
+    @property
+    def seconds(self) -> float:
+        """By the step and the network."""
+        return self.length * (2e-3 + 2.5e-4 * len(RUNS) * len(self.networks))
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Step by step: w ← w − η (∂l/∂w + λw), and its twins."""
+        from normviz.train.dense import EXACT, Dense, rows
+        from normviz.train.learning import Learner, cross_entropy, device_of, mini_batches, numbers
+
+        device = device_of(self.device)
+        x, labels = (each.to(device) for each in rows(dtype=EXACT))
+        network = Dense(
+            [self.row.scheme] * len(RUNS), self.networks, WIDTHS, BATCH, self.eps, device, EXACT
+        )  # fmt: skip
+        normalized = network.weights[: len(WIDTHS)]
+        for weights in normalized:
+            weights[ROUNDED] *= 1 + ROUNDING["float64"]
+        decays = x.new_tensor([self.decay, 0.0, 0.0, self.decay])[:, None]
+        rates = [x.new_full((len(RUNS), len(self.networks)), self.rate) for _ in network.parameters]
+        learner = Learner(network.parameters, "sgd", rates)
+        losses: list[np.ndarray] = []
+        gaps: list[np.ndarray] = []
+        effective: list[np.ndarray] = []
+        largest, measured = np.zeros((len(RUNS), len(self.networks))), marks(self.length, POINTS)
+
+        def collect() -> dict[str, Series]:
+            ends = {"measured": measured[: len(gaps)], "losses": np.mean(losses[-LAST:], axis=0)}
+            return {**ends, "gaps": gaps, "effective": effective}
+
+        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, BATCH), 1):
+            squares = [weights.detach().square().sum((-2, -1)) for weights in normalized]
+            for rate, square in zip(rates, squares, strict=False):
+                rate[MATCHED] = self.rate / (1 - self.rate * self.decay) * square[MATCHED] / square[DECAYED]
+            loss = cross_entropy(network.logits(x[chosen]), labels[chosen])
+            penalty = sum(weights.square().sum((-2, -1)) for weights in normalized)
+            learner.step(loss + decays / 2 * penalty)
+            losses.append(numbers(loss))
+            largest = np.maximum(largest, measure_gaps(losses[-1]))
+            if step in measured:
+                gaps.append(largest)
+                effective.append(numbers(rates[0] / squares[0]))
+            yield make_step(step / self.length, device, collect)
+
+
+def parts(setting: Setting) -> list[Part]:
+    """A part for every scheme."""
+    return [Part.of(setting, row, rate=setting.rate, decay=setting.decay) for row in setting.rows]
+
+
+class Outcome(NamedTuple):
+    """The twins of a scheme after their training, by seed.
+
+    Attributes:
+        gaps: the largest relative difference of a twin's losses from those with weight decay, (twins, seeds).
+        losses: of the last mini-batches, (twins, seeds).
+        ratio: η/‖W‖² with weight decay over that without it at the same rate, in the last step, (seeds,).
+    """
+
+    gaps: np.ndarray
+    losses: np.ndarray
+    ratio: np.ndarray
+
+    @classmethod
+    def of(cls, result: Arrays) -> "Outcome":
+        """Return the outcome of a result."""
+        effective = result["effective"][-1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = effective[DECAYED] / effective[PLAIN]
+        return cls(result["gaps"][-1], result["losses"], ratio)
+
+    @property
+    def kind(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
+        """Whether the matched twin is the same function as the one with weight decay, for every seed.
+
+        "same" or "apart"; "rounding" where a single rounding separates twins as far; "nothing" where weight decay
+        changes nothing in these networks; "diverged" where their losses are no numbers.
+        """
+        plain, matched, rounded = self.gaps[PLAIN], self.gaps[MATCHED], self.gaps[ROUNDED]
+        if not np.isfinite(rounded).all():
+            return "diverged"
+        if (matched <= SAME).all():
+            return "same" if plain.min() > 100 * max(matched.max(), ROUNDING["float64"]) else "nothing"
+        return "rounding" if matched.max() <= MARGIN * rounded.max() else "apart"
+
+
+def measure_gaps(losses: np.ndarray) -> np.ndarray:
+    """Return |l − l'| / max(l, l') for the loss l of every twin, (twins, seeds), where l' is the one with weight decay.
+
+    The gap is infinite where a loss is not finite.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        other = losses[DECAYED]
+        gap = np.abs(losses - other) / np.maximum(np.maximum(np.abs(losses), np.abs(other)), np.finfo(float).tiny)
+    return np.where(np.isfinite(gap), gap, np.inf)
+
+
+def is_invariant(setting: Setting, row: Row) -> bool:
+    """Return True if Table 1 predicts that the layer is invariant to the length of its weights at ε = 0."""
+    return predict(
+        row.scheme, TRANSFORMATIONS["weight-matrix-rescaling"], "dense", setting.shape, (1, 1, *WIDTHS), eps=0.0
+    ).invariant
+
+
+def report(setting: Setting, results: Results) -> Report:
+    """Return the gaps between the losses of the twins, and their effective learning rates."""
+    found = {part.row: results[part] for part in parts(setting) if part in results}
+    outcomes = {row: Outcome.of(each) for row, each in found.items()}
+    ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
+    figures = [_draw_gaps(found, outcomes), _draw_rates(found, outcomes)] if found else []
+    return Report(_headline(setting, ended), figures, _verdict(setting, ended), _table(setting, outcomes))
+
+
+def _table(setting: Setting, outcomes: dict[Row, Outcome]) -> dict[str, list[Any]]:
+    """Return a row for every twin and seed: its largest gap and its last losses."""
+    return tabulate([
+        {
+            "scheme": row.key, "seed": seed, "twin": name, "largest gap": float(each.gaps[twin, k]),
+            "loss at the end": float(each.losses[twin, k]),
+        }
+        for row, each in outcomes.items()
+        for k, seed in enumerate(setting.networks)
+        for twin, name in enumerate(RUNS)
+    ])  # fmt: skip
+
+
+def _draw_gaps(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
+    """Draw the gaps of every scheme's twins by step."""
+    panels = [
+        Panel(
+            row.scheme.label, _lines(each["measured"], np.clip(each["gaps"], FLOOR, 1.0), (PLAIN, MATCHED, ROUNDED)),
+            "step", "largest gap so far", "y",
+        )
+        for row, each in found.items()
+    ]  # fmt: skip
+    said = "; ".join(
+        f"{row.scheme.label}: " + ", ".join(f"{RUNS[twin]} {_geometric(each.gaps[twin])}" for twin in (PLAIN, MATCHED))
+        for row, each in outcomes.items()
+    )
+    return Shown(
+        "gaps", panels, f"The largest gap of the losses so far, by step. At the end: {said}.",
+        "Relative difference of a twin's losses from those with weight decay; geometric means with 95% intervals. “One "
+        "rounding” has weight decay too, and starts from weights longer by 2⁻⁵²: smaller gaps mean nothing.",
+    )  # fmt: skip
+
+
+def _draw_rates(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
+    """Draw the effective learning rates of every scheme's twins by step."""
+    panels = [
+        Panel(
+            row.scheme.label,
+            _lines(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)),
+            "step",
+            "η/‖W‖²",
+            "y",
+        )
+        for row, each in found.items()
+    ]
+    said = "; ".join(f"{row.scheme.label} {_geometric(each.ratio)}" for row, each in outcomes.items())
+    return Shown(
+        "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",
+        "η/‖W‖² of the first layer: weight decay keeps W short. The matched twin has no decay, and its η grows as its "
+        "weights do.",
+    )  # fmt: skip
+
+
+def _lines(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
+    """Return curves of some twins from (measured steps, twins, seeds), on a logarithmic axis."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        logarithms = np.log10(values)
+    return [draw_band(RUNS[twin], steps, logarithms[:, twin], twin, lambda logs: 10**logs) for twin in twins]
+
+
+def _geometric(values: np.ndarray) -> str:
+    """Return the geometric mean of positive numbers with its 95% interval: "2·10⁻¹⁴ (1·10⁻¹⁴ to 4·10⁻¹⁴)"."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean, half_width = estimate(np.log10(np.maximum(values, FLOOR)))
+    middle, low, high = (typeset(float(10**each), 2) for each in (mean, mean - half_width, mean + half_width))
+    return middle if "NaN" in (low, high) or low == high else f"{middle} ({low} to {high})"
+
+
+def _headline(setting: Setting, ended: dict[Row, Outcome]) -> str:
+    """Say what weight decay changes with batch norm, or with the first scheme."""
+    row = next((row for row in ended if row.key == "batch"), next(iter(ended), None))
+    if row is None:
+        return "No scheme is trained yet."
+    each, name = ended[row], setting.names[setting.rows.index(row)]
+    if each.kind == "same":
+        mean, _ = estimate(np.log10(each.ratio))
+        return f"With {name}, weight decay only raises the effective rate {typeset(10 ** float(mean), 2)} times."
+    if each.kind == "apart":
+        return f"With {name}, weight decay does more than raise the learning rate."
+    return f"With {name}, nothing can be said of weight decay here."
+
+
+def _verdict(setting: Setting, ended: dict[Row, Outcome]) -> Verdict:
+    """Say whether the matched twins coincide where the layer is invariant to the length of its weights."""
+    if len(ended) < len(setting.rows):
+        return Verdict("open", "Not all schemes are trained yet.")
+    condition = (
+        f"ε = {typeset(setting.eps)}, {setting.steps} steps of plain SGD with η = {typeset(setting.rate)}, and λ = "
+        f"{typeset(setting.decay)} on the weights in front of the normalization alone: the classifier, γ and β have "
+        "none. With momentum or Adam the matched rate is another one. Losses are those of the last "
+        f"{min(LAST, setting.steps)} mini-batches."
+    )
+    clear = find_clear([compare(each.losses[PLAIN], each.losses[DECAYED]) for each in ended.values()])
+    text = " ".join(_sentence(setting, row, ended[row], is_clear) for row, is_clear in zip(ended, clear, strict=True))
+    invariant = {row: each for row, each in ended.items() if is_invariant(setting, row)}
+    if invariant and "batch" not in {row.key for row in invariant}:
+        text += " Batch norm is not among the schemes: the others are judged in its place."
+    strays = [each for each in invariant.values() if each.kind == "apart"]
+    if strays:
+        nearly = all((each.gaps[MATCHED] < each.gaps[PLAIN] / 10).all() for each in strays)
+        return Verdict("wrong" if not setting.eps else "holds-if" if nearly else "open", text, condition)
+    judged = [each for row, each in invariant.items() if row.key == "batch"] or list(invariant.values())
+    if not any(each.kind == "same" for each in judged):
+        return Verdict("open", text, condition)
+    lone = [row for row, each in ended.items() if row not in invariant and each.kind == "same"]
+    return Verdict("wrong" if lone else "holds", text, condition)
+
+
+_KINDS = {
+    "same": "Matched, the losses are equal in every step, up to rounding",
+    "apart": "Matched, the losses differ{gap}{why}",
+    "rounding": "Nothing can be said of the matched twin: training magnifies one rounding to {rounded}",
+    "nothing": "Weight decay changes nothing here",
+    "diverged": "The networks diverge",
+}
+
+
+def _sentence(setting: Setting, row: Row, found: Outcome, is_clear: bool) -> str:
+    """Return the losses of the twins of a scheme, and what follows."""
+    why = ""
+    if setting.eps and is_invariant(setting, row):
+        why = f", since at ε = {typeset(setting.eps)} the output depends on the length"
+    gap = f", by up to {_geometric(found.gaps[MATCHED])}" if np.isfinite(found.gaps[MATCHED]).all() else ""
+    kind = _KINDS[found.kind].format(gap=gap, rounded=_geometric(found.gaps[ROUNDED]), why=why)
+    name = sentence(setting.names[setting.rows.index(row)])
+    if found.kind == "diverged":
+        return f"{name}: {kind[0].lower()}{kind[1:]}."
+    levels = [
+        f"{mean:.3f} ± {half:.3f}" if np.isfinite(mean) else "infinite (diverged)"
+        for mean, half in zip(*estimate(found.losses), strict=True)
+    ]
+    difference = "a clear difference" if is_clear else "no clear difference"
+    return (
+        f"{name}: loss {levels[DECAYED]} with weight decay, {levels[PLAIN]} without at the same rate ({difference}), "
+        f"{levels[MATCHED]} without at the matched rate. {kind}."
+    )
+
+
+EXPERIMENT = Experiment(
+    key="weight-decay", title="Weight decay and batch norm", claims=("B11",),
+    question="Does weight decay work with batch norm?",
+    claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, regularization "
+    "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
+    "1706.05350, abstract).",
+    about=lambda _: f"{DIGITS}; {hidden_layers(WIDTHS)}. Three twins: weight decay, none, and none with the learning "
+    "rate that gives the same η/‖W‖².",
+    setting=Setting, parts=parts, report=report,
+    rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their "
+    "logarithms. Twins start from the same weights and see the same batches. A gap is the largest of all steps, and "
+    "“equal” holds for every seed. A difference is called clear where Holm's correction for the number of schemes "
+    "rejects chance at 5%. Nothing is chosen: all twins have the learning rate of the setting, or the one that follows "
+    "from it.",
+    why="A layer that is invariant to the length of its weights computes the same function with weights w and w/c. So "
+    "shorter weights only make the steps longer, relative to them.",
+)  # fmt: skip

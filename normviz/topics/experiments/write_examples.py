@@ -1,0 +1,55 @@
+"""Compute the results that come with the package: `python -m normviz.topics.experiments.write_examples [KEY …]`.
+
+Everything is trained anew by the code as it is, whatever results are cached. Without a key, all experiments are run.
+"""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from normviz.core.errors import InvalidInput
+from normviz.jobs.result_cache import Kept
+from normviz.jobs.results import Archive
+from normviz.jobs.run import JobsFailed, run_missing, workers_for
+from normviz.topics.experiments.catalogue import EXPERIMENTS, get_experiment
+from normviz.topics.experiments.examples import FOLDER, pack, path_of
+
+
+def write_example(key: str) -> str:
+    """Run an experiment with its default setting, write its file, and return a line on it.
+
+    Raises:
+        InvalidInput: no experiment has this key.
+        JobsFailed: a part has failed.
+        ValueError: what `pack` raises.
+    """
+    experiment = get_experiment(key)
+    parts = experiment.parts(experiment.setting())
+
+    with TemporaryDirectory() as folder:
+        archive = Archive(Kept(Path(folder) / "results.sqlite"))
+
+        run_missing(parts, archive, partial(workers_for, archive), sys.stderr.isatty())
+        results = archive.of(parts)
+    content = pack(experiment, results)
+    FOLDER.mkdir(exist_ok=True)
+    path_of(key).write_bytes(content)
+    report = experiment.report(experiment.setting(), results)
+    return f"{key}: {len(content):,} bytes. {report.headline} {report.verdict.word}."
+
+
+def main(keys: Sequence[str]) -> int:
+    """Write the files of these experiments, of all where none is named; return the exit code."""
+    for key in keys or EXPERIMENTS:
+        try:
+            print(write_example(key), flush=True)
+        except (InvalidInput, JobsFailed, ValueError) as error:
+            print(error, file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

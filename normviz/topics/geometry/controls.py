@@ -1,0 +1,22 @@
+"""The controls of the page "Step size"."""
+
+import streamlit as st
+
+from normviz.core.settings import declarations
+from normviz.topics.geometry.state import PREFIX, SHOWN, Page, has
+from normviz.topics.geometry.three_channels import Example
+from normviz.ui.link import View, segments
+from normviz.ui.settings import Controls
+
+
+def choose() -> None:
+    """Draw the choice of the panel."""
+    segments(PREFIX + "show", "Show", SHOWN)
+
+
+def controls(view: View) -> None:
+    """Draw the controls of the open panel in the sidebar; the panel on vectors has its own beside its figure."""
+    page = Controls(Page, PREFIX, view, has)
+    with st.sidebar:
+        page.rest("seed", *declarations(Example))
+        page.draw("seed")

@@ -1,0 +1,88 @@
+"""Charts of the page on geometry: curves by name, and the plane of two weights.
+
+Each is one panel, so that those beside each other come one below the other on a narrow screen.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.charts.chart import Figure
+from normviz.charts.palette import THEMES
+from normviz.charts.style import HEADING, finish, line, marker
+
+MANY = 40
+"""Curves of more points have no markers."""
+
+
+class Curve(NamedTuple):
+    """Values over x; `look`: which colour, dash and marker it has, in every chart of the page."""
+
+    x: Sequence[float] | np.ndarray
+    y: Sequence[float] | np.ndarray
+    look: int
+
+
+def curves(title: str, named: Mapping[str, Curve], x: str, theme: str = "light") -> Figure:
+    """Draw curves by name under a title; `x` is the title of the axis below, `theme` "light" or "dark"."""
+    colours = THEMES[theme]
+    figure = Figure()
+    for name, (at, values, look) in named.items():
+        few = len(values) <= MANY
+        figure.add_scatter(
+            x=list(at), y=np.asarray(values, float), name=name, mode="lines+markers" if few else "lines",
+            line=line(look, colours, 2.5), marker=marker(look, colours, 8) if few else None,
+        )  # fmt: skip
+    heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
+    figure.update_layout(title=heading, showlegend=True)
+    figure.update_xaxes(title={"text": x, "standoff": 4}, tickangle=0, automargin=True)
+    figure.update_yaxes(automargin=True)
+    return finish(figure, colours, {"t": 36, "b": 30}, {"y": -0.2})
+
+
+class Region(NamedTuple):
+    """Around w, the points (k, 2) where the distance is a given one, exactly and by the quadratic form."""
+
+    w: np.ndarray
+    exact: np.ndarray
+    quadratic: np.ndarray
+
+
+EXACT, QUADRATIC = "KL, exact", "½ δᵀFδ"
+
+
+def plane(title: str, region: Region, half: float, look: int, theme: str = "light") -> Figure:
+    """The plane of two weights, from -half to half: w, and all weights whose predictions are nearer than a distance.
+
+    The origin is a cross, w an arrow from it. What lies within the exact distance is filled, the quadratic one dashed.
+    """
+    colours = THEMES[theme]
+    colour = colours.lines[look % len(colours.lines)]
+    figure = Figure()
+    for name, points, style in (
+        (EXACT, region.exact, {"fill": "toself", "fillcolor": f"{colour}40", "line": {"color": colour, "width": 2.5}}),
+        (QUADRATIC, region.quadratic, {"line": {"color": colours.ink, "width": 2, "dash": "dash"}}),
+    ):
+        round_ = np.concatenate([points, points[:1]])
+        figure.add_scatter(x=round_[:, 0], y=round_[:, 1], name=name, mode="lines", hoverinfo="skip", **style)
+    figure.add_scatter(
+        x=[0], y=[0], mode="markers", hoverinfo="skip", showlegend=False,
+        marker={"symbol": "cross-thin", "size": 14, "line": {"width": 2, "color": colours.ink}},
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[region.w[0]], y=[region.w[1]], mode="markers", name="w", showlegend=False,
+        marker={"symbol": "circle", "size": 9, "color": colours.ink},
+    )  # fmt: skip
+    figure.add_annotation(
+        x=region.w[0], y=region.w[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True,
+        arrowhead=2, arrowsize=1.1, arrowwidth=2.5, arrowcolor=colours.ink,
+    )  # fmt: skip
+    figure.add_annotation(x=region.w[0], y=region.w[1], text="<b>w</b>", showarrow=False, yshift=14, xshift=10)
+    heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
+    figure.update_layout(title=heading, showlegend=True)
+    figure.update_xaxes(range=[-half, half], constrain="domain", title={"text": "w₀", "standoff": 2}, dtick=2)
+    figure.update_yaxes(
+        range=[-half, half], scaleanchor="x", constrain="domain", title={"text": "w₁", "standoff": 2}, dtick=2
+    )
+    return finish(figure, colours, {"t": 36, "b": 34, "l": 44}, {"y": -0.16}, zero="xy")

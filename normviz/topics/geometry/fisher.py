@@ -1,0 +1,282 @@
+"""The Fisher information of a small generalised linear model, with and without normalization.
+
+Every unit i predicts a number y_i of its own, normal with mean z_i and variance 1, or 1 with probability 1/(1+e^-z_i):
+
+    a = W x,   z = γ · normalized(a) + β
+
+KL between the predictions of θ and of θ + δ, a mean over the data, is ½ δᵀ F δ for small δ, with
+
+    F = E_x[ Jᵀ Cov[y|x] J ],   J = ∂z/∂θ
+
+Source: Ba, Kiros & Hinton 2016, section 5.2: there for one unit's w, g and b in turn, which is the order here too.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.settings import choice, real, whole
+from normviz.data.digits import load_digits
+from normviz.topics.geometry.norms import forward
+
+UNITS, INPUTS, EXAMPLES = 4, 2, 48
+EACH = INPUTS + 2
+"""Parameters of a unit: its weights, its gain, its bias."""
+
+FACTOR = 2.0
+"""What is multiplied to see how a block of F scales; a power of two, which rounds nothing."""
+
+MODELS = ("none", "batch", "weight", "layer")
+BLOCKS = ("w", "γ", "β")
+OUTPUTS = {"normal": "Normal", "bernoulli": "Bernoulli"}
+EQUAL = 1e-9
+"""Blocks that differ by no more than this, relatively, scale by the same power."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is predicted and from what: the kind of output, how long weights and data are, γ, and the seed of W."""
+
+    outputs: str = choice("normal", OUTPUTS, label="Outputs")
+    length: float = real(
+        2.0, 0.25, 4.0, label="Length of every weight vector ‖w‖", stops=(0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+    )
+    scale: float = real(1.0, 0.25, 4.0, label="Data times", stops=(0.25, 0.5, 1.0, 2.0, 4.0))
+    gain: float = real(1.0, 0.25, 4.0, label="Gain γ", stops=(0.25, 0.5, 1.0, 2.0, 4.0))
+    seed: int = whole(0, 0, 9999, label="Seed")
+
+    @property
+    def x(self) -> np.ndarray:
+        """The data (examples, inputs)."""
+        return self.scale * components()
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights (units, inputs), all vectors of one length."""
+        w = np.random.default_rng(self.seed).standard_normal((UNITS, INPUTS))
+        return self.length * w / np.linalg.norm(w, axis=1, keepdims=True)
+
+
+@cache
+def components() -> np.ndarray:
+    """The first two principal components of some of the digits, (examples, 2); of the first the mean square is 1."""
+    images, _ = load_digits()
+    x = images.reshape(len(images), -1)
+    x = x - x.mean(axis=0)
+    _, _, axes = np.linalg.svd(x, full_matrices=False)
+    chosen = x[:EXAMPLES] @ axes[:INPUTS].T
+    return chosen / np.sqrt(np.mean(chosen[:, 0] ** 2))
+
+
+def predictions(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
+    """z = γ x̂ (…, examples, units) for weights (…, units, inputs); β is 0."""
+    if scheme == "weight":
+        w = w / np.linalg.norm(w, axis=-1, keepdims=True)
+        return gain * (x @ np.swapaxes(w, -1, -2))
+    return gain * forward(x @ np.swapaxes(w, -1, -2), scheme).xhat
+
+
+def jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
+    """J = ∂z/∂θ, (examples, units, units, EACH): of every example's output, by each unit's w, γ and β."""
+    one = np.eye(len(w))
+    out = np.zeros((len(x), len(w), len(w), EACH))
+    a = x @ w.T
+    if scheme == "weight":
+        length = np.linalg.norm(w, axis=1)
+        direction = w / length[:, None]
+        xhat = x @ direction.T
+        by_weight = np.einsum("ij,ni,id->nijd", one, 1 / length * np.ones_like(a), -direction) * xhat[:, :, None, None]
+        by_weight += np.einsum("ij,nd,i->nijd", one, x, 1 / length)
+    elif scheme == "batch":
+        xhat, inverse = forward(a, scheme)
+        chi = x[:, None] - x.mean(axis=0) - xhat[:, :, None] * (xhat.T @ x / len(x))
+        by_weight = np.einsum("ij,nid,i->nijd", one, chi, inverse.ravel())
+    elif scheme == "layer":
+        xhat, inverse = forward(a, scheme)
+        inside = one - 1 / len(w) - xhat[:, :, None] * xhat[:, None] / len(w)
+        by_weight = np.einsum("nij,nd->nijd", inside * inverse[:, :, None], x)
+    else:
+        xhat = a
+        by_weight = np.einsum("ij,nd->nijd", one, x)
+    out[..., :INPUTS] = gain * by_weight
+    for unit in range(len(w)):
+        out[:, unit, unit, INPUTS] = xhat[:, unit]
+        out[:, unit, unit, INPUTS + 1] = 1.0
+    return out
+
+
+def variance(outputs: str, z: np.ndarray) -> np.ndarray:
+    """Var[y|x]: 1, or p(1-p)."""
+    if outputs == "normal":
+        return np.ones_like(z)
+    return np.exp(-np.logaddexp(0, z) - np.logaddexp(0, -z))
+
+
+def information(scheme: str, model: Model, **times: float) -> np.ndarray:
+    """F exactly, (parameters, parameters), unit after unit; `times`: what W, the data x or γ is multiplied by."""
+    x, w, gain = _parts(model, **times)
+    j = _flat(scheme, x, w, gain)
+    spread = variance(model.outputs, predictions(scheme, x, w, gain))
+    return np.einsum("nip,ni,niq->pq", j, spread, j) / len(x)
+
+
+def _parts(model: Model, w: float = 1.0, x: float = 1.0, gain: float = 1.0) -> tuple[np.ndarray, np.ndarray, float]:
+    """The data, the weights and the gain of a model, each multiplied."""
+    return x * model.x, w * model.w, gain * model.gain
+
+
+def _flat(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
+    """J as (examples, units, parameters)."""
+    return jacobian(scheme, x, w, gain).reshape(len(x), len(w), -1)
+
+
+def block(f: np.ndarray, name: str, other: str = "") -> np.ndarray:
+    """The rows of one kind of parameter and the columns of another, of all units."""
+    at = {"w": range(INPUTS), "γ": [INPUTS], "β": [INPUTS + 1]}
+    rows, columns = ([unit * EACH + k for unit in range(UNITS) for k in at[kind]] for kind in (name, other or name))
+    return f[np.ix_(rows, columns)]
+
+
+def divergence(outputs: str, z: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """KL(p(y|z) ‖ p(y|other)), summed over units, a mean over the examples; other: (…, examples, units)."""
+    if outputs == "normal":
+        each = (z - other) ** 2 / 2
+    else:
+        share = np.exp(-np.logaddexp(0, -z))
+        each = share * (z - other) - np.logaddexp(0, z) + np.logaddexp(0, other)
+    return each.sum(axis=-1).mean(axis=-1)
+
+
+# --- how blocks scale -----------------------------------------------------------------------------------------------
+
+CHANGES = {"w": "weights × 2", "x": "data × 2", "gain": "γ × 2"}
+"""What is multiplied by `FACTOR`, and how that is said."""
+
+
+class Power(NamedTuple):
+    """What a block of F is multiplied by when something is, as a power; `exact`: that holds for all of the block."""
+
+    exponent: float
+    exact: bool
+
+
+def powers(scheme: str, model: Model) -> dict[tuple[str, str], Power]:
+    """By block and by what is multiplied by `FACTOR` (W, the data, γ): the exponent of that block's trace."""
+    first = information(scheme, model)
+    found = {}
+    for change in CHANGES:
+        second = information(scheme, model, **{change: FACTOR})
+        for name in BLOCKS:
+            before, after = block(first, name), block(second, name)
+            exponent = float(np.log(np.trace(after) / np.trace(before)) / np.log(FACTOR))
+            off = np.abs(after - FACTOR ** round(exponent) * before).max() / np.abs(after).max()
+            found[name, change] = Power(exponent, bool(off < EQUAL))
+    return found
+
+
+# --- equal distance in the plane of one unit's weights --------------------------------------------------------------
+
+REACH = 20.0
+"""How far from w is looked, in the plane of its two weights."""
+
+RADII = np.geomspace(1e-2, REACH, 56)
+HALVINGS = 20
+
+
+class Border(NamedTuple):
+    """Where the distance from w is a given one, in the plane of unit 0's weights: points (angles, 2).
+
+    exact: where KL first reaches it; quadratic: where ½ δᵀFδ does. Where that is further than `REACH`, points there.
+    """
+
+    exact: np.ndarray
+    quadratic: np.ndarray
+
+    def is_open(self, w: np.ndarray) -> bool:
+        """Return True if the KL divergence reaches the distance nowhere within `REACH` of w."""
+        return bool(np.linalg.norm(self.exact - w, axis=1).min() >= REACH * (1 - 1e-9))
+
+
+def directions() -> np.ndarray:
+    """Angles from w's own direction, ever closer together towards it and away from it."""
+    quarter = np.geomspace(1e-4, np.pi / 2, 45)
+    half = np.concatenate([quarter, np.pi - quarter[-2::-1]])
+    return np.concatenate([half, half + np.pi])
+
+
+def border(scheme: str, model: Model, distance: float) -> Border:
+    """The line of one distance around the weights of unit 0, the others held where they are."""
+    w = model.w
+    turn = directions() + np.arctan2(w[0, 1], w[0, 0])
+    ways = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    steps = np.minimum(_step(_own(scheme, model), ways, distance), REACH)
+    return Border(w[0] + _first(scheme, model, ways, distance)[:, None] * ways, w[0] + steps[:, None] * ways)
+
+
+class Steps(NamedTuple):
+    """How long a step of unit 0's weights is whose ½ δᵀFδ is a given distance: at right angles to w, and along it.
+
+    `curvature`: uᵀFu for a unit vector u along w, over the largest of all directions.
+    """
+
+    across: float
+    along: float
+    curvature: float
+
+
+def steps(scheme: str, model: Model, distance: float, times: float = 1.0) -> Steps:
+    """The steps that are as far as the distance, with all weights multiplied by `times`."""
+    own, w = _own(scheme, model, times), model.w[0]
+    along = w / np.linalg.norm(w)
+    ways = np.array([[-along[1], along[0]], along])
+    across, ahead = _step(own, ways, distance)
+    return Steps(float(across), float(ahead), float(along @ own @ along / np.linalg.eigvalsh(own)[-1]))
+
+
+def _own(scheme: str, model: Model, times: float = 1.0) -> np.ndarray:
+    """The block of unit 0's weights, (2, 2)."""
+    return block(information(scheme, model, w=times), "w")[:INPUTS, :INPUTS]
+
+
+def _step(own: np.ndarray, ways: np.ndarray, distance: float) -> np.ndarray:
+    """The lengths r with ½ r² uᵀFu = distance; for rounding's curvature very long, and finite."""
+    curvature = np.einsum("...i,ij,...j->...", ways, own, ways)
+    return np.sqrt(2 * distance / np.maximum(curvature, 1e-14 * np.abs(own).max()))
+
+
+def _first(scheme: str, model: Model, ways: np.ndarray, distance: float) -> np.ndarray:
+    """How far along each way the KL divergence first is the distance; `REACH` where it never is."""
+    x, w = model.x, model.w
+    z = predictions(scheme, x, w, model.gain)
+
+    def beyond(radii: np.ndarray) -> np.ndarray:
+        moved = np.broadcast_to(w, (*radii.shape, *w.shape)).copy()
+        moved[..., 0, :] += radii[..., None] * (ways[:, None] if radii.ndim > 1 else ways)
+        return divergence(model.outputs, z, predictions(scheme, x, moved, model.gain)) >= distance
+
+    found = beyond(np.broadcast_to(RADII, (len(ways), len(RADII))))
+    at = np.argmax(found, axis=1)
+    near, far = np.where(at > 0, RADII[at - 1], 0.0), RADII[at]
+    for _ in range(HALVINGS):
+        middle = (near + far) / 2
+        out = beyond(middle)
+        near, far = np.where(out, near, middle), np.where(out, middle, far)
+    return np.where(found.any(axis=1), far, REACH)
+
+
+class GainParts(NamedTuple):
+    """Means over units and data: (y - E[y|x])² of the model's own outputs, x̂² before γ, and F of one unit's γ."""
+
+    error: float
+    square: float
+    information: float
+
+
+def gain_parts(scheme: str, model: Model) -> GainParts:
+    """What the Fisher information of a gain is made of: E[x̂² (y - E[y|x])²]."""
+    z = predictions(scheme, model.x, model.w, model.gain)
+    f = block(information(scheme, model), "γ")
+    error = float(variance(model.outputs, z).mean())
+    return GainParts(error, float(np.mean((z / model.gain) ** 2)), float(f.trace() / UNITS))

@@ -1,0 +1,146 @@
+"""The panel on distance: what a step of the weights changes of the predictions, by the Fisher information."""
+
+from collections.abc import Mapping
+from itertools import product
+
+import streamlit as st
+
+from normviz.core.registry import BA, SCHEMES
+from normviz.core.settings import build
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import RELATIVE
+from normviz.topics.geometry import fisher
+from normviz.topics.geometry.figures import EXACT, QUADRATIC, Region, plane
+from normviz.topics.geometry.state import LOOKS, borders, scaling
+from normviz.topics.geometry.wording import listed
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.web.components.plot import plot
+
+HALF = 5.0
+"""The plane goes from -HALF to HALF, beyond the longest w."""
+
+Powers = Mapping[tuple[str, str], fisher.Power]
+
+CHANGED = {"w": "W′ = 2W", "x": "x′ = 2x", "gain": "γ′ = 2γ"}
+"""How what is multiplied is said."""
+
+_RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
+
+
+def show(view: View, theme: str) -> None:
+    """Show the plane of one unit's weights, and how F scales."""
+    model, scheme, distance = build(fisher.Model, view), view["scheme"], view["distance"]
+    _planes(model, scheme, distance, theme)
+    found = scaling(model)
+    _scales(model, scheme, found)
+    save_table(lambda: numbers(found), "fisher")
+
+
+def numbers(found: Mapping[str, Powers]) -> dict[str, list]:
+    """Return the exponents by which the blocks of F scale, a column for each scheme."""
+    rows = list(product(fisher.BLOCKS, CHANGED))
+    return {"block": [f"{block}, {CHANGED[change]}" for block, change in rows]} | {
+        f"exponent, {key}": [powers[row].exponent for row in rows] for key, powers in found.items()
+    }
+
+
+def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> None:
+    """Equal distance around w, without normalization and with it."""
+    name = SCHEMES[scheme].name
+    now = {key: fisher.steps(key, model, distance) for key in ("none", scheme)}
+    twice = {key: fisher.steps(key, model, distance, 2.0) for key in ("none", scheme)}
+    st.markdown(
+        f"### With {name}, a step of length {measured(now[scheme].across, 3)} changes the predictions by KL = "
+        f"{typeset(distance)}."
+    )
+    st.markdown(
+        f"Without normalization the step has length {measured(now['none'].across, 3)}. If **w** were twice as long, "
+        f"the lengths would be {measured(twice[scheme].across, 3)} and {measured(twice['none'].across, 3)}. They "
+        "follow from the Fisher information, for steps at right angles to **w**."
+    )
+    found = {key: borders(model, key, distance) for key in now}
+    for column, (key, title) in zip(
+        st.columns(2, gap="medium"), (("none", "Without normalization"), (scheme, f"With {name}")), strict=True
+    ):
+        with column:
+            region = Region(model.w[0], *found[key])
+            alt = (
+                f"{title}: the plane of two weights, w of length {model.length:g} and the region in which the "
+                f"predictions are nearer than KL = {distance:g}; by the Fisher information it ends "
+                f"{now[key].across:.3g} away across w."
+            )
+            plot(plane(title, region, HALF, LOOKS[key], theme), "without" if key == "none" else "with", alt, "26rem")
+    flat = measured(now[scheme].curvature, 2, RELATIVE["float64"])
+    st.markdown(
+        f"Filled: all **w** whose predictions change by less ({EXACT}). Dashed: the same by the Fisher information "
+        f"({QUADRATIC}). With {name} the curvature δᵀFδ along **w** is **{flat}** of the largest, and "
+        + _counts(scheme, found[scheme].is_open(model.w[0]))
+    )
+    st.caption(
+        f"A generalised linear model as in [{BA.text}]({BA.url}), section 5.2: {fisher.UNITS} units on two principal "
+        f"components of {fisher.EXAMPLES} digits, ε = 0; the plane is that of unit 0, the other units stay. KL is "
+        "summed over units, a mean over the digits."
+    )
+
+
+def _counts(scheme: str, is_open: bool) -> str:
+    """Return how the predictions depend on w; `is_open`: no w in the plane reaches the distance."""
+    if scheme == "layer":
+        return (
+            "the length of one unit still matters, since the units share μ and σ. A common factor of all units does "
+            "not matter."
+        )
+    if is_open:
+        return (
+            "only the direction of **w** matters. No direction changes the predictions by this KL, so all of the plane "
+            "is filled."
+        )
+    return (
+        "only the direction of **w** matters. The filled region reaches outwards from the origin. A longer **w** needs "
+        "a longer step to turn by the same angle."
+    )
+
+
+def _scales(model: fisher.Model, scheme: str, found: Mapping[str, Powers]) -> None:
+    """By what the blocks of F are multiplied when weights, data or gain are."""
+    power = {key: each["w", "w"] for key, each in found.items()}
+    st.markdown(
+        f"### Doubling the weights multiplies their Fisher information by {_times(power[scheme])} with "
+        f"{SCHEMES[scheme].name}, by {_times(power['none'])} without."
+    )
+    st.table(
+        {"Block": [f"{block}, {change}" for block, change in product(fisher.BLOCKS, CHANGED.values())]}
+        | {
+            SCHEMES[key].label: [_cell(each[row]) for row in product(fisher.BLOCKS, CHANGED)]
+            for key, each in found.items()
+        },
+        border="horizontal",
+    )
+    error, square, of_gain = fisher.gain_parts(scheme, model)
+    gains = {change: [key for key, each in found.items() if _same(each["γ", change])] for change in ("w", "x")}
+    st.markdown(
+        f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with {listed(gains['w'])}. Doubling "
+        f"the data leaves it unchanged with {listed(gains['x'])}. The block is E[x̂² (y − E[y|x])²], with x̂ before γ. "
+        f"With {SCHEMES[scheme].name}, x̂² is {measured(square, 4)} on average, the squared prediction error is "
+        f"{measured(error, 4)}, and F of a unit's γ is {measured(of_gain, 4)}."
+    )
+    st.markdown("With ε > 0 this holds approximately. [Table 1](invariance?panel=eps) shows the gap over ε.")
+
+
+def _times(power: fisher.Power) -> str:
+    """A power of two as what is multiplied by: ¼, 1, or about 0.58 where not all of the block scales as one."""
+    return _RAISED[round(power.exponent)] if power.exact else f"about {_nearly(power)}"
+
+
+def _cell(power: fisher.Power) -> str:
+    """The same in a table."""
+    return f"× {_times(power)}" if power.exact else f"≈ {_nearly(power)}"
+
+
+def _nearly(power: fisher.Power) -> str:
+    return measured(fisher.FACTOR**power.exponent, 2)
+
+
+def _same(power: fisher.Power) -> bool:
+    return power.exact and round(power.exponent) == 0

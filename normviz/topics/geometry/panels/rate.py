@@ -1,0 +1,112 @@
+"""The panel on the effective learning rate along a training run."""
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.settings import build
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import RELATIVE
+from normviz.topics.geometry import rate
+from normviz.topics.geometry.figures import Curve, curves
+from normviz.topics.geometry.state import rate_run, twins
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.web.components.plot import plot
+
+ROUNDING = RELATIVE["float64"]
+SMOOTHED = 20
+"""Mini-batches over which the last loss is averaged."""
+
+POWER = {0: "η", 1: "η · δ", 2: "η · δ²"}
+
+
+def show(view: View, theme: str) -> None:
+    """Show a run by step, a link to the experiment on weight decay, and twins that start from δW."""
+    training = build(rate.Training, view)
+    course = rate_run(replace(training, delta=1.0))
+    _draw_run(course, theme)
+    link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
+    st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
+    _twins(training)
+    save_table(lambda: numbers(course), "effective-rate")
+
+
+def numbers(course: rate.Course) -> dict[str, list]:
+    """Length, effective rate and loss of every step."""
+    rows = (("‖W‖", course.length[:-1]), ("η/‖W‖²", course.effective), ("loss", course.losses))
+    return {"step": list(range(len(course.losses)))} | {name: row[:, 0].tolist() for name, row in rows}
+
+
+def _draw_run(course: rate.Course, theme: str) -> None:
+    """Draw the length of W and the effective rate by step, under what happened to them."""
+    grown, shrunk = course.length[-1, 0] / course.length[0, 0], course.effective[-1, 0] / course.effective[0, 0]
+    st.markdown(
+        f"### SGD makes W {measured(100 * (grown - 1), 2)}% longer. Its effective learning rate η/‖W‖² falls by "
+        f"{measured(100 * (1 - shrunk), 2)}%."
+    )
+    panels = {
+        "lengths": ("Length of W, ‖W‖", course.length[:-1, 0]),
+        "effective": ("Effective learning rate, η/‖W‖²", course.effective[:, 0]),
+    }
+    for column, (key, (title, row)) in zip(st.columns(2, gap="medium"), panels.items(), strict=True):
+        with column:
+            alt = f"{title} by step: from {row[0]:.3g} to {row[-1]:.3g}."
+            figure = curves(title, {"batch norm": Curve(np.arange(len(row)), row, 0)}, "step", theme=theme)
+            plot(figure, key, alt, "23rem")
+    losses = course.losses[:, 0]
+    st.markdown(_growth(course))
+    st.caption(
+        f"A network that learns the digits: {rate.UNITS} units with batch norm (ε = 0) and ReLU, then a linear "
+        f"classifier. Mini-batches of {rate.BATCH}. The loss falls from {measured(losses[0], 3)} to "
+        f"{measured(losses[-SMOOTHED:].mean(), 3)}, the mean of the last {SMOOTHED} mini-batches."
+    )
+
+
+def _growth(course: rate.Course) -> str:
+    """Return why W only grows, and how closely the run follows the equation."""
+    least = course.shortest[:, 0].min()
+    if least < -ROUNDING:
+        return f"**A weight vector got shorter** by {measured(-least, 2)}, which only rounding can do."
+    error = rate.pythagoras(course)
+    checked = (
+        "In this run both sides are equal up to rounding."
+        if error <= ROUNDING
+        else f"In this run the two sides differ by {measured(error, 2)}, relatively."
+    )
+    return (
+        "**Why W grows.** The loss does not depend on the length of W. The gradient is therefore at right angles to W. "
+        f"By Pythagoras every step makes W longer: ‖W′‖² = ‖W‖² + η²‖∂l/∂W‖². {checked} No weight vector of the "
+        f"{rate.UNITS} units ever got shorter."
+    )
+
+
+def _twins(training: rate.Training) -> None:
+    """Show twins that start from δW, at three learning rates, with SGD and with Adam."""
+    delta = typeset(training.delta)
+    found = twins(training)
+    best = {optimizer: min(gaps, key=gaps.__getitem__) for optimizer, gaps in found.items()}
+    factor = {optimizer: POWER[power].partition(" · ")[2] or "1" for optimizer, power in best.items()}
+    st.markdown(
+        "### With δ = 1 the twin equals the original at each of these learning rates."
+        if training.delta == 1
+        else f"### With {delta} W, SGD needs {factor['sgd']} times the learning rate, Adam {factor['adam']} times."
+    )
+    st.markdown(
+        "A twin is the same network with the same mini-batches. Only its W starts δ times as long. The table shows by "
+        "how much its scores differ from the original's."
+    )
+    st.table(
+        {"Learning rate of the twin's W": [POWER[power] for power in rate.POWERS]}
+        | {
+            f"{name}: scores differ by": [measured(found[key][power], 2) for power in rate.POWERS]
+            for key, name in rate.OPTIMIZERS.items()
+        },
+        border="horizontal",
+    )
+    steps = min(training.steps, rate.TWIN_STEPS)
+    st.caption(
+        f"Largest difference of the scores over {steps} steps, relative to the largest score. Adam has the learning "
+        f"rate {typeset(rate.ADAM_RATE)} and ε = {typeset(rate.TINY)}. With a larger ε no factor fits Adam exactly."
+    )

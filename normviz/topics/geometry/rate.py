@@ -1,0 +1,161 @@
+"""A network with batch norm that is trained on digits: what its weights' length does to the learning rate.
+
+The loss does not depend on the length of W, so its gradient is at right angles to W, and 1/δ as long where W is δ times
+as long. Several runs train side by side, on the same mini-batches.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.settings import real, whole
+from normviz.topics.geometry.network import Net, digits, gradients, start
+
+UNITS = 32
+BATCH = 64
+MAX_STEPS = 400
+BETAS = (0.9, 0.999)
+TINY = 1e-30
+"""Adam's ε: what is added to a root that may be 0, and is nothing beside any other."""
+
+OPTIMIZERS = {"sgd": "SGD", "adam": "Adam"}
+
+
+@dataclass(frozen=True)
+class Training:
+    """How W is trained: learning rate and steps; and how many times as long the W of its twin is."""
+
+    rate: float = real(0.3, 0.01, 1.0, label="Learning rate η", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
+    steps: int = whole(300, 20, MAX_STEPS, label="Steps", stops=(20, 50, 100, 200, 300, MAX_STEPS))
+    delta: float = real(
+        3.0, 0.1, 10.0, label="δ: W of the twin is δW", symbol="δ", stops=(0.1, 0.3, 0.5, 2.0, 3.0, 10.0)
+    )
+    seed: int = whole(0, 0, 9999, label="Seed")
+
+
+class Course(NamedTuple):
+    """Training runs side by side, by step; the first two have one row more, that of the start.
+
+    Attributes:
+        length: ‖W‖, (steps + 1, runs).
+        shortest: by how much every ‖w_i‖ grew, relatively, the least of all units, (steps, runs).
+        slope, rates, losses: ‖∂l/∂W‖, the learning rate of W, the loss of the mini-batch.
+        gap, size: the largest difference of the class scores from those of the run that this one is held against, and
+            the largest of its scores.
+    """
+
+    length: np.ndarray
+    shortest: np.ndarray
+    slope: np.ndarray
+    rates: np.ndarray
+    losses: np.ndarray
+    gap: np.ndarray
+    size: np.ndarray
+
+    @property
+    def effective(self) -> np.ndarray:
+        """η/‖W‖² of each step, (steps, runs)."""
+        return self.rates / self.length[:-1] ** 2
+
+    def apart(self, run: int) -> float:
+        """How far a run's scores come from the other's over all steps, relative to the largest of all."""
+        return float(self.gap[:, run].max() / self.size[:, run].max())
+
+
+Direction = Callable[[Net], Net]
+"""What an optimizer makes of the gradients: what is subtracted, times the learning rate."""
+
+
+def adam() -> Direction:
+    """m̂ / (√v̂ + ε) with ε = `TINY`: Kingma & Ba 2015, Algorithm 1."""
+    kept: list[dict[str, np.ndarray]] = [{}, {}]
+    steps = 0
+
+    def direction(g: Net) -> Net:
+        nonlocal steps
+        steps += 1
+        for power, (old, share) in enumerate(zip(kept, BETAS, strict=True), 1):
+            old |= {name: share * old.get(name, 0.0) + (1 - share) * part**power for name, part in g.items()}
+        means, squares = ({name: part / (1 - share**steps) for name, part in old.items()}
+                          for old, share in zip(kept, BETAS, strict=True))  # fmt: skip
+        return {name: means[name] / (np.sqrt(squares[name]) + TINY) for name in g}
+
+    return direction
+
+
+DIRECTIONS: dict[str, Callable[[], Direction]] = {"sgd": lambda: lambda g: g, "adam": adam}
+"""By optimizer: its direction at the start of a run."""
+
+
+def train(
+    seed: int,
+    times: Sequence[float],
+    rates: np.ndarray,
+    against: Sequence[int],
+    optimizer: str = "sgd",
+) -> Course:
+    """Train runs side by side, W ← W - η · direction.
+
+    Args:
+        seed: of the weights and of the mini-batches.
+        times: what W is multiplied by before the first step, for each run.
+        rates: η of W (steps, runs); that of all other parameters is the first one of the first run.
+        against: for each run, which one its scores are held against.
+        optimizer: "sgd" or "adam".
+    """
+    x, labels = digits()
+    rng = np.random.default_rng([seed, 1])
+    direction = DIRECTIONS[optimizer]()
+    at = {name: np.repeat(part, len(times), axis=0) for name, part in start(seed, (UNITS,)).items()}
+    w = np.reshape(times, (-1, 1, 1)) * at["w0"]
+    length, found = [np.linalg.norm(w, axis=(1, 2))], []
+    for each in rates:
+        chosen = rng.integers(0, len(x), BATCH)
+        scores, loss, g = gradients(at | {"w0": w}, x[chosen], labels[chosen], "batch")
+        step, eta = direction(g), each[:, None, None]
+        moved = w - eta * step["w0"]
+        before, after = (np.linalg.norm(each, axis=1) for each in (w, moved))
+        other = scores[list(against)]
+        found.append(
+            (
+                (after / before - 1).min(axis=1), np.linalg.norm(g["w0"], axis=(1, 2)), each, loss,
+                np.abs(scores - other).max(axis=(1, 2)), np.abs(other).max(axis=(1, 2)),
+            )
+        )  # fmt: skip
+        at, w = {name: part - rates[0, 0] * step[name] for name, part in at.items()}, moved
+        length.append(np.linalg.norm(w, axis=(1, 2)))
+    return Course(np.array(length), *(np.array(row) for row in zip(*found, strict=True)))
+
+
+def run(training: Training) -> Course:
+    """Train one network, which is held against itself."""
+    return train(training.seed, (1.0,), np.full((training.steps, 1), training.rate), (0,))
+
+
+def pythagoras(course: Course) -> float:
+    """How far ‖W'‖² is from ‖W‖² + η²‖∂l/∂W‖² over a run, relatively, at most."""
+    squares = course.length[:, 0] ** 2
+    expected = squares[:-1] + (course.rates[:, 0] * course.slope[:, 0]) ** 2
+    return float(np.max(np.abs(squares[1:] - expected) / squares[1:]))
+
+
+# --- twins: W and δW ------------------------------------------------------------------------------------------------
+
+ADAM_RATE = 0.01
+POWERS = (0, 1, 2)
+TWIN_STEPS = 100
+
+
+def twins(training: Training, optimizer: str) -> dict[int, float]:
+    """How far a twin that starts from δW comes from its original, with W's learning rate times δ⁰, δ¹, δ², by power.
+
+    Over the first `TWIN_STEPS` steps at most. SGD has the setting's learning rate, Adam
+    `ADAM_RATE`. What should hold: `normviz.core.transformations.Transformation.rate_factor`.
+    """
+    rate = training.rate if optimizer == "sgd" else ADAM_RATE
+    rates = np.tile([rate, *(rate * training.delta**power for power in POWERS)], (min(training.steps, TWIN_STEPS), 1))
+    runs = 1 + len(POWERS)
+    course = train(training.seed, (1.0, *[training.delta] * len(POWERS)), rates, [0] * runs, optimizer)
+    return {power: course.apart(run) for run, power in enumerate(POWERS, 1)}

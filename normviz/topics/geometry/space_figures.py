@@ -1,0 +1,141 @@
+"""Pictures of layer norm with three channels in space: the plane, the circle, the vectors, and a step."""
+
+from typing import Any
+
+import numpy as np
+
+from normviz.charts.chart import Figure
+from normviz.charts.palette import THEMES, Theme
+from normviz.charts.style import finish
+from normviz.topics.geometry.three_channels import RADIUS, STAGES, Forward, Step
+
+LEAST_REACH = 3.4
+"""From the origin to the border of the picture, at least, so that the circle keeps its size for most x."""
+
+AROUND = 72
+"""Corners of a circle."""
+
+NORMAL = np.ones(3) / np.sqrt(3)
+"""Of the plane of all vectors whose sum is 0."""
+
+_RIGHT = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
+_DEEP = np.cross(NORMAL, _RIGHT)
+_SCREEN_RIGHT = 0.4 * _DEEP - 0.73 * _RIGHT
+_EYE = 2.2 * (0.55 * NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
+
+
+def stage_figure(one: Forward, stage: str, theme: str = "light") -> Figure:
+    """Draw x, then v = x − μ on the plane, then x̂ on the circle or inside it, up to a stage before the step."""
+    colours = THEMES[theme]
+    drawn = list(STAGES).index(stage)
+    reach = max(LEAST_REACH, 1.1 * float(np.linalg.norm(one.x)))
+    figure = _scene(reach, stage, colours)
+    origin = np.zeros(3)
+    side = "middle right" if one.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
+    _vector(figure, origin, one.x, "x", colours.lines[0], side)
+    if drawn >= 1:
+        _line(figure, one.x, one.v, colours.mean, dash="dash")
+        _text(figure, (one.x + one.v) / 2, "− μ", colours.mean, side)
+        _vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center", width=8 if drawn < 2 else 3)
+    if drawn >= 2:  # on v
+        _vector(figure, origin, one.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
+    return figure
+
+
+def step_figure(long: Step, short: Step, theme: str = "light") -> Figure:
+    """Draw the same step of gradient descent from v and from ½ v, and by how much each turns the vector."""
+    colours = THEMES[theme]
+    ends = [step.before.v + step.change for step in (long, short)]
+    reach = max(LEAST_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
+    figure = _scene(reach, "step", colours)
+    origin = np.zeros(3)
+    for step, end, label in zip((long, short), ends, ("long: v", "short: ½ v"), strict=True):
+        _vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
+        if step.before.v.any():
+            _vector(figure, step.before.v, end, f"step: {step.angle:.0f}°", colours.lines[1], "top center")
+            _line(figure, origin, end, colours.lines[1], dash="dot")
+    return figure
+
+
+def _scene(reach: float, stage: str, colours: Theme) -> Figure:
+    """Return a figure with the three axes, from the second stage the plane, in the third the circle."""
+    figure = Figure()
+    ring, drawn = _ring(), list(STAGES).index(stage)
+    if drawn >= 1:
+        fan = np.arange(1, AROUND + 1)
+        disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
+        _surface(figure, disc, colours.mean, 0.14, i=np.zeros(AROUND, int), j=fan, k=np.roll(fan, -1))
+        _text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
+    if stage == "divide":
+        x, y, z = (RADIUS * np.vstack([ring, ring[:1]])).T
+        figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
+        _text(figure, 1.35 * RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)
+    for channel, unit in enumerate(np.eye(3), 1):
+        _line(figure, np.zeros(3), 0.65 * reach * unit, colours.muted)
+        _text(figure, 0.66 * reach * unit, f"channel {channel}", colours.muted, "top center")
+    finish(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
+    axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
+    figure.update_layout(
+        showlegend=False,
+        scene={
+            **axes, "aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 2.5),
+            "camera": {"eye": _point(_EYE), "up": _point(NORMAL), "projection": {"type": "orthographic"}},
+        },
+    )  # fmt: skip
+    return figure
+
+
+_QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
+
+
+def _ring() -> np.ndarray:
+    """Return points of the circle of radius 1 in the plane, (AROUND, 3)."""
+    turn = np.linspace(0, 2 * np.pi, AROUND, endpoint=False)[:, None]
+    return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
+
+
+def _surface(figure: Figure, points: np.ndarray, colour: str, opacity: float, **triangles: Any) -> None:
+    """Draw a translucent surface of points (points, 3)."""
+    x, y, z = points.T
+    light = {"ambient": 0.9, "diffuse": 0.25, "specular": 0.0}
+    figure.add("mesh3d", x=x, y=y, z=z, color=colour, opacity=opacity, lighting=light, **triangles, **_QUIET)
+
+
+def _vector(
+    figure: Figure, start: np.ndarray, end: np.ndarray, label: str, colour: str, side: str, *, share: float = 1.0,
+    width: float = 8,
+) -> None:  # fmt: skip
+    """Draw an arrow, labelled at its end or at a share of its length; one of length 0 as a point."""
+    x, y, z = np.stack([start, start + share * (end - start), end]).T
+    length = float(np.linalg.norm(end - start))
+    figure.add(
+        "scatter3d", x=x, y=y, z=z, mode="lines+markers+text", name=label, text=["", f"<b>{label}</b>", ""],
+        textposition=side, textfont={"color": colour, "size": 17}, line={"color": colour, "width": width},
+        marker={"color": colour, "size": [0, 0, 0 if length else 8]}, hovertemplate="(%{x:.3g}, %{y:.3g}, %{z:.3g})",
+    )  # fmt: skip
+    if length:
+        u, v, w = ([each] for each in (end - start) / length)
+        figure.add(
+            "cone", x=[end[0]], y=[end[1]], z=[end[2]], u=u, v=v, w=w, anchor="tip", sizemode="absolute", sizeref=0.32,
+            colorscale=[[0, colour], [1, colour]], showscale=False, **_QUIET,
+        )  # fmt: skip
+
+
+def _line(figure: Figure, start: np.ndarray, end: np.ndarray, colour: str, dash: str = "solid") -> None:
+    """Draw a thin line."""
+    x, y, z = np.stack([start, end]).T
+    figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **_QUIET)
+
+
+def _text(figure: Figure, at: np.ndarray, text: str, colour: str, side: str = "middle center") -> None:
+    """Write a text at a point."""
+    x, y, z = ([each] for each in at)
+    font = {"color": colour, "size": 14}
+    figure.add(
+        "scatter3d", x=x, y=y, z=z, mode="text", text=[f"<b>{text}</b>"], textposition=side, textfont=font, **_QUIET
+    )
+
+
+def _point(at: np.ndarray) -> dict[str, float]:
+    """Return a point as plotly.js takes it."""
+    return dict(zip("xyz", at.tolist(), strict=True))

@@ -1,0 +1,103 @@
+"""The state of the page "Step size": the values in its link, and the cached results that its panels show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from normviz.core.settings import choice, real
+from normviz.topics.geometry import fisher, rate
+from normviz.topics.geometry.three_channels import Example
+from normviz.ui.link import View, params
+
+PAGE = "geometry"
+
+PREFIX = PAGE + " "
+"""Of all keys in the session: other pages have values of the same names."""
+
+SHOWN = {
+    "vectors": "Layer norm in 3-D",
+    "rate": "Effective learning rate",
+    "fisher": "Fisher information",
+}
+"""The panels; only the open one is computed."""
+
+FORMER_PANEL = "recurrent"
+"""The key of a panel that the page no longer has: it is the experiment on recurrent networks."""
+
+LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
+"""Which colour, dash and marker a scheme has in every chart."""
+
+BELONGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("x1", "x2", "x3", "eps", "stage"), ("vectors",)),
+    "seed": ("rate", "fisher"),
+    **dict.fromkeys(("outputs", "length", "scale", "gain", "scheme", "distance"), ("fisher",)),
+    **dict.fromkeys(("rate", "steps", "delta"), ("rate",)),
+}
+"""Where a value means something; one that is not here does everywhere."""
+
+
+@dataclass(frozen=True)
+class Page(rate.Training, fisher.Model, Example):
+    """The values in the page's link."""
+
+    show: str = choice("vectors", SHOWN)
+    scheme: str = choice("batch", {"batch": "Batch", "weight": "Weight", "layer": "Layer"}, label="Normalization")
+    distance: float = real(0.1, 0.01, 1.0, label="KL of the border", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
+
+
+PARAMS = params(Page, PREFIX)
+
+
+def has(view: View, name: str) -> bool:
+    """Return True if a value means something in the open panel; links and controls leave out all others."""
+    if name == "eps" and view["stage"] in ("example", "centre"):
+        return False
+    return view["show"] in BELONGS.get(name, tuple(SHOWN))
+
+
+FORMER = ("gradient", "beside", "trained", "directions", "times", "reach", "draws")
+"""Values in links of an earlier version that mean nothing any more."""
+
+
+def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
+    """Return the link of today for a link of an earlier version; a link of today stays as it is.
+
+    The page opened on the Fisher information, which no link named. It had a switch for the gradient of the picture,
+    and a panel with slices through the loss. The nearest panel is the one on the length of the weights.
+
+    Example:
+        >>> translate_former_link({"scheme": "layer"}), translate_former_link({"gradient": "1"})
+        ({'show': 'fisher', 'scheme': 'layer'}, {'stage': 'step'})
+    """
+    found = {name: value for name, value in link.items() if name not in FORMER}
+    of_fisher = {name for name, panels in BELONGS.items() if panels == ("fisher",)}
+    if "show" not in link and (of_fisher | {"draws"}) & link.keys():
+        return {"show": "fisher", **found}
+    if link.get("show") == "slices":
+        return found | {"show": "rate"}
+    return found | ({"stage": "step"} if link.get("gradient") == "1" else {})
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def borders(model: fisher.Model, scheme: str, distance: float) -> fisher.Border:
+    """The line of one distance around the weights of a unit."""
+    return fisher.border(scheme, model, distance)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def scaling(model: fisher.Model) -> dict[str, dict[tuple[str, str], fisher.Power]]:
+    """Return by scheme how the blocks of F scale."""
+    return {scheme: fisher.powers(scheme, model) for scheme in fisher.MODELS}
+
+
+@st.cache_data(max_entries=64, show_spinner="Training …")
+def rate_run(training: rate.Training) -> rate.Course:
+    """Return the course of one run; δ does not matter to it."""
+    return rate.run(training)
+
+
+@st.cache_data(max_entries=64, show_spinner="Training …")
+def twins(training: rate.Training) -> dict[str, dict[int, float]]:
+    """How far the twins come from their originals, by optimizer."""
+    return {optimizer: rate.twins(training, optimizer) for optimizer in rate.OPTIMIZERS}

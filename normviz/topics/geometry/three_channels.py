@@ -1,0 +1,117 @@
+"""Layer norm of one example with three channels, as vectors in space, and a step of gradient descent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.backward import backward
+from normviz.core.normalize import normalize
+from normviz.core.registry import DEFAULT_EPS, SCHEMES
+from normviz.core.settings import choice, real
+from normviz.core.text import typeset
+
+CHANNELS = 3
+RADIUS = float(np.sqrt(CHANNELS))
+"""Of the sphere that layer norm projects onto at ε = 0: the mean of x̂² is 1, so ‖x̂‖² is the number of channels."""
+
+INCOMING = (1.0, 2.0, -0.5)
+"""∂l/∂x̂, the gradient that arrives from the layers above, in the example of a step."""
+
+RATE = 0.5
+"""η, the learning rate of the step."""
+
+STAGES = {"example": "1 One example", "centre": "2 Subtract the mean", "divide": "3 Divide", "step": "4 Take a step"}
+"""The stages of the picture."""
+
+_LIMIT = 4.0
+_STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())
+
+
+@dataclass(frozen=True)
+class Example:
+    """The three values of an example, ε, and how much of the picture is shown."""
+
+    x1: float = real(3.0, -_LIMIT, _LIMIT, label="x₁", stops=_STOPS, control="drag")
+    x2: float = real(1.0, -_LIMIT, _LIMIT, label="x₂", stops=_STOPS, control="drag")
+    x3: float = real(-1.0, -_LIMIT, _LIMIT, label="x₃", stops=_STOPS, control="drag")
+    eps: float = real(
+        DEFAULT_EPS, 0.0, 10.0, label="ε, added to σ²", symbol="ε", stops=(0.0, 1e-5, 0.1, 0.3, 1.0, 3.0, 10.0),
+        control="drag",
+    )  # fmt: skip
+    stage: str = choice("example", STAGES, label="Stage")
+
+    @property
+    def x(self) -> np.ndarray:
+        """The three values, (3,)."""
+        return np.array([self.x1, self.x2, self.x3])
+
+
+class Forward(NamedTuple):
+    """The forward pass: x, its mean μ, v = x − μ, the divisor √(σ² + ε), and x̂ = v / √(σ² + ε); vectors are (3,)."""
+
+    x: np.ndarray
+    mean: float
+    v: np.ndarray
+    divisor: float
+    xhat: np.ndarray
+
+
+class Step(NamedTuple):
+    """A step of x: the forward pass before it, Δx = −η ∂l/∂x (3,), and the forward pass after.
+
+    For one example it is the step of a bias that the layer before adds to its output x: ∂l/∂b = ∂l/∂x.
+    """
+
+    before: Forward
+    change: np.ndarray
+    after: Forward
+
+    @property
+    def angle(self) -> float:
+        """The angle in degrees by which the step turns x̂; 0 where x̂ is 0 before or after it."""
+        a, b = self.before.xhat, self.after.xhat
+        return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b)))
+
+
+def forward(x: Sequence[float] | np.ndarray, eps: float) -> Forward:
+    """Normalize three values with layer norm.
+
+    Example:
+        >>> forward([3, 1, -1], 0).v.tolist()
+        [2.0, 0.0, -2.0]
+    """
+    result = normalize(_tensor(x), SCHEMES["layer"], eps)
+    assert result.mean is not None
+    assert result.deviation is not None
+    mean, divisor = (float(np.ravel(each)[0]) for each in (result.mean, result.deviation))
+    return Forward(np.asarray(x, float), mean, np.ravel(result.v), divisor, np.ravel(result.xhat))
+
+
+def take_step(x: Sequence[float] | np.ndarray, eps: float) -> Step:
+    """Move three values against the gradient of a loss with ∂l/∂x̂ = `INCOMING`, with the learning rate `RATE`.
+
+    Example:
+        >>> long, short = (take_step([c * 3, c, -c], 0.0) for c in (1, 0.5))
+        >>> round(long.angle, 1), round(short.angle, 1)
+        (8.8, 31.7)
+    """
+    before = forward(x, eps)
+    change = -RATE * np.ravel(backward(_tensor(x), _tensor(INCOMING), SCHEMES["layer"], eps))
+    return Step(before, change, forward(before.x + change, eps))
+
+
+def _tensor(x: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return three values as one example (1, 1, 1, 3)."""
+    return np.reshape(np.asarray(x, float), (1, 1, 1, CHANNELS))
+
+
+def vector_words(values: np.ndarray) -> str:
+    """Return a vector as the page writes it.
+
+    Example:
+        >>> vector_words(np.array([3, 1, -1]))
+        '(3, 1, −1)'
+    """
+    return f"({', '.join(typeset(float(round(value, 9)), 3) for value in values)})"

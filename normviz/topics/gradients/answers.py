@@ -1,0 +1,168 @@
+"""Homework checked by its numbers: whether out, dx, dgamma and dbeta are right, and if not, which mistake it is.
+
+Nothing is run that was sent: arrays come in, and are held against what the core computes, then against the same with
+each mistake made, alone first, then together. The nearest within rounding is named, of those equally near the simplest.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.layouts import check_layout
+from normviz.core.registry import Scheme
+from normviz.core.tolerances import ROUNDING
+from normviz.topics.gradients.candidates import Candidates, alone, difference, together
+from normviz.topics.gradients.case import MAX_ELEMENTS, Case, check_arrays, split_arrays
+from normviz.topics.gradients.homework import Keys
+from normviz.topics.gradients.implied import exchange_gammas, name_statistics
+from normviz.topics.gradients.layouts import check_size, parameter_shape
+from normviz.topics.gradients.mistakes import MISTAKES
+
+ANSWERS = ("out", "dx", "dgamma", "dbeta")
+"""What may be asked, by the names that courses use."""
+
+INPUTS = ("x", "gamma", "beta", "eps", "dout")
+"""What may be given."""
+
+NEAR = 0.02
+"""No answer is called a mistake's that is further from it than this, however badly its inputs are conditioned."""
+
+
+class Verdict(NamedTuple):
+    """What an answer is.
+
+    Attributes:
+        right: whether it is right, to the digits that its type, and those of the inputs, can have.
+        error: the largest difference from what is right over the largest magnitude; None where shapes differ.
+        mistake: a key of `MISTAKES`; None for what is right, and for what none of them explains.
+        beside: the key of a second mistake that was made with it; None for a single one.
+        problem: why the array cannot be judged, in words; None where it was judged.
+    """
+
+    right: bool
+    error: float | None
+    mistake: str | None = None
+    beside: str | None = None
+    problem: str | None = None
+
+    @property
+    def told(self) -> str:
+        """What is wrong, and what to do about it, in words; empty for what is right."""
+        if self.right:
+            return ""
+        if self.problem is not None:
+            return self.problem
+        rows = [MISTAKES[key] for key in (self.mistake, self.beside) if key]
+        return " ".join(f"{row.told} {row.remedy}" for row in rows) or "No mistake that is known explains it."
+
+    def record(self) -> dict[str, Any]:
+        """Return the verdict as plain data; `beside` and `problem` only where there is one."""
+        error = None if self.error is None or not np.isfinite(self.error) else self.error
+        plain = {"right": self.right, "error": error, "mistake": self.mistake}
+        return plain | {key: value for key in ("beside", "problem") if (value := getattr(self, key)) is not None}
+
+
+def make_inputs(
+    scheme: Scheme, layout: str, shape: tuple[int, ...], seed: int = 0, dtype: str = "float64", eps: float | None = None
+) -> dict[str, np.ndarray]:
+    """x, gamma, beta, eps and dout on which mistakes come to different numbers; shape is that of x in the layout.
+
+    Means and spreads differ along every axis, and the spreads are near √ε, so that it matters where ε is added.
+
+    Raises:
+        InvalidInput: a layout that there is not, a shape that it does not have, or one too large to be judged.
+    """
+    check_layout(layout)
+    check_size(shape, layout, MAX_ELEMENTS)
+    if dtype not in ("float64", "float32"):
+        raise InvalidInput(f"{dtype!r} is not a type of answers; float64 and float32 are.")
+    eps = (scheme.eps or 0.0) if eps is None else eps
+    rng = np.random.default_rng(seed)
+
+    def uneven(*lengths: int) -> np.ndarray:
+        numbers = rng.standard_normal(lengths)
+        for axis, n in enumerate(lengths):
+            along = [1] * len(lengths)
+            along[axis] = n
+            numbers = numbers * rng.uniform(0.6, 1.6, along) + rng.uniform(-0.6, 0.6, along)
+        return numbers
+
+    scale = 3 * eps**0.5 if eps else 1.0
+    inputs = {"x": uneven(*shape) * scale, "eps": np.array(eps), "dout": uneven(*shape)}
+    for name, low in (("gamma", 0.5), ("beta", -1.0)):
+        inputs[name] = rng.uniform(low, 2.0, parameter_shape(scheme, name, layout, shape))
+    return {name: inputs[name] if name == "eps" else inputs[name].astype(dtype) for name in INPUTS}
+
+
+@np.errstate(all="ignore")
+def judge(
+    scheme: Scheme,
+    layout: str,
+    inputs: Mapping[str, np.ndarray],
+    answer: Mapping[str, np.ndarray],
+    eps: float | None = None,
+) -> dict[str, Verdict]:
+    """Return a verdict on each array of an answer, by its name. Each is judged by itself.
+
+    An array that cannot be judged gets a verdict with a `problem`: an unknown name, other values than finite real
+    numbers, too many of them, or a gradient without dout. The others are judged all the same.
+
+    Args:
+        scheme: what was to be computed.
+        layout: a key of `LAYOUTS`, that of x, dout, out and dx.
+        inputs: x, and gamma (1 where it is missing), beta (0), eps, dout (needed for gradients).
+        answer: any of out, dx, dgamma and dbeta.
+        eps: ε where the inputs do not hold it; otherwise the scheme's own.
+
+    Raises:
+        InvalidInput: an unknown layout, inputs that cannot be used (an unknown name, an array that is too large, of
+            another shape than x, or not of finite real numbers, or a division by 0), or an answer of which no array
+            can be judged.
+    """
+    check_layout(layout)
+    case = Case(scheme, layout, check_arrays(inputs, INPUTS, "inputs"), eps)
+    given, problems = split_arrays(answer, ANSWERS, "answer")
+    for name in [name for name in given if name not in case.right]:
+        del given[name]
+        problems[name] = f"{name} is judged by dout, and the inputs hold none."
+    if not given:
+        raise InvalidInput(" ".join(problems.values()) or f"the answer holds none of {', '.join(ANSWERS)}.")
+    verdicts = {name: _judged(case, name, array) for name, array in given.items()}
+    verdicts |= {name: Verdict(False, None, problem=problem) for name, problem in problems.items()}
+    return {name: verdicts[name] for name in sorted(verdicts, key=[*ANSWERS, *problems].index)}
+
+
+def _judged(case: Case, name: str, array: np.ndarray) -> Verdict:
+    """Return the verdict on one array of an answer."""
+    wanted, allowed = (case.laid(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name]))
+    flat = array.astype(float).squeeze()
+    error = difference(flat, wanted) if flat.shape == wanted.shape else None
+    roundings = case.roundings(array)
+    if error is not None and np.all(np.abs(flat - wanted) <= max(roundings) * allowed):
+        return Verdict(True, error)
+    limits = [min(rounding * case.condition, NEAR) for rounding in roundings]
+    for candidates in (chain(alone(case, name), exchange_gammas(case, name, flat)), together(case, name)):
+        keys = _nearest(flat, candidates, limits)
+        if keys:
+            return Verdict(False, error, *keys[:2])
+    if error is None:
+        return Verdict(False, None, "wrong-shape")
+    if np.all(np.abs(flat - wanted) <= ROUNDING["float32"] * allowed):
+        return Verdict(False, error, "precision")
+    return Verdict(False, error, name_statistics(case, name, flat, limits[-1]))
+
+
+def _nearest(flat: np.ndarray, candidates: Candidates, limits: Iterable[float]) -> Keys:
+    """The mistakes that explain an array to within a limit, the fewest; none where nothing does."""
+    errors = [(keys, difference(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape]
+    for limit in limits:
+        near = [(keys, error) for keys, error in errors if error <= limit]
+        if near:
+            fewest = min(len(keys) for keys, _ in near)
+            near = [(keys, error) for keys, error in near if len(keys) == fewest]
+            best = min(error for _, error in near)
+            return next(keys for keys, error in near if error <= max(4 * best, limit / 16))
+    return ()

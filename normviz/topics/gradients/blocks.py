@@ -1,0 +1,43 @@
+"""The blocks of the Jacobian ∂x̂/∂x."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import Field, Shape
+from normviz.core.normalize import spread
+from normviz.core.registry import Scheme
+
+
+class Blocks(NamedTuple):
+    """The elements of a tensor in an order in which those of a field stand together.
+
+    Attributes:
+        order: places in memory; edges: where fields begin, and the end.
+        alone: whether nothing outside of its field acts on an element: one field for both statistics, or one that holds
+            the other, as in whitening; and no windows.
+    """
+
+    order: np.ndarray
+    edges: np.ndarray
+    alone: bool
+
+
+def blocks(scheme: Scheme, shape: Shape) -> Blocks:
+    """Elements ordered by the statistic that they share; under windows, which overlap, as they are in memory."""
+    fields = [field.canonical(shape) for field in scheme.fields]
+    count = int(np.prod(shape))
+    if not fields:
+        return Blocks(np.arange(count), np.arange(count + 1), True)
+    field = fields[-1].coarse
+    keys = _statistics(field, shape)
+    order = np.argsort(keys, kind="stable")
+    edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))
+    return Blocks(order, edges, (len(set(fields)) == 1 or scheme.whitens) and not fields[-1].windows)
+
+
+def _statistics(field: Field, shape: Shape) -> np.ndarray:
+    """The place of its statistic, for every element in memory order."""
+    counts = field.statistics_shape(shape)
+    places = np.arange(int(np.prod(counts))).reshape(counts)
+    return np.broadcast_to(spread(places, field, shape), shape).ravel()

@@ -1,0 +1,226 @@
+"""What homework comes to with each mistake made, alone and together with another, laid out as the answer is."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import numpy as np
+
+from normviz.core.backward import gradients as exact
+from normviz.core.layouts import from_tensor
+from normviz.topics.gradients.case import Case
+from normviz.topics.gradients.homework import (
+    Keys,
+    Steps,
+    Task,
+    Way,
+    average,
+    denominators,
+    formulas,
+    forward,
+    gradients,
+    right_way,
+)
+from normviz.topics.gradients.min_max import MinMax, variants
+from normviz.topics.gradients.misreadings import fits, placements, views
+
+SHARES = (0.0, 0.1, 0.01, 0.001, 0.9, 0.99)
+"""Which share of the batch running statistics may have taken in: none yet, or one step of a usual momentum."""
+
+Candidates = Iterator[tuple[Keys, np.ndarray]]
+"""The mistakes that were made, and the numbers that come of them."""
+
+
+def alone(case: Case, name: str) -> Candidates:
+    """What each mistake gives by itself, the simplest first, without axes of length 1."""
+    wanted = case.laid(case.right[name])
+    for order in permutations(range(wanted.ndim)):
+        if order != tuple(range(wanted.ndim)):
+            yield ("transposed",), wanted.transpose(order)
+    for keys, tensor in _alone(case, name):
+        yield keys, case.laid(tensor)
+    for keys, array in _sums(case, name):
+        yield keys, array.squeeze()
+
+
+def together(case: Case, name: str) -> Candidates:
+    """What two mistakes give, or three."""
+    task, scheme = case.task, case.scheme
+    if not scheme.in_the_form or name == "dbeta":
+        return
+    right = right_way(scheme, task.x.shape, case.eps)
+    for keys, way in (*formulas(scheme, right), *placements(right, task.x.shape, case.layout)):
+        for more, tensor in _answers(name, task, way):
+            yield tuple(dict.fromkeys((*keys, *more))), case.laid(tensor)
+    for keys, way in denominators(right):
+        yield keys, case.laid(_answer(name, task, way))
+    for keys, placed in placements(right, task.x.shape, case.layout):
+        for more, way in denominators(placed):
+            yield (*keys, *more), case.laid(_answer(name, task, way))
+    for view in views(task, scheme, case.layout):
+        if all(fits(field, view.order.shape) for field in scheme.fields):
+            for more, tensor in _answers(name, view.task, right):
+                yield (view.key, *more), case.laid(view.back(tensor))
+
+
+def _alone(case: Case, name: str) -> Candidates:
+    """Yield tensors, or what broadcasts against them; of two mistakes that come to the same, the more common first."""
+    if name in ("dgamma", "dbeta"):
+        yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
+    if case.scheme.spectral:
+        yield from _spectral(case, name)
+    if case.scheme.in_the_form and name != "dbeta":
+        yield from _in_the_form(case, name)
+    yield from _of_any_scheme(case, name)
+
+
+def _in_the_form(case: Case, name: str) -> Candidates:
+    """Yield the mistakes with a scheme of the general form."""
+    task, scheme = case.task, case.scheme
+    right = right_way(scheme, task.x.shape, case.eps)
+    yield from _answers(name, task, right)
+    for keys, way in (*formulas(scheme, right), *placements(right, task.x.shape, case.layout)):
+        yield keys, _answer(name, task, way)
+    if "running mean" in scheme.keeps:
+        yield from _running(case, name)
+    for view in views(task, scheme, case.layout):
+        if all(fits(field, view.order.shape) for field in scheme.fields):
+            yield (view.key,), view.back(_answer(name, view.task, right))
+    if name == "dx" and right.suppression is not None:
+        assert task.dout is not None
+        sample = replace(right, sample=True)
+        for keys, tensor in gradients(task.x, task.dout * task.gamma, sample, forward(task.x, sample)):
+            if keys == ("sample-variance",):
+                yield keys, tensor
+    if right.suppression is not None:
+        for variant in variants(task.x, right.suppression, case.eps):
+            yield from _min_max(task, name, variant)
+
+
+def _min_max(task: Task, name: str, variant: MinMax) -> Candidates:
+    """Yield what min–max scaling gives, also without γ and β."""
+    if name == "out":
+        found = _affine(task, variant.xhat)
+    elif name == "dgamma":
+        assert task.dout is not None
+        found = iter([((), _summed(task.dout * variant.xhat, task.gamma))])
+    else:
+        assert task.dout is not None
+        found = iter([((), variant.backward(task.dout * task.gamma))])
+    for keys, tensor in found:
+        yield ("min-max", *keys), tensor
+
+
+def _of_any_scheme(case: Case, name: str) -> Candidates:
+    """Yield the mistakes that can be made with every scheme."""
+    task = case.task
+    if name == "out":
+        yield ("gamma-plus-one",), case.normalized.xhat * (1 + task.gamma) + task.beta
+        yield ("x-itself",), task.x
+    elif name == "dx":
+        assert task.dout is not None
+        yield ("gamma-plus-one",), exact(task.x, task.dout, case.scheme, case.eps, 1 + task.gamma, task.beta).dx
+        yield ("x-itself",), task.dout
+
+
+def _running(case: Case, name: str) -> Candidates:
+    """What running averages give in place of the batch's statistics, after none or one step."""
+    task, field = case.task, case.scheme.suppression
+    assert field is not None
+    mean = average(task.x, field)
+    variance, m = average((task.x - mean) ** 2, field), field.sizes(task.x.shape)
+    for share in SHARES:
+        for start in (1.0, 0.0):
+            for factor in (1.0, m / np.maximum(m - 1, 1)):
+                r = 1 / np.sqrt((1 - share) * start + share * variance * factor + case.eps)
+                steps = Steps(task.x, task.x, r, r, (task.x - share * mean) * r)
+                way = Way(None, None, case.eps)
+                yield ("running-statistics",), next(_own(name, task, way, steps))[1]
+
+
+def _spectral(case: Case, name: str) -> Candidates:
+    """The mistakes with spectral norm, which is outside of the general form."""
+    task, xhat = case.task, case.normalized.xhat
+    sigma = np.asarray(case.normalized.deviation)
+    if name == "out":
+        yield from _affine(task, xhat)
+        yield ("no-division",), task.x * task.gamma + task.beta
+        yield ("no-root",), task.x / sigma**2 * task.gamma + task.beta
+    elif name == "dx":
+        assert task.dout is not None
+        yield ("variance-path",), task.dout * task.gamma / sigma
+        yield ("forgot-gamma",), exact(task.x, task.dout, case.scheme, case.eps).dx
+        yield ("sign",), -case.right["dx"]
+    elif name == "dgamma":
+        yield ("x-for-xhat",), _summed(task.dout * task.x, task.gamma)
+
+
+def _sums(case: Case, name: str) -> Candidates:
+    """The gradient of a parameter summed over other axes, averaged, or of something else than x̂; as arrays."""
+    if name not in ("dgamma", "dbeta"):
+        return
+    task = case.task
+    assert task.dout is not None
+    parameter = task.gamma if name == "dgamma" else task.beta
+    terms = from_tensor(task.dout * (case.normalized.xhat if name == "dgamma" else 1.0), case.layout)
+    kept = from_tensor(parameter, case.layout).shape
+    right = {axis for axis, n in enumerate(kept) if n == 1}
+    for count in range(terms.ndim + 1):
+        for over in combinations(range(terms.ndim), count):
+            key = "missing-sum" if set(over) < right else "wrong-axis"
+            if set(over) != right:
+                yield (key,), terms.sum(over)
+    total = case.laid(case.right[name])
+    for m in {terms.shape[0], terms.size // max(total.size, 1)}:
+        yield ("mean-instead-of-sum",), total / m
+
+
+def _answer(name: str, task: Task, way: Way) -> np.ndarray:
+    """An array of an answer that goes this way."""
+    return next(_own(name, task, way, forward(task.x, way)))[1]
+
+
+def _answers(name: str, task: Task, way: Way) -> Candidates:
+    """An array of an answer that goes this way, as it should be, and with every mistake that is the array's own."""
+    steps = forward(task.x, way)
+    yield from _own(name, task, way, steps)
+    if name == "dx" and task.dout is not None:
+        for keys, tensor in gradients(task.x, task.dout, way, steps):
+            yield ("forgot-gamma", *keys), tensor
+
+
+def _own(name: str, task: Task, way: Way, steps: Steps) -> Candidates:
+    if name == "out":
+        return _affine(task, steps.xhat)
+    if name == "dgamma":
+        return _scaled(task, steps)
+    assert task.dout is not None
+    return gradients(task.x, task.dout * task.gamma, way, steps)
+
+
+def _affine(task: Task, xhat: np.ndarray) -> Candidates:
+    yield (), xhat * task.gamma + task.beta
+    yield ("forgot-gamma",), xhat + task.beta
+    yield ("forgot-beta",), xhat * task.gamma
+    yield ("affine-order",), (xhat + task.beta) * task.gamma
+    yield ("forgot-gamma", "forgot-beta"), xhat
+
+
+def _scaled(task: Task, steps: Steps) -> Candidates:
+    assert task.dout is not None
+    yield (), _summed(task.dout * steps.xhat, task.gamma)
+    for other in (task.x, steps.v, steps.xhat * task.gamma + task.beta):
+        yield ("x-for-xhat",), _summed(task.dout * other, task.gamma)
+
+
+def _summed(terms: np.ndarray, parameter: np.ndarray) -> np.ndarray:
+    return terms.sum(tuple(axis for axis, n in enumerate(parameter.shape) if n == 1), keepdims=True)
+
+
+def difference(found: np.ndarray, wanted: np.ndarray) -> float:
+    """max|a - b| / max|b|; infinite where shapes or numbers cannot be compared."""
+    if found.shape != wanted.shape:
+        return float("inf")
+    gap, most = np.abs(found - wanted).max(initial=0.0), np.abs(wanted).max(initial=0.0)
+    relative = float(gap / most if most else gap)
+    return relative if np.isfinite(relative) else float("inf")

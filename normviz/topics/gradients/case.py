@@ -1,0 +1,188 @@
+"""A task of homework with what is right, and how far rounding may take an answer from it."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from normviz.core.backward import gradients, transposed
+from normviz.core.errors import InvalidInput
+from normviz.core.layouts import from_tensor, to_tensor
+from normviz.core.normalize import normalize, reduce, spread
+from normviz.core.registry import Scheme
+from normviz.core.tolerances import ANSWER, ROUNDING
+from normviz.core.whitening import steepest
+from normviz.topics.gradients.homework import Task
+from normviz.topics.gradients.layouts import check_size, parameter_shape, parameter_to_tensor
+
+MAX_ELEMENTS = 2**14
+"""The largest x whose answers are judged: a few hundred wrong ways are computed."""
+
+MAX_LAID_OUT = 2**19
+"""The most numbers that windows may hold together in it."""
+
+
+def check_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], told: str) -> dict[str, np.ndarray]:
+    """Return the arrays in the order of the names; raise InvalidInput for the first one that cannot be used."""
+    usable, problems = split_arrays(arrays, names, told)
+    for problem in problems.values():
+        raise InvalidInput(problem)
+    return usable
+
+
+def split_arrays(
+    arrays: Mapping[str, Any], names: tuple[str, ...], told: str
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return the arrays that can be used, in the order of the names, and for each of the others the reason in words.
+
+    Used are the known names, with up to `MAX_ELEMENTS` finite real numbers in at most four axes.
+    """
+    problems = {name: _unknown(str(name), names, told) for name in arrays if name not in names}
+    usable = {}
+    for name in names:
+        if name in arrays:
+            array = np.asarray(arrays[name])
+            problem = _find_problem(name, array)
+            if problem is None:
+                usable[name] = array
+            else:
+                problems[name] = problem
+    return usable, problems
+
+
+def _unknown(name: str, names: tuple[str, ...], told: str) -> str:
+    """Return what to say of an unknown name, with the known one that is spelt most alike."""
+    alike = get_close_matches(name[:40].lower(), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {alike[0]}?" if alike else ""
+    return f"{name[:40]!r} is no name in the {told}; {', '.join(names)} are.{hint}"
+
+
+def _find_problem(name: str, array: np.ndarray) -> str | None:
+    """Return why an array cannot be used, or None if it can."""
+    if array.dtype.kind not in "fiub":
+        return f"{name} holds {array.dtype.name} values; real numbers are needed."
+    if array.size > MAX_ELEMENTS:
+        return f"{name} has {array.size:,} elements; up to {MAX_ELEMENTS:,} are judged."
+    if array.ndim > 4:
+        return f"{name} has {array.ndim} axes; up to 4 are read."
+    if not np.isfinite(array).all():
+        return f"{name} holds {np.sum(~np.isfinite(array)):,} NaN or infinite values; finite ones are needed."
+    return None
+
+
+class Case:
+    """What is right for some inputs, and how far rounding may take an answer from it.
+
+    Attributes:
+        task: the inputs, as tensors.
+        normalized: what `normalize` gives for them.
+        right: each array of a right answer, as a tensor; gradients only where dout is given.
+        allowed: how far each of its numbers may be off, for a rounding of 1.
+        condition: the largest factor by which the inputs magnify a rounding of 1.
+    """
+
+    def __init__(self, scheme: Scheme, layout: str, inputs: dict[str, np.ndarray], eps: float | None) -> None:
+        if "x" not in inputs:
+            raise InvalidInput("the inputs hold no x.")
+        x = inputs["x"]
+        check_size(x.shape, layout, MAX_ELEMENTS)
+        self.scheme, self.layout, self.inputs = scheme, layout, inputs
+        if "eps" in inputs:
+            if inputs["eps"].size != 1:
+                raise InvalidInput(f"eps has {inputs['eps'].size} elements; it is one number.")
+            given = float(inputs["eps"].reshape(()))
+            if eps is not None and abs(eps - given) > ROUNDING["float32"] * abs(given):
+                raise InvalidInput(f"ε is {given:g} in the inputs and {eps:g} beside them; one of them is enough.")
+            eps = given
+        self.eps = (scheme.eps or 0.0) if eps is None else eps
+        gamma, beta = (
+            parameter_to_tensor(self._parameter(name).astype(float), scheme, name, layout, x.shape)
+            for name in ("gamma", "beta")
+        )
+        dout = inputs.get("dout")
+        if dout is not None and dout.shape != x.shape:
+            raise InvalidInput(f"dout has the shape {dout.shape}; x has {x.shape}.")
+        above = None if dout is None else to_tensor(dout.astype(float), layout)
+        self.task = Task(to_tensor(x.astype(float), layout), gamma, beta, above)
+        scheme.check(self.task.x.shape, MAX_LAID_OUT)
+        self.right = self._right()
+        self.allowed, self.condition = self._allowed()
+
+    def _parameter(self, name: str) -> np.ndarray:
+        shape = parameter_shape(self.scheme, name, self.layout, self.inputs["x"].shape)
+        return self.inputs.get(name, np.full(shape, 1.0 if name == "gamma" else 0.0))
+
+    def _right(self) -> dict[str, np.ndarray]:
+        """What the core computes, as tensors."""
+        task, scheme = self.task, self.scheme
+        self.normalized = normalize(task.x, scheme, self.eps, task.gamma, task.beta)
+        sigma = self.normalized.deviation
+        if sigma is not None and sigma.min() <= 1e-12 * np.abs(task.x).max():
+            raise InvalidInput("the inputs divide 0 by 0: a field of x is constant, and ε is 0; give an ε above 0.")
+        right = {"out": self.normalized.y}
+        if task.dout is not None:
+            found = gradients(task.x, task.dout, scheme, self.eps, task.gamma, task.beta)
+            right |= {"dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
+        return right
+
+    def _inverse(self) -> np.ndarray:
+        """1/σ of every field; of a matrix in its place, the most that it multiplies by, as often as it has rows."""
+        task, scheme = self.task, self.scheme
+        if scheme.whitens:
+            groups = scheme.matrices(task.x.shape)
+            return steepest(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
+        return scheme.scale(task.x.shape) / np.asarray(self.normalized.deviation)
+
+    def _allowed(self) -> tuple[dict[str, np.ndarray], float]:
+        """How far each number of an answer may be off, for a rounding of 1, and how much of it inputs magnify.
+
+        x̂ loses what x loses beside σ, and σ what a variance loses that is a difference of squares.
+        """
+        task, scheme, xhat = self.task, self.scheme, np.abs(self.normalized.xhat)
+        beside = np.ones((1, 1, 1, 1))
+        longest = 1
+        r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.pointwise else 1.0)
+        if scheme.suppression is not None:
+            r = np.broadcast_to(spread(self._inverse(), scheme.suppression, xhat.shape), xhat.shape)
+        for field in scheme.fields:
+            most = spread(reduce(np.abs(task.x), field.coarse, np.max), field.coarse, xhat.shape) * r
+            beside = np.maximum(beside, most / scheme.scale(xhat.shape))
+            longest = max(longest, int(field.sizes(xhat.shape).max()))
+        summing = ANSWER * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)
+        lost = summing * (2 + beside * (1 if scheme.summation is None else beside))
+        scaled = lost * (xhat + scheme.scale(xhat.shape))
+        gamma = np.abs(task.gamma)
+        allowed = {"out": gamma * scaled + ANSWER * np.abs(task.beta)}
+        if task.dout is not None:
+            g = np.abs(task.dout) * gamma
+            dv = lost * g * r
+            if scheme.suppression is not None:
+                through = np.abs(transposed(lost * g * (xhat + 1) * r**2, scheme.suppression))
+                dv = dv + (np.abs(self.normalized.v) + 1 / r) * through / scheme.scale(xhat.shape) ** 2
+            allowed["dx"] = dv if scheme.summation is None else dv + transposed(dv, scheme.summation)
+            summed = {"dgamma": np.abs(task.dout) * scaled, "dbeta": summing * np.abs(task.dout)}
+            for name, terms in summed.items():
+                parameter = task.gamma if name == "dgamma" else task.beta
+                over = tuple(axis for axis, n in enumerate(parameter.shape) if n == 1)
+                allowed[name] = terms.sum(over, keepdims=True)
+        return allowed, float(lost.max())
+
+    def roundings(self, array: np.ndarray) -> list[float]:
+        """What roundings an answer may show, the finest first: those of float64, and of a shorter type on its way."""
+        types = [a.dtype.name for n, a in self.inputs.items() if n != "eps"] + [array.dtype.name]
+        shorter = [ROUNDING[name] for name in types if name in ROUNDING]
+        if np.array_equal(array, array.astype(np.float32)):
+            shorter.append(ROUNDING["float32"])  # computed in float32, and saved as float64
+        return sorted({ROUNDING["float64"], max(shorter)}) if shorter else [ROUNDING["float64"]]
+
+    def laid(self, tensor: np.ndarray) -> np.ndarray:
+        """A tensor in the order of the layout, without axes of length 1: so are answers compared."""
+        return from_tensor(tensor, self.layout).squeeze()
+
+    def tensor(self, flat: np.ndarray) -> np.ndarray:
+        """Return an array that is laid out as out and dx are, without axes of length 1, as a tensor."""
+        order = self.laid(np.arange(self.task.x.size).reshape(self.task.x.shape))
+        tensor = np.empty(self.task.x.size)
+        tensor[order.ravel()] = flat.ravel()
+        return tensor.reshape(self.task.x.shape)

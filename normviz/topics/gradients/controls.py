@@ -1,0 +1,63 @@
+"""The controls of the page on gradients. Every widget's key is that of a value in `gradients.state.PARAMS`."""
+
+import streamlit as st
+
+from normviz.core.registry import Scheme
+from normviz.describe import wording
+from normviz.topics.gradients.state import LONGEST, MOST_NUMBERS, PREFIX, SHOWN, Page, has, scheme_of, shape_of
+from normviz.ui import custom
+from normviz.ui.choice import choose_one
+from normviz.ui.link import KEPT, View, segments, value_slider
+from normviz.ui.player import stop
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
+from normviz.ui.settings import Controls
+from normviz.ui.tensor import SIZES, lengths
+from normviz.ui.tensor_controls import window_controls
+
+
+def choose() -> None:
+    """Draw the choice of the panel."""
+    segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
+
+
+def controls(view: View) -> None:
+    """Everything in the sidebar that means something to what is shown."""
+    page = Controls(Page, PREFIX, view, has)
+    with st.sidebar:
+        if has(view, "scheme"):
+            scheme = scheme_of(view)
+            choose_one(PREFIX + "scheme")
+            _parameters(view, scheme)
+        if has(view, "x"):
+            st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
+        page.draw("norm", "layout", "parts")
+        with st.expander("More settings"):
+            if has(view, "eps"):
+                value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+            if has(view, "x"):
+                st.text_input("∂l/∂x̂: a number for each x", key=PREFIX + "dy", **KEPT, help="From the network.")
+            if has(view, "n"):
+                _shape(view, scheme_of(view))
+            page.rest()
+
+
+def _parameters(view: View, scheme: Scheme) -> None:
+    """Those of the scheme but for ε, as far as it has them."""
+    if scheme.key == "custom":
+        custom.controls(view, lengths, PREFIX)
+    if has(view, "groups"):
+        cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
+        st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key=PREFIX + "groups", **KEPT)
+    if has(view, "radius"):
+        window_controls(["H", "W", "C"], PREFIX)
+    if has(view, "alpha"):
+        value_slider(PREFIX + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
+
+
+def _shape(view: View, scheme: Scheme) -> None:
+    """The lengths of the small tensor."""
+    columns = st.columns(2)
+    called = wording.axes_of(scheme.axes, shape_of(view))
+    for number, (size, name, axis) in enumerate(zip(SIZES, scheme.axes, called, strict=True)):
+        label = f"{name} ({axis.many})"
+        columns[number % 2].number_input(label, 1, LONGEST[size], key=PREFIX + size, **KEPT)

@@ -1,0 +1,107 @@
+"""A task of homework: what is given, packed as files, and what came back in files."""
+
+import io
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.layouts import LAYOUTS
+from normviz.core.registry import Scheme, get_scheme
+from normviz.data.files import check_upload_size, read_npy, read_npz
+from normviz.describe.code import render
+from normviz.describe.wording import named, reduction_words
+from normviz.topics.gradients.answers import ANSWERS, INPUTS, make_inputs
+from normviz.topics.gradients.case import split_arrays
+from normviz.topics.gradients.layouts import parameter_shape
+
+NAMES = {"NC": "(N, D)", "NCHW": "(N, C, H, W)", "NHWC": "(N, H, W, C)", "BTC": "(B, T, C)"}
+"""The layouts as homework writes them."""
+
+SCHEMES = ("batch", "layer", "layer-channels", "instance", "group", "rms")
+"""What homework asks for."""
+
+LONGEST = {"examples": 16, "height": 8, "width": 8, "channels": 16}
+"""So that judging takes less than a second."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A scheme by its key and number of groups, a layout, the lengths of N, H (or T), W and C, a type, ε and a seed."""
+
+    scheme_key: str
+    groups: int
+    layout: str
+    lengths: tuple[int, int, int, int]
+    dtype: str
+    eps: float
+    seed: int
+
+    @property
+    def scheme(self) -> Scheme:
+        """What is to be computed."""
+        return get_scheme(self.scheme_key, groups=self.groups)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of x in the layout."""
+        return tuple(self.lengths[axis] for axis in LAYOUTS[self.layout])
+
+    @property
+    def tensor_shape(self) -> tuple[int, ...]:
+        """That of x as (N, H, W, C), with 1 for the axes that the layout does not have."""
+        return tuple(n if axis in LAYOUTS[self.layout] else 1 for axis, n in enumerate(self.lengths))
+
+    def inputs(self) -> dict[str, np.ndarray]:
+        """x, gamma, beta, eps and dout; raises InvalidInput where the scheme does not fit the shape."""
+        self.scheme.check(self.tensor_shape)
+        return make_inputs(self.scheme, self.layout, self.shape, self.seed, self.dtype, self.eps)
+
+    def said(self) -> str:
+        """What is averaged, in words: "batch normalization (N, H, W averaged, C kept)"."""
+        field = self.scheme.field
+        over = "" if field is None else f" ({reduction_words(field, self.scheme.axes, self.tensor_shape)})"
+        return named(self.scheme) + over
+
+    def code(self) -> str:
+        """A frame to write the answer in: what is given is read, and what is computed is saved."""
+        parameters = [parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
+        shapes = dict(zip(ANSWERS, (self.shape, self.shape, *parameters), strict=True))
+        return render("homework.py.jinja", said=self.said(), names=INPUTS, shapes=shapes)
+
+    def command(self) -> str:
+        """The same check without a browser."""
+        groups = f" --groups {self.groups}" if "groups" in self.scheme.parameters else ""
+        return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"
+
+
+def packed(arrays: dict[str, Any]) -> bytes:
+    """A .npz file of arrays."""
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def taken(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return the answers in a file that can be judged, and for each of the others the reason why not, in words.
+
+    A .npz holds any of them, a .npy the one that it is named after, as in dx.npy or dx (1).npy.
+
+    Raises:
+        InvalidInput: a file that is too large or not what its name says, that is named after no answer, or that holds
+            no array.
+    """
+    check_upload_size(name, content)
+    if name.lower().endswith(".npz"):
+        found = read_npz(content)
+    elif match := re.fullmatch(rf"({'|'.join(ANSWERS)})\b[^/]*\.npy", name, re.IGNORECASE):
+        found = {match[1].lower(): read_npy(content)}
+    else:
+        raise InvalidInput(
+            f"{name[:60]} is neither answer.npz nor one of {', '.join(f'{each}.npy' for each in ANSWERS)}."
+        )
+    if not found:
+        raise InvalidInput(f"{name[:60]} holds none of {', '.join(ANSWERS)}.")
+    return split_arrays(found, ANSWERS, "answer")

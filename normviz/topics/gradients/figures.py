@@ -1,0 +1,41 @@
+"""Figures of the page on gradients: tensors and matrices of numbers."""
+
+import numpy as np
+
+from normviz.charts.chart import Figure
+from normviz.charts.palette import THEMES
+from normviz.charts.style import HEADING, finish
+from normviz.core.text import measured
+
+LABELS_UP_TO = 6, 6
+"""Rows and columns of cells that still have room for their number."""
+
+
+def tensor_map(values: np.ndarray, title: str, theme: str = "light", least: float = 0.0) -> Figure:
+    """A tensor (N, H, W, C) as a matrix, N and H down, W and C across; in a scale of colours whose middle is 0.
+
+    `least`: up to this numbers are 0 to rounding.
+    """
+    colours = THEMES[theme]
+    n, h, w, c = values.shape
+    flat = np.where(np.abs(values) <= least, 0.0, values).reshape(n * h, w * c)
+    largest = float(np.abs(flat).max()) or 1.0
+    labelled = flat.shape[0] <= LABELS_UP_TO[0] and flat.shape[1] <= LABELS_UP_TO[1]
+    figure = Figure()
+    figure.add_heatmap(
+        z=flat, zmin=-largest, zmax=largest, colorscale=colours.diverging, showscale=False, xgap=1, ygap=1,
+        text=[[measured(value, 2) for value in row] for row in flat] if labelled else None,
+        texttemplate="%{text}" if labelled else None,
+        textfont={"size": 14},
+        customdata=[[", ".join(map(str, np.unravel_index(k, values.shape))) for k in row] for row in _places(flat)],
+        hovertemplate="n, h, w, c = %{customdata}: %{z:.4g}<extra></extra>",
+    )  # fmt: skip
+    figure.update_layout(title={"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.98, "yanchor": "top"})
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, autorange="reversed")
+    return finish(figure, colours, {"t": 32, "l": 6, "r": 6, "b": 6})
+
+
+def _places(flat: np.ndarray) -> np.ndarray:
+    """The place in memory of every cell of a matrix that is a reshaped tensor."""
+    return np.arange(flat.size).reshape(flat.shape)

@@ -1,0 +1,126 @@
+"""What an answer implies that no list of candidates can hold: an exchange in γ, or statistics of any value."""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.backward import gradients
+from normviz.core.fields import Field
+from normviz.core.normalize import spread
+from normviz.topics.gradients.candidates import Candidates, difference
+from normviz.topics.gradients.case import Case
+from normviz.topics.gradients.homework import average, unbiased
+
+EXCHANGED = 4
+"""Two channels are looked for among so many: those that are off most."""
+
+BLEND = 0.01
+"""How far implied statistics may be from a blend, as a part of σ: running averages may be stored with few digits."""
+
+EXPLAINED = 0.1
+"""A blend has to leave no more than this part of how the statistics differ, between channels and from the batch's."""
+
+FEWEST = {"running-statistics": 3, "other-statistics": 8}
+"""The fewest elements of a channel: any two lie on a line, and a few may do so by chance."""
+
+
+def exchange_gammas(case: Case, name: str, flat: np.ndarray) -> Candidates:
+    """Yield what γ with two channels exchanged gives, for the pairs among the channels that are off most.
+
+    In dx an exchange reaches the other channels too where they share a statistic, but these the less.
+    """
+    task, wanted = case.task, case.right[name]
+    if name not in ("out", "dx") or task.gamma.shape[-1] < 2 or flat.shape != case.laid(wanted).shape:
+        return
+    off = ((case.tensor(flat) - wanted) ** 2).sum((0, 1, 2))
+    for i, j in combinations(np.argsort(off)[-EXCHANGED:], 2):
+        gamma = task.gamma.copy()
+        gamma[..., [i, j]] = gamma[..., [j, i]]
+        if np.array_equal(gamma, task.gamma):
+            continue
+        if name == "out":
+            found = case.normalized.xhat * gamma + task.beta
+        else:
+            assert task.dout is not None
+            found = gradients(task.x, task.dout, case.scheme, case.eps, gamma, task.beta).dx
+        yield ("swapped-gamma",), case.laid(found)
+
+
+class Statistics(NamedTuple):
+    """A mean and a variance for every element; the mean is None where only the variance is known, as from dx."""
+
+    mean: np.ndarray | None
+    variance: np.ndarray
+
+    def off(self, mean: np.ndarray | float, variance: np.ndarray | float) -> float:
+        """Return how far others are, in σ of these: the largest of |Δμ|/σ and |Δσ²|/2σ²."""
+        of_variance = np.max(np.abs(self.variance - variance) / (2 * self.variance))
+        of_mean = 0.0 if self.mean is None else np.max(np.abs(self.mean - mean) / np.sqrt(self.variance))
+        return float(max(of_variance, of_mean))
+
+
+def name_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -> str | None:
+    """Return the key of a mistake where every channel has a factor and a shift that are not this batch's.
+
+    "running-statistics": the mean and the variance that follow are plausible as running averages, by `_are_running`.
+    "other-statistics": they are not. None: the answer is no such map within the limit, or its factors are those of
+    this batch times a constant, so that no other statistics are needed to explain it.
+    """
+    field, task = case.scheme.suppression, case.task
+    if "running variance" not in case.scheme.keeps or name not in ("out", "dx") or field is None:
+        return None
+    m, y = field.least(task.x.shape), case.tensor(flat)
+    if m < min(FEWEST.values()):
+        return None
+    if name == "out":
+        y, along = y - task.beta, task.x - average(task.x, field)
+        rest, gamma = y - average(y, field), task.gamma
+    else:
+        assert task.dout is not None
+        along, rest, gamma = task.dout * task.gamma, y, np.ones_like(task.gamma)
+    factor = average(along * rest, field) / average(along**2, field)
+    if difference(factor * along, rest) > limit:
+        return None
+    mean = task.x - along - average(y, field) / factor if name == "out" else None
+    implied = Statistics(mean, (gamma / factor) ** 2 - case.eps)
+    if np.all(factor * gamma > 0) and _are_running(case, field, implied):
+        return "running-statistics"
+    own = np.broadcast_to(gamma / spread(np.asarray(case.normalized.deviation), field, task.x.shape), factor.shape)
+    constant = (factor * own).sum() / (own * own).sum()
+    differ = np.abs(factor - constant * own).max() > 0.01 * np.abs(factor).max() > 0
+    return "other-statistics" if differ and m >= FEWEST["other-statistics"] else None
+
+
+def _are_running(case: Case, field: Field, implied: Statistics) -> bool:
+    """Return True if statistics are plausible as running averages.
+
+    Running averages start at mean 0 and variance 1, and each step moves them towards the batch's. After any number of
+    steps they are a blend, (1 − a)·start + a·batch, with one share a in 0..1 for all channels. So the variances have to
+    be positive, and one a has to give all of them and all means, to within `BLEND`. It also has to leave no more than
+    `EXPLAINED` of two differences: that between the channels, as equal statistics in all channels fit some a, and that
+    from the batch's own statistics, as any answer that is nearly right fits a = 1.
+    """
+    if not np.isfinite(implied.variance).all() or implied.variance.min() <= 0:
+        return False
+    mean = average(case.task.x, field)
+    variance = average((case.task.x - mean) ** 2, field)
+    equal = implied.off(0.0 if implied.mean is None else implied.mean.mean(), implied.variance.mean())
+    bound = min(BLEND, EXPLAINED * equal, EXPLAINED * implied.off(mean, variance))
+    # dx holds no mean: variances that start at 0 are there the batch's times a constant, which says nothing.
+    for start in (1.0,) if implied.mean is None else (1.0, 0.0):
+        for of_batch in (variance, variance * unbiased(field, mean.shape)):  # frameworks keep it with m − 1
+            share = _share(implied, mean, of_batch, start)
+            if 0 <= share <= 1 and implied.off(share * mean, start + share * (of_batch - start)) <= bound:
+                return True
+    return False
+
+
+def _share(implied: Statistics, mean: np.ndarray, variance: np.ndarray, start: float) -> float:
+    """Return the share of the batch in the nearest blend, by least squares in units of the implied σ."""
+    moved, possible = (implied.variance - start) / implied.variance, (variance - start) / implied.variance
+    products, squares = np.vdot(possible, moved), np.vdot(possible, possible)
+    if implied.mean is not None:
+        products += np.vdot(mean, implied.mean / implied.variance)
+        squares += np.vdot(mean, mean / implied.variance)
+    return float(products / squares)

@@ -1,0 +1,52 @@
+"""What homework's arrays have in a layout: the shapes of γ and β, and how large they are."""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.layouts import LAYOUTS, to_tensor
+from normviz.core.registry import Scheme
+
+
+def parameter_axes(scheme: Scheme, name: str) -> tuple[int, ...]:
+    """The tensor's axes along which gamma or beta varies; that of the channels where the scheme learns none."""
+    axes = scheme.gain if name == "gamma" else scheme.bias
+    return (3,) if axes is None else tuple(scheme.axes.index(axis) for axis in axes)
+
+
+def parameter_shape(scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of gamma or beta beside an x of this shape: the lengths of its axes in the order of the layout."""
+    return tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in parameter_axes(scheme, name))
+
+
+def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> np.ndarray:
+    """gamma or beta so that it broadcasts against the tensor (N, H, W, C).
+
+    It has the scheme's own shape, one number for each channel, a single number, or axes as x has, each as long or 1.
+
+    Raises:
+        InvalidInput: any other shape.
+    """
+    own = parameter_axes(scheme, name)
+    for varying in (own, (3,)):
+        wanted = tuple(n if axis in varying else 1 for axis, n in zip(LAYOUTS[layout], shape, strict=True))
+        if array.shape == tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in varying):
+            return to_tensor(array.reshape(wanted), layout)
+    if array.ndim == len(shape) and all(n in (1, whole) for n, whole in zip(array.shape, shape, strict=True)):
+        return to_tensor(array, layout)
+    if array.size == 1:
+        return array.reshape(1, 1, 1, 1)
+    fitting = parameter_shape(scheme, name, layout, shape)
+    raise InvalidInput(f"{name} has the shape {array.shape}; beside x of {tuple(shape)} it has {fitting}.")
+
+
+def check_size(shape: Sequence[int], layout: str, limit: int) -> None:
+    """Raise InvalidInput for a shape that the layout does not have, or that is too large to be searched."""
+    if len(shape) != len(LAYOUTS[layout]):
+        raise InvalidInput(f"x has {len(shape)} axes; {layout} has {len(LAYOUTS[layout])}.")
+    if not all(shape):
+        raise InvalidInput(f"x has the shape {tuple(shape)}; every axis needs at least one element.")
+    if prod(shape) > limit:
+        raise InvalidInput(f"x has {prod(shape):,} elements; answers for up to {limit:,} are judged.")

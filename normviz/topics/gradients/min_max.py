@@ -1,0 +1,63 @@
+"""Min–max scaling in place of normalization, with its exact gradient."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.core.backward import transposed
+from normviz.core.fields import Field
+from normviz.core.normalize import reduce, spread
+from normviz.topics.gradients.homework import average
+
+
+@dataclass(frozen=True)
+class MinMax:
+    """One variant of min–max scaling: x̂ = scale · (x − origin)/(max − min + ε) + shift.
+
+    Attributes:
+        x: the tensor.
+        field: the elements whose smallest and largest value are used; without windows.
+        eps: ε in the denominator.
+        centred: whether the origin is the mean of the field, otherwise its smallest value.
+        scale, shift: 1 and 0 for values in 0..1, 2 and −1 for values in −1..1.
+    """
+
+    x: np.ndarray
+    field: Field
+    eps: float
+    centred: bool
+    scale: float
+    shift: float
+
+    def _end(self, how: object) -> np.ndarray:
+        """Return the smallest or largest value of its field for every element."""
+        return np.broadcast_to(spread(reduce(self.x, self.field, how), self.field, self.x.shape), self.x.shape)
+
+    @property
+    def xhat(self) -> np.ndarray:
+        """x̂."""
+        low, high = self._end(np.min), self._end(np.max)
+        origin = average(self.x, self.field) if self.centred else low
+        return self.scale * (self.x - origin) / (high - low + self.eps) + self.shift
+
+    def backward(self, g: np.ndarray) -> np.ndarray:
+        """Return ∂l/∂x from g = ∂l/∂x̂: the direct path, and those through the origin and through both ends."""
+        low, high = self._end(np.min), self._end(np.max)
+        m = self.field.sizes(self.x.shape)
+        length = high - low + self.eps
+        direct = self.scale * g / length
+        of_length = -transposed(g * (self.xhat - self.shift) / length, self.field) * m
+        of_origin = -transposed(direct, self.field) * m
+        ends = np.where(self.x == high, of_length, 0.0) - np.where(self.x == low, of_length, 0.0)
+        return direct + ends + (of_origin / m if self.centred else np.where(self.x == low, of_origin, 0.0))
+
+
+def variants(x: np.ndarray, field: Field, eps: float) -> Iterator[MinMax]:
+    """Yield the usual variants: without ε and with it; to 0..1, to −1..1, and around the mean."""
+    if field.windows:
+        return
+    for added in dict.fromkeys((0.0, eps)):
+        yield MinMax(x, field, added, False, 1.0, 0.0)
+        yield MinMax(x, field, added, False, 2.0, -1.0)
+        yield MinMax(x, field, added, True, 1.0, 0.0)

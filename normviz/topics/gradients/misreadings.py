@@ -1,0 +1,137 @@
+"""Arrays misread as homework does: the channels at the other end, groups miscounted or interleaved, other axes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import FULL, OWN, Field, Rule, Shape
+from normviz.core.layouts import LAYOUTS, from_tensor
+from normviz.core.registry import Scheme
+from normviz.topics.gradients.homework import Keys, Task, Way
+
+
+def placements(way: Way, shape: Shape, layout: str) -> Iterator[tuple[Keys, Way]]:
+    """Ways of which other elements share a statistic: the array misread, groups miscounted, other axes."""
+    seen = {_canonical(way, shape)}
+
+    def new(way: Way) -> bool:
+        known = _canonical(way, shape)
+        if known in seen:
+            return False
+        seen.add(known)
+        return True
+
+    for key, wrong in (*_misread(way, layout), *_miscounted(way, shape), *_other_axes(way, shape)):
+        if all(fits(field, shape) for field in (wrong.summation, wrong.suppression)) and new(wrong):
+            yield (key,), wrong
+
+
+def _canonical(way: Way, shape: Shape) -> tuple[Field | None, ...]:
+    return tuple(None if f is None else f.canonical(shape) for f in (way.summation, way.suppression))
+
+
+def fits(field: Field | None, shape: Shape) -> bool:
+    """Whether the groups of a field divide their axes; None fits."""
+    rules = () if field is None else zip(field.rules, shape, strict=True)
+    return all(rule.kind != "groups" or n % rule.number == 0 for rule, n in rules)
+
+
+def _with(way: Way, change: "dict[int, Rule] | Field") -> Way:
+    """The way with both fields replaced, or with some of their rules."""
+
+    def changed(field: Field | None) -> Field | None:
+        if field is None:
+            return None
+        if isinstance(change, Field):
+            return change
+        return Field(tuple(change.get(axis, rule) for axis, rule in enumerate(field.rules)))
+
+    return replace(way, summation=changed(way.summation), suppression=changed(way.suppression))
+
+
+def _misread(way: Way, layout: str) -> Iterator[tuple[str, Way]]:
+    """The array read with its channels at the other end."""
+    read = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 3, 1, 2), "BTC": (0, 3, 1)}.get(layout)
+    if read is None:
+        return
+    there = dict(zip(LAYOUTS[layout], read, strict=True))
+
+    def permuted(field: Field | None) -> Field | None:
+        return None if field is None else Field(tuple(field.rules[there.get(axis, axis)] for axis in range(4)))
+
+    key = "channels-last" if layout == "NCHW" else "channels-first"
+    yield key, replace(way, summation=permuted(way.summation), suppression=permuted(way.suppression))
+
+
+def _miscounted(way: Way, shape: Shape) -> Iterator[tuple[str, Way]]:
+    field = way.suppression or way.summation
+    groups = {axis: rule for axis, rule in enumerate(field.rules if field else ()) if rule.kind == "groups"}
+    for axis, rule in groups.items():
+        if shape[axis] % rule.number == 0:
+            yield "group-size", _with(way, {axis: Rule("groups", shape[axis] // rule.number)})
+
+
+def _other_axes(way: Way, shape: Shape) -> Iterator[tuple[str, Way]]:
+    """Every other choice of axes to average over."""
+    long = [axis for axis, n in enumerate(shape) if n > 1]
+    for chosen in product((True, False), repeat=len(long)):
+        over = {axis for axis, full in zip(long, chosen, strict=True) if full}
+        if over:
+            yield "wrong-axis", _with(way, Field(tuple(FULL if axis in over else OWN for axis in range(4))))
+
+
+class View(NamedTuple):
+    """A task seen in another order of its elements, as a reshape or a misread layout would.
+
+    Attributes:
+        key: the mistake that it is to see it so.
+        task: with x and dout, and where their axes stay gamma and beta, in that order.
+        order: the index, in the flat tensor of the task, of every element of the view.
+        whole: the shape of the task's tensor.
+        channels: the order of the channels where they alone are in another one.
+    """
+
+    key: str
+    task: Task
+    order: np.ndarray
+    whole: Shape
+    channels: np.ndarray | None = None
+
+    def back(self, tensor: np.ndarray) -> np.ndarray:
+        """A tensor of the view, or a parameter beside it, in the order of the task."""
+        if tensor.shape != self.order.shape:
+            return tensor if self.channels is None else tensor[..., np.argsort(self.channels)]
+        flat = np.empty(tensor.size)
+        flat[self.order.ravel()] = tensor.ravel()
+        return flat.reshape(self.whole)
+
+
+def views(task: Task, scheme: Scheme, layout: str) -> Iterator[View]:
+    """The task as a plain reshape to channels last sees it, as a misread layout does, and with groups interleaved."""
+    index = np.arange(task.x.size).reshape(task.x.shape)
+
+    def seen(
+        key: str, order: np.ndarray, gamma: np.ndarray, beta: np.ndarray, channels: np.ndarray | None = None
+    ) -> View:
+        dout = None if task.dout is None else task.dout.ravel()[order]
+        return View(key, Task(task.x.ravel()[order], gamma, beta, dout), order, task.x.shape, channels)
+
+    per_channel = all(p.shape[:3] == (1, 1, 1) for p in (task.gamma, task.beta))
+    n, h, w, c = task.x.shape
+    if layout == "NCHW" and per_channel:
+        array = from_tensor(index, layout)
+        yield seen("channels-last", array.reshape(n, h, w, c), task.gamma, task.beta)
+        if w == c:
+            yield seen("channels-last", array, task.gamma, task.beta)
+    if layout == "NHWC" and per_channel and h == c:
+        yield seen("channels-first", np.moveaxis(index, 1, -1), task.gamma, task.beta)
+    if layout == "BTC" and per_channel and h == c:
+        yield seen("channels-first", np.swapaxes(index, 1, 3), task.gamma, task.beta)
+    groups = scheme.parameters.get("groups")
+    if groups and scheme.field is not None and scheme.field.rules[3].kind == "groups" and c % groups == 0:
+        order = np.arange(c).reshape(c // groups, groups).T.ravel()
+        gamma, beta = (np.broadcast_to(p, (*p.shape[:3], c))[..., order] for p in (task.gamma, task.beta))
+        yield seen("interleaved-groups", index[..., order], gamma, beta, order)

@@ -1,0 +1,179 @@
+"""The backward pass of a scheme as a formula, and its numbers on a small tensor, also found in other ways."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.registry import Scheme
+from normviz.core.text import measured, spoken, typeset
+from normviz.core.tolerances import RELATIVE
+from normviz.describe import wording
+from normviz.describe.backward import backward_formulas
+from normviz.describe.notation import Formula
+from normviz.describe.snippets import BACKWARD, backward_snippet
+from normviz.topics.gradients import autograd
+from normviz.topics.gradients.figures import tensor_map
+from normviz.topics.gradients.small import Small, Ways, small, ways
+from normviz.topics.gradients.state import eps_of, scheme_of, shape_of
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.web.components.plot import plot
+
+ROUNDING = RELATIVE["float64"]
+
+NAMES = {"dx": "∂l/∂x", "dgain": "∂l/∂γ", "dbias": "∂l/∂β", "deps": "∂l/∂ε"}
+
+SYMBOLS = {"gain": "γ", "bias": "β", "smoothing": "ε"}
+"""By the name of a line, what else than x it is the gradient of."""
+
+WEIGHTS = "weights: "
+"""How the names of lines begin that belong to the weights in front."""
+
+_ROWS = (("incoming",), ("mean", "along"), ("divided",), ("input",), ("gain", "bias", "smoothing"), ("inside",))
+"""The lines that stand beside each other where there is room."""
+
+found_ways = st.cache_data(max_entries=64, show_spinner=False)(ways)
+by_autograd = st.cache_data(max_entries=64, show_spinner="PyTorch computes the same …")(autograd.by_autograd)
+
+
+def formula(view: View, theme: str) -> None:
+    """The lines of the backward pass, what goes in and comes out, and the differences between ways."""
+    scheme, eps, shape = scheme_of(view), eps_of(view), shape_of(view)
+    scheme.check(shape)
+    at = small(scheme, shape, view["seed"])
+    both = found_ways(scheme, at, eps)
+    left, right = st.columns([5, 4], gap="large")
+    with left:
+        _lines(scheme)
+        in_front(scheme)
+    with right:
+        _in_and_out(scheme, at, both, eps, theme)
+    _compared(scheme, at, both, eps, view["torch"])
+    with st.expander("As code"):
+        for tab, framework in zip(st.tabs(BACKWARD), BACKWARD, strict=True):
+            tab.code(backward_snippet(scheme, framework, shape, eps), "python")
+
+
+def in_front(scheme: Scheme) -> None:
+    """Of a scheme behind one of the weights, that the small tensor does not show it, and what does."""
+    said = wording.front_words([scheme])
+    if said:
+        st.caption(f"{said} Table 1 trains a layer with weights.")
+
+
+def _lines(scheme: Scheme) -> None:
+    """The formulas; first those on the way to ∂l/∂x."""
+    lines = backward_formulas(scheme)
+    there = {line.name for line in lines}
+    inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
+    found = spoken(["∂l/∂x", *(symbol for name, symbol in SYMBOLS.items() if name in there), *inside], "and")
+    st.markdown(f"**{wording.sentence(wording.named(scheme))}, backwards**: from ∂l/∂y to {found}.")
+    _in_rows([line for line in lines if not line.name.startswith(WEIGHTS)])
+    front = [line._replace(name=line.name.removeprefix(WEIGHTS)) for line in lines if line.name.startswith(WEIGHTS)]
+    if front:
+        st.markdown("And from the weights that the layer uses to those that are learned:")
+        _in_rows(front)
+    where = [f"${line.latex}$" for line in lines if line.name.endswith("where")]
+    if where:
+        st.caption("where " + " · ".join(where))
+
+
+def _in_rows(lines: Sequence[Formula]) -> None:
+    """Formulas, those beside each other that belong together."""
+    for names in _ROWS:
+        with st.container(horizontal=True, gap="medium", horizontal_alignment="center"):
+            for line in lines:
+                if line.name in names:
+                    st.latex(line.latex, width="content")
+
+
+def _in_and_out(scheme: Scheme, at: Small, both: Ways, eps: float, theme: str) -> None:
+    """d and ∂l/∂x as pictures, and what the backward pass takes out, in one sentence and two rows of numbers."""
+    d, dx = both.formula.dxhat, both.formula.dx
+    least = ROUNDING * both.frozen
+    shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂l/∂x goes out", dx, least))
+    for key, title, values, zero in shown:
+        largest = measured(np.abs(values).max(), least=zero)
+        alt = f"{title}: a heat map of {wording.shape_words(at.x.shape)} numbers, the largest {largest}."
+        plot(tensor_map(values, title, theme, zero), key, alt, "11.5rem")
+    st.markdown(_taken(scheme, eps))
+    rows: dict[str, list[str]] = {"": [], "d": [], "∂l/∂x": []}
+    for name, factor in (("sum", np.ones(at.x.shape)), ("sum of x times it", at.x)):
+        least = ROUNDING * both.frozen * float(np.abs(factor).sum())
+        rows[""].append(name)
+        rows["d"].append(measured((factor * d).sum(), 4, ROUNDING * float(np.abs(factor * d).sum())))
+        rows["∂l/∂x"].append(measured((factor * dx).sum(), 4, least))
+    st.table(rows, border="horizontal")
+
+
+def _taken(scheme: Scheme, eps: float) -> str:
+    """What is taken out of the gradient, which follows from the scheme: in bold, what to see."""
+    letter = "W" if scheme.acts_on == "weight" else "x"
+    shift = f"a shift of all {letter} changes nothing, so ∂l/∂{letter} sums to 0"
+    factor = f"a factor of all {letter} changes nothing, so {letter} · ∂l/∂{letter} sums to 0"
+    if eps:
+        through = f"what ε = {typeset(eps)} lets through"
+        factor = f"a factor of all {letter} changes only {through}, and {letter} · ∂l/∂{letter} sums to that"
+    parts = [
+        *([shift] if scheme.summation is not None else []),
+        *([factor] if scheme.suppression is not None else []),
+    ]
+    said = "; ".join(parts) or "nothing is taken out, since nothing is normalized"
+    if scheme.pointwise is not None:
+        said = "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
+    return f"**{wording.sentence(said)}.**"
+
+
+def _compared(scheme: Scheme, at: Small, both: Ways, eps: float, torch: bool) -> None:
+    """A row for each gradient: how large it is, and how far other ways are from the formula."""
+    exact = both.formula
+    others = {"central differences": both.differences}
+    if torch:
+        others["autograd (PyTorch)"] = by_autograd(scheme, at, eps)
+    rows = [name for name in NAMES if name in both.differences and _learned(scheme, name)]
+    columns = {"": [NAMES[name].replace("γ", scheme.gain_symbol) for name in rows]}
+    columns["numbers"] = [f"{np.size(getattr(exact, name))}" for name in rows]
+    columns["the largest, by the formula"] = [_largest(exact, name, both) for name in rows]
+    for other, found in others.items():
+        columns[f"difference from {other}"] = [
+            _difference(getattr(exact, name), found.get(name), both, name) for name in rows
+        ]
+    st.table(columns, border="horizontal")
+    held = f"μ and {'Σ' if scheme.whitens else 'σ'} were constants"
+    held = "nothing were saturated" if scheme.pointwise else held
+    st.caption(
+        f"Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if {held}; of the "
+        "others, relative to the largest number. Central differences have an error of their own, of a step that is "
+        f"finite and of rounding{'; ∂l/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
+    )
+    save_table(lambda: _columns(at, both), f"{scheme.key}-gradients")
+
+
+def _learned(scheme: Scheme, name: str) -> bool:
+    return {"dgain": scheme.gain, "dbias": scheme.bias}.get(name, ()) is not None
+
+
+def _largest(exact: object, name: str, both: Ways) -> str:
+    value = np.abs(getattr(exact, name)).max()
+    return measured(value, 4, ROUNDING * both.frozen if name == "dx" else 0.0)
+
+
+def _difference(exact: np.ndarray, found: np.ndarray | None, both: Ways, name: str) -> str:
+    if found is None:
+        return "–"
+    scale = both.frozen if name == "dx" else float(np.abs(exact).max()) or 1.0
+    gap = float(np.abs(exact - found).max()) / scale
+    return measured(gap, 2)
+
+
+def _columns(at: Small, both: Ways) -> dict[str, list]:
+    """Every element in a row."""
+    index = np.indices(at.x.shape).reshape(4, -1).tolist()
+    return dict(zip("nhwc", index, strict=True)) | {
+        "x": at.x.ravel().tolist(),
+        "dl/dy": at.dy.ravel().tolist(),
+        "d": both.formula.dxhat.ravel().tolist(),
+        "dl/dx by the formula": both.formula.dx.ravel().tolist(),
+        "dl/dx by central differences": both.differences["dx"].ravel().tolist(),
+    }

@@ -1,0 +1,56 @@
+"""The Jacobian ∂x̂/∂x as a matrix, with the elements that share their statistics framed."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.backward import jacobian as compute_jacobian
+from normviz.core.registry import Scheme
+from normviz.describe.wording import plural
+from normviz.topics.gradients.blocks import Blocks, blocks
+from normviz.topics.gradients.jacobian_figures import jacobian_map
+from normviz.topics.gradients.panels.formula import in_front
+from normviz.topics.gradients.small import small
+from normviz.topics.gradients.state import eps_of, scheme_of, shape_of
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.web.components.plot import plot
+
+cached_jacobian = st.cache_data(max_entries=64, show_spinner=False)(compute_jacobian)
+
+
+def jacobian(view: View, theme: str) -> None:
+    """Show the matrix under a sentence on its blocks."""
+    scheme, eps, shape = scheme_of(view), eps_of(view), shape_of(view)
+    scheme.check(shape)
+    laid = blocks(scheme, shape)
+    order = laid.order.tolist()
+    ordered = cached_jacobian(small(scheme, shape, view["seed"]).x, scheme, eps)[np.ix_(order, order)]
+    names = [",".join(map(str, index)) for index in np.ndindex(*shape)]
+    named = [names[k] for k in order]
+    said = _structure(scheme, laid, len(laid.edges) - 1)
+    st.markdown(said)
+    alt = f"The Jacobian of {plural(len(names), 'element')} as a heat map. {said.replace('**', '')}"
+    plot(jacobian_map(ordered, named, laid.edges, theme), "jacobian", alt, "min(26rem, 100vw)")
+    in_front(scheme)
+    columns = {name: ordered[:, column].tolist() for column, name in enumerate(named)}
+    save_table(lambda: {"d xhat / d x": named} | columns, f"{scheme.key}-jacobian")
+
+
+def _structure(scheme: Scheme, laid: Blocks, fields: int) -> str:
+    """What the picture shows, which follows from the fields."""
+    if scheme.pointwise is not None:
+        return "**Only the diagonal**: every x̂ depends on its own x alone."
+    if not scheme.fields:
+        return "**Only the diagonal**: x̂ = x."
+    if scheme.spectral:
+        return "**One block**: all weights share one largest singular value, so each weight affects all."
+    if not laid.alone:
+        return (
+            "**Fields overlap, or differ between mean and divisor**: an element depends on all elements of its "
+            "fields. Its gradient adds up all elements whose fields contain it."
+        )
+    sizes = np.diff(laid.edges)
+    of = plural(int(sizes[0]), "element")
+    if fields == 1:
+        return f"**One block of {of}**: all elements share their statistics, so each affects all."
+    return f"**Each of the {fields} blocks is a field of {of}**: elements of different fields do not affect each other."

@@ -1,0 +1,114 @@
+"""The small tensor of the page, and three ways to its gradients: the formula, central differences, Algorithm 1."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.backward import Gradients, gradients
+from normviz.core.fields import Shape
+from normviz.core.normalize import normalize, quiet, spread
+from normviz.core.registry import Scheme
+from normviz.core.whitening import by_power, steepest
+from normviz.data.samples import uneven
+
+STEP = float(np.finfo(float).eps ** (1 / 3))
+"""Of a central difference, in units of what divides: its error and that of rounding are then about as large."""
+
+
+class Small(NamedTuple):
+    """A tensor x and what comes from above, ∂l/∂y, both (N, H, W, C); γ and β along the axes that the scheme has."""
+
+    x: np.ndarray
+    dy: np.ndarray
+    gain: np.ndarray
+    bias: np.ndarray
+
+
+def small(scheme: Scheme, shape: Shape, seed: int) -> Small:
+    """Uneven noise, a normal ∂l/∂y, γ between 1/2 and 2 and a normal β; 1 and 0 where the scheme has none."""
+    rng = np.random.default_rng([seed, 1])
+    sizes = [
+        tuple(n if axes and axis in axes else 1 for axis, n in zip(scheme.axes, shape, strict=True))
+        for axes in (scheme.gain, scheme.bias)
+    ]
+    dy = rng.standard_normal(shape)
+    gain = np.ones(sizes[0]) if scheme.gain is None else np.exp2(rng.uniform(-1, 1, sizes[0]))
+    bias = np.zeros(sizes[1]) if scheme.bias is None else rng.standard_normal(sizes[1])
+    return Small(uneven(shape, seed), dy, gain, bias)
+
+
+class Ways(NamedTuple):
+    """The same gradients by the formula and by central differences, and how far these are apart.
+
+    Attributes:
+        formula: of x, γ, β and ε.
+        differences: arrays by name: dx, dgain, dbias and, where the scheme has ε, deps.
+        frozen: the largest ∂l/∂x there would be were μ and σ constants, or nothing saturated; what differences of ∂l/∂x
+            are relative to.
+    """
+
+    formula: Gradients
+    differences: dict[str, np.ndarray]
+    frozen: float
+
+
+@quiet
+def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
+    """Both ways; ∂l/∂x is differentiated element by element, all at once as a stack of tensors."""
+    x, dy, gain, bias = at
+    result = normalize(x, scheme, eps)
+    inverse = np.full(x.shape, scheme.alpha if scheme.pointwise else 1.0)
+    if scheme.whitens and scheme.suppression is not None:
+        least = steepest(result.v, scheme.matrices(x.shape), eps)
+        inverse = np.broadcast_to(spread(least, scheme.suppression, x.shape), x.shape)
+    elif scheme.suppression is not None:
+        root = np.broadcast_to(spread(result.deviation, scheme.suppression, x.shape), x.shape)
+        inverse = np.divide(1.0, root, out=np.zeros(x.shape), where=root != 0)
+
+    def loss(stack: np.ndarray, eps: float = eps) -> np.ndarray:
+        return np.sum(dy * gain * normalize(stack, scheme, eps).xhat, axis=(-4, -3, -2, -1))
+
+    largest = float(np.abs(x).max()) or 1.0
+    step = STEP * np.where(inverse > 0, 1 / np.where(inverse > 0, inverse, 1.0), largest)
+    moved = (np.eye(x.size) * step.reshape(-1, 1)).reshape(-1, *x.shape)
+    apart = ((x + moved) - (x - moved)).reshape(x.size, -1).sum(axis=1)
+    found = {"dx": ((loss(x + moved) - loss(x - moved)) / apart).reshape(x.shape)}
+    xhat = result.xhat
+    of_gain = _central(lambda changed: dy * changed * xhat, gain, dy.shape)
+    of_bias = _central(lambda changed: dy * (gain * xhat + changed), bias, dy.shape)
+    found |= {"dgain": of_gain, "dbias": of_bias}
+    if scheme.suppression is not None and scheme.eps is not None:
+        least = float((1 / inverse[inverse > 0]).min()) ** 2 if (inverse > 0).any() else 1.0
+        h = 3e-4 * least  # forwards only, of second order: ε may be 0
+        near = [float(loss(x, eps + k * h)) for k in range(3)]
+        found["deps"] = np.array((4 * near[1] - near[2] - 3 * near[0]) / (2 * h))
+    exact = gradients(x, dy, scheme, eps, gain, bias)
+    held = exact.dxhat * inverse * scheme.scale(x.shape)
+    if scheme.whitens:
+        held = by_power(exact.dxhat, result.v, scheme.matrices(x.shape), eps)
+    frozen = float(np.abs(held).max())
+    return Ways(exact, found, frozen or 1.0)
+
+
+def _central(summands: Callable[[np.ndarray], np.ndarray], at: np.ndarray, shape: Shape) -> np.ndarray:
+    """The derivative of a loss by every number of a parameter that is broadcast against this shape."""
+    stack = at + (np.eye(at.size) * STEP).reshape(-1, *at.shape)
+    below = at - (np.eye(at.size) * STEP).reshape(-1, *at.shape)
+    axes = (-4, -3, -2, -1)
+    up, down = (np.broadcast_to(summands(each), (at.size, *shape)).sum(axis=axes) for each in (stack, below))
+    return ((up - down) / (2 * STEP)).reshape(at.shape)
+
+
+def algorithm_1(at: Small, eps: float) -> np.ndarray:
+    """∂ℓ/∂x of batch norm line by line as its paper prints it (Ioffe & Szegedy 2015, section 3)."""
+    x, dy, gain, _ = at
+    axes, m = (0, 1, 2), x[..., 0].size
+    mean = x.mean(axis=axes)
+    variance = ((x - mean) ** 2).mean(axis=axes)
+    dxhat = dy * gain
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dvariance = (dxhat * (x - mean) * -0.5 * (variance + eps) ** -1.5).sum(axis=axes)
+        dmean = (dxhat * -1 / np.sqrt(variance + eps)).sum(axis=axes)
+        dmean = dmean + dvariance * (-2 * (x - mean)).sum(axis=axes) / m
+        return dxhat / np.sqrt(variance + eps) + dvariance * 2 * (x - mean) / m + dmean / m

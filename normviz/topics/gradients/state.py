@@ -1,0 +1,195 @@
+"""The state of the page on gradients: what its link holds, and the small tensor and the scheme that it asks for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+from normviz.core.fields import Shape, divisors
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import among, choice, switch, whole
+from normviz.topics.gradients import exercise
+from normviz.topics.gradients.chain import LAST
+from normviz.topics.gradients.exercise import Exercise
+from normviz.ui import scheme as chosen
+from normviz.ui.link import Param, View, decimal, params
+from normviz.ui.tensor import SIZES
+
+PAGE = "gradients"
+
+PREFIX = PAGE + " "
+"""Of all keys in the session: other pages have values of the same names."""
+
+SHOWN = {
+    "graph": "Step by step",
+    "formula": "Formula",
+    "jacobian": "Jacobian matrix",
+    "answer": "Check your own",
+}
+"""The panels, by their keys in the link; the page computes only the one that is shown."""
+
+FORMER_PANEL = "scale"
+"""The key of a panel that the page no longer has; `ui.redirects` leads its links to Table 1."""
+
+TENSOR = ("formula", "jacobian")
+"""The panels that show the small tensor and the scheme."""
+
+BELONGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(SIZES, TENSOR),
+    "seed": (*TENSOR, "answer"),
+    "torch": ("formula",),
+    **dict.fromkeys(("layout", "norm", "parts", *exercise.LONGEST, "dtype"), ("answer",)),
+    **dict.fromkeys(("x", "dy", "back"), ("graph",)),
+}
+"""Where a value means something; one that is not here does everywhere."""
+
+LONGEST = {"n": 4, "h": 3, "w": 3, "c": 4}
+"""The largest tensor: its Jacobian is a picture of 144 × 144 numbers."""
+
+MOST_NUMBERS = 4
+"""In the panel "Step by step": more do not fit a box on a phone."""
+
+LARGEST = 1000.0
+"""Of these, which have three decimals."""
+
+
+def numbers_of(text: str) -> list[float]:
+    """The numbers of a text, with commas, semicolons or spaces between them, as a page takes them."""
+    found = [float(part) for part in str(text)[:400].replace(";", ",").replace("−", "-").replace(",", " ").split()]
+    if not all(map(isfinite, found)):
+        raise ValueError("not all of them are finite")
+    return [round(min(max(each, -LARGEST), LARGEST), 3) + 0.0 for each in found[:MOST_NUMBERS]]
+
+
+def _x(value: Any, view: View) -> str:
+    found = numbers_of(value)
+    if len(found) < 2:
+        raise ValueError("a field has two elements at least")
+    return _text(found)
+
+
+def _dy(value: Any, view: View) -> str:
+    """As many numbers as x has; those that are missing are 0."""
+    count = len(numbers_of(view["x"]))
+    return _text(([*numbers_of(value), *[0.0] * count])[:count])
+
+
+def _text(numbers: list[float]) -> str:
+    return ", ".join(map(decimal, numbers))
+
+
+def _why(name: str) -> Callable[[Any, View], str | None]:
+    """Nothing is wrong with a text that only spells the same numbers otherwise."""
+
+    def why(given: Any, view: View) -> str | None:
+        try:
+            found = numbers_of(given)
+        except ValueError:
+            return f"is not a list of 2 to {MOST_NUMBERS} numbers"
+        if name == "dy" and len(found) != len(numbers_of(view["x"])):
+            return "does not have as many numbers as x"
+        return "" if found == numbers_of(view[name]) else f"is not a list of 2 to {MOST_NUMBERS} numbers"
+
+    return why
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page's link holds, beside the scheme."""
+
+    show: str = choice("graph", SHOWN)
+    n: int = whole(2, 1, LONGEST["n"])
+    h: int = whole(2, 1, LONGEST["h"])
+    w: int = whole(2, 1, LONGEST["w"])
+    c: int = whole(3, 1, LONGEST["c"])
+    seed: int = whole(0, 0, 9999, label="Seed", help="Of x, of what comes from above, and of γ and β.")
+    torch: bool = switch(False, label="Compare with autograd", help="PyTorch differentiates the same lines by itself.")
+    norm: str = choice("batch", {key: SCHEMES[key].label for key in exercise.SCHEMES}, label="Normalization")
+    layout: str = choice("nchw", {key.lower(): name for key, name in exercise.NAMES.items()}, label="Layout")
+    examples: int = whole(6, 1, exercise.LONGEST["examples"], label="Examples")
+    height: int = whole(4, 1, exercise.LONGEST["height"], label="Rows, or positions T")
+    width: int = whole(5, 1, exercise.LONGEST["width"], label="Columns")
+    channels: int = whole(6, 1, exercise.LONGEST["channels"], label="Channels")
+    parts: int = among(2, lambda given: divisors(given["channels"]), label="Groups G")
+    dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
+    back: int = whole(0, 0, LAST)
+
+
+_NUMBERS = (
+    Param(PREFIX + "x", "1, 2, 4, 1", _x, label="x", why=_why("x")),
+    Param(PREFIX + "dy", "1, 0, -1, 0.5", _dy, label="∂l/∂x̂", why=_why("dy")),
+)
+
+PARAMS = (
+    *params(Page, PREFIX),
+    *_NUMBERS,
+    *(replace(param, key=PREFIX + param.key) for param in chosen.PARAMS),
+)
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    if name in _SCHEME:
+        return view["show"] in TENSOR and chosen.has(chosen.scheme_of(view), name)
+    if name == "eps":
+        return view["show"] not in TENSOR or chosen.has(chosen.scheme_of(view), name)
+    if view["show"] not in BELONGS.get(name, tuple(SHOWN)):
+        return False
+    needs = {
+        "height": view["layout"] != "nc",
+        "width": view["layout"] in ("nchw", "nhwc"),
+        "parts": view["norm"] == "group",
+    }
+    return needs.get(name, True)
+
+
+_SCHEME = {param.name for param in chosen.PARAMS} - {"eps"}
+
+
+FORMER = ("step", "element", "gain", "bias", "pace")
+"""Values of the panel "Step by step" in links of an earlier version, where it also followed γ, β and one element."""
+
+FORMER_FORWARD = 8
+"""The former step at which the first gradient came back: all steps before it went forward."""
+
+
+def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
+    """Return the link of today for a link of an earlier version; a link of today stays as it is.
+
+    The page opened on Formula, which no link named. Step by step had 15 steps, 8 of them forward.
+
+    Example:
+        >>> translate_former_link({"scheme": "rms"}), translate_former_link({"show": "graph", "step": "12"})
+        ({'show': 'formula', 'scheme': 'rms'}, {'show': 'graph', 'back': '4'})
+    """
+    of_formula = _SCHEME | {name for name, panels in BELONGS.items() if "formula" in panels}
+    if "show" not in link and of_formula & link.keys():
+        return {"show": "formula", **link}
+    if link.get("show", "graph") != "graph":
+        return dict(link)
+    kept = {name: value for name, value in link.items() if name not in FORMER}
+    step = link.get("step", "")
+    return kept | ({"back": str(max(int(step) - FORMER_FORWARD, 0))} if step.isdecimal() else {})
+
+
+def scheme_of(view: View) -> Scheme:
+    """The scheme with its parameters."""
+    return chosen.scheme_of(view)
+
+
+def shape_of(view: View) -> Shape:
+    """The shape of the small tensor."""
+    return tuple(view[size] for size in SIZES)
+
+
+def eps_of(view: View) -> float:
+    """ε as the scheme takes it: 0 where it has none."""
+    return chosen.eps_of(view, scheme_of(view))
+
+
+def exercise_of(view: View) -> Exercise:
+    """The homework that the page sets."""
+    lengths = view["examples"], view["height"], view["width"], view["channels"]
+    return Exercise(
+        view["norm"], view["parts"], view["layout"].upper(), lengths, view["dtype"], view["eps"], view["seed"]
+    )

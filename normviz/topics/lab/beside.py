@@ -1,0 +1,162 @@
+"""What stands beside the lab's cube: the element that is looked at, in words, numbers and flat pictures."""
+
+import re
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from normviz.charts.palette import NOT_FINITE, THEMES
+from normviz.core.fields import AXIS, FULL, Field
+from normviz.core.normalize import Normalized, quiet
+from normviz.core.registry import Scheme, same_as
+from normviz.core.text import spoken, typeset
+from normviz.describe import live, wording
+from normviz.describe.aims import field_noun
+from normviz.describe.mathml import mathml
+from normviz.describe.notation import SYMBOL
+from normviz.ui.link import View
+
+USUAL = 3.0
+"""Up to which a normalized value is drawn in a darker colour, in root mean squares; larger ones are rare."""
+
+
+def beside_data(
+    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, ...],
+    roles: tuple[int, int, int, int], theme: str,
+) -> dict[str, Any]:  # fmt: skip
+    """Everything that the browser says of any element: words for its boxes, formulas, and the numbers of all.
+
+    `affine`: ε, γ, β and τ; `roles`: which axis is drawn in the place of N, H, W and C.
+    """
+    shape, colours = x.shape, THEMES[theme]
+    boxes, taken = wording.boxes(scheme, view["focus"], shape), wording.taken(scheme, shape)
+    fields = [
+        {
+            "part": None if len(boxes) == 1 else part,
+            "bounds": each.field.bounds(shape),
+            "ranges": wording.ranges(each.field, scheme.axes, shape),
+            "words": box.shared,
+            "what": "" if box.shared != wording.WHERE else box.what,
+        }
+        for part, each, box in zip(("mean", "divides"), taken, boxes, strict=False)
+    ]
+    numbers = live.numbers(scheme, x, result, *affine)
+    pictures = _pictures(scheme, x, result)
+    return {
+        "focus": list(view["focus"]),
+        "shape": list(shape),
+        "roles": list(roles),
+        "axes": [(AXIS[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
+        "fields": fields,
+        "says": _all_words(scheme, x),
+        "words": {"cut": "Shown: {}."},
+        "ranges": wording.ranges(Field((FULL,) * 4), scheme.axes, shape),
+        "statistics": _written(live.statistics(scheme)),
+        "lines": _written(live.lines(scheme, shape)),
+        "note": _note(scheme),
+        "numbers": {name: {"values": short(each.values), "shape": list(each.shape)} for name, each in numbers.items()},
+        "pictures": pictures,
+        "caption": _caption(pictures),
+        "colours": {
+            "mean": colours.mean, "divides": colours.divides, "element": colours.element, "ink": colours.ink,
+            "low": colours.low, "middle": colours.middle, "high": colours.high, "gaps": NOT_FINITE,
+        },
+    }  # fmt: skip
+
+
+def _note(scheme: Scheme) -> str:
+    """Return in words the letters of the formulas that are neither input nor statistic: γ, β, τ and ε."""
+    gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
+    learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
+    notes = [f"{spoken(learned, 'and')} {'are' if len(learned) > 1 else 'is'} learned"] if learned else []
+    if scheme.eps is not None:
+        notes.append("ε > 0 keeps the divisor above 0")
+    return f"{'; '.join(notes)}." if notes else ""
+
+
+def _all_words(scheme: Scheme, x: np.ndarray) -> str:
+    if scheme.pointwise is not None:
+        return f"<b>Nothing is shared:</b> every element passes through {wording.passed_words(scheme)} by itself."
+    if scheme.field is None:
+        return "<b>Nothing is shared:</b> every element stays as it is."
+    (first, *others) = wording.taken(scheme, x.shape)
+    noun = field_noun(first.field, scheme.axes, x.shape)
+    if others or not noun or wording.windows(first.field, x.shape):
+        return f"In all: {wording.count_words(scheme, x.shape)}."
+    count = prod(first.field.statistics_shape(x.shape))
+    counted = " and ".join(wording.plural(count, name) for name in first.names)
+    return f"In all: {counted}, one for every {noun}."
+
+
+def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
+    """Return a sentence that names the other schemes with the same x̂ on this shape; empty where there are none.
+
+    γ, β and the state for inference may differ.
+    """
+    same = same_as(scheme, shape) if scheme.acts or scheme.weight else []
+    # A matrix of one number is no news of a scheme of the form, nor is one group of a scheme without groups.
+    news = [other for other in same if scheme.whitens or not other.whitens]
+    twins = [wording.named(other) for other in news if other.parameters.get("groups") != 1]
+    hat = f"{SYMBOL.get(scheme.acts_on, 'x')}̂"
+    # Without a step of its own, the scheme is the one in front of it, with all that this one learns.
+    verb = f"On this shape, {hat} is that of" if scheme.acts else "This is"
+    return f"{verb} {spoken(twins, 'and')}." if twins else ""
+
+
+def _written(lines: list[live.Line]) -> list[dict]:
+    """Lines as MathML, each form in the sides of its equations and the terms of a long sum, to be broken between."""
+    return [
+        {
+            "name": line.name,
+            "forms": [
+                [mathml(side) for side in re.split(r" (?==|\\to|\+ \\cdots|\+ \\num\*\{w)", form)]
+                for form in line.forms
+            ],
+        }
+        for line in lines
+    ]
+
+
+def short(values: np.ndarray) -> np.ndarray:
+    """In half the bytes, where digits that are shown stay: but a number right between two of them may go either way."""
+    with np.errstate(over="ignore", under="ignore"):
+        half = values.astype(np.float32) if values.dtype == np.float64 else values
+    return (half if np.allclose(half, values, rtol=1e-6, atol=0, equal_nan=True) else values).ravel()
+
+
+@quiet
+def _pictures(scheme: Scheme, x: np.ndarray, result: Normalized) -> list[dict]:
+    """x, x̂ and y: for each its name, its title, and the value of the strongest colour.
+
+    What is divided has a scale that does not follow ε, so that ε is seen to act.
+    """
+    symbol = SYMBOL.get(scheme.acts_on, "x")
+    largest = _largest(x)
+    pictures = [{"name": "x", "title": symbol, "largest": largest}]
+    if scheme.has_xhat:
+        usual = 1.0 if scheme.pointwise else USUAL * scheme.scale(x.shape)  # a function's values are bounded by 1
+        after = _largest(result.xhat) if scheme.spectral else usual
+        pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
+    elif scheme.summation is not None:
+        pictures.append({"name": "v", "title": "v", "largest": largest})
+    before = result.xhat if scheme.has_xhat else result.v
+    if not np.array_equal(result.y, before, equal_nan=True):
+        pictures.append({"name": "y", "title": "y", "largest": pictures[-1]["largest"]})
+    return pictures if len(pictures) > 1 else []
+
+
+def _largest(values: np.ndarray) -> float:
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max(initial=0)) or 1.0
+
+
+def _caption(pictures: list[dict]) -> str:
+    """What the colours mean, and which pictures share a scale."""
+    scales: dict[float, list[str]] = {}
+    for each in pictures:
+        scales.setdefault(each["largest"], []).append(each["title"])
+    if len(scales) == 1:
+        return f"Blue is below 0, orange above; one scale, to ±{typeset(next(iter(scales)), 3)}."
+    said = ", ".join(f"{' and '.join(titles)} to ±{typeset(to, 3)}" for to, titles in scales.items())
+    return f"Blue is below 0, orange above: {said}."

@@ -1,0 +1,98 @@
+"""The tensor lab's controls. Every widget's key is that of a value in `lab.state.PARAMS`, which it shows and sets."""
+
+from functools import partial
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from normviz.core.registry import Scheme
+from normviz.describe.wording import labelled, shape_words
+from normviz.topics.lab.state import COMPUTED, has, learns, sets_advanced, view_of
+from normviz.ui import custom
+from normviz.ui.choice import choose_one
+from normviz.ui.drawers import drawer, open_drawer
+from normviz.ui.link import KEPT, View, on_phone, value_slider
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
+from normviz.ui.tensor import OWN_DATA, VIEWS, colour_name, colours, lengths, shape_of
+from normviz.ui.tensor_controls import (
+    data_controls,
+    further_window_controls,
+    radius_control,
+    seed_control,
+    shape_controls,
+)
+from normviz.web.components.picked import picked
+
+LOOK, ADVANCED_DRAWER = "look menu", "advanced"
+"""The keys of the menu over the cube and of "Advanced"."""
+
+
+def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
+    """Draw shape and scheme in a first place; in another, data and everything else under "Advanced"."""
+    with first:
+        shape_controls(view, scheme, COMPUTED)
+        choose_one()
+        _parameters(view, scheme)
+    with rest:
+        data_controls(view, seeded=False)
+        state, sets = st.session_state, sets_advanced(view)
+        if sets and not state.get("advanced set"):
+            open_drawer(ADVANCED_DRAWER)
+        state["advanced set"] = sets
+        place = drawer(st.expander, "Advanced", ADVANCED_DRAWER)
+        if place.open:
+            with place:
+                _advanced(view, scheme)
+    if not on_phone():  # there, the controls stand above the cube
+        picked(f"{labelled(scheme)} on {shape_words(shape_of(view))}")
+
+
+def picture_controls(view: View, scheme: Scheme) -> None:
+    """Draw what sets the colours and the view of the cube, in a menu over it."""
+    st.session_state["view shown"] = view_of(view, scheme)
+    place = drawer(st.popover, "Colours and view", LOOK, type="tertiary")
+    if not place.open:
+        return
+    with place:
+        st.segmented_control(
+            "Colour by",
+            colours(learns(scheme)),
+            key="colour",
+            **KEPT,
+            required=True,
+            format_func=partial(colour_name, scheme=scheme),
+        )
+        st.segmented_control(
+            "View", list(VIEWS), key="view shown", required=True, format_func=VIEWS.__getitem__, on_change=_choose_view
+        )
+
+
+def _choose_view() -> None:
+    st.session_state["view"] = st.session_state["view shown"]
+
+
+def _parameters(view: View, scheme: Scheme) -> None:
+    """Draw the one parameter that tells schemes of a kind apart."""
+    if has(scheme, "groups"):
+        cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
+        st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
+    if has(scheme, "radius"):
+        radius_control()
+    if has(scheme, "alpha"):
+        value_slider("alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
+
+
+def _advanced(view: View, scheme: Scheme) -> None:
+    """Draw what a first look does without: own fields, ε, what is learned, and the seed."""
+    if scheme.key == "custom":
+        custom.controls(view, lengths)
+    if has(scheme, "radius"):
+        further_window_controls(["H", "W", "C"])
+    if has(scheme, "eps"):
+        value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+    labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
+    learned = [name for name in labels if has(scheme, name)]
+    for name, column in zip(learned, st.columns(max(len(learned), 2), vertical_alignment="bottom"), strict=False):
+        column.number_input(labels[name], -10.0, 10.0, step=0.1, key=name, **KEPT)
+    if view["data"] != OWN_DATA:
+        seed_control()

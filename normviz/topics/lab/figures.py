@@ -1,0 +1,49 @@
+"""Charts of the tensor lab: histograms before and after."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from normviz.charts.chart import Figure, make_subplots
+from normviz.charts.palette import THEMES
+from normviz.charts.style import finish
+
+BINS = 40
+
+
+def histograms(
+    panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light", chosen: str = "the field"
+) -> Figure:
+    """Draw a panel for each (title, all values, chosen values): the share of both in each bin.
+
+    `chosen` is the name of the chosen values in the legend.
+    """
+    colours = THEMES[theme]
+    figure = make_subplots(1, len(panels), subplot_titles=[title for title, _, _ in panels], horizontal_spacing=0.08)
+    for column, (_, everything, field) in enumerate(panels, 1):
+        edges = _edges(everything)
+        centres, first = edges[1:] / 2 + edges[:-1] / 2, column == 1
+        for name, values, style in (
+            ("all elements", everything, {"marker": {"color": colours.muted, "opacity": 0.55}}),
+            (
+                chosen,
+                field,
+                {"marker": {"color": colours.field, "opacity": 0.75, "pattern": {"shape": "/", "fillmode": "overlay"}}},
+            ),
+        ):
+            share = np.histogram(values[np.isfinite(values)], edges)[0] / max(values.size, 1)
+            figure.add_bar(x=centres, y=share, name=name, showlegend=first, row=1, col=column, **style)
+    figure.update_layout(barmode="overlay", bargap=0)
+    figure.update_yaxes(tickformat=".0%")
+    return finish(figure, colours, {"t": 40}, {"y": -0.14}, zero="x")
+
+
+def _edges(values: np.ndarray) -> np.ndarray:
+    """Ascending edges of the bins, also for numbers that are alike, or as large as a float can be."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)
+    if low == high:
+        reach, most = max(abs(low) / 1000, 0.5), np.finfo(float).max
+        low, high = max(low - reach, -most), min(high + reach, most)
+    share = np.linspace(0, 1, BINS + 1)
+    return np.sort(low * (1 - share) + high * share)

@@ -1,0 +1,138 @@
+"""The tensor lab's cube: which arrays the figure gets for the state of the page, and its legend in words."""
+
+import numpy as np
+
+from normviz.charts import cube
+from normviz.charts.cube_layout import layout_of, parts
+from normviz.charts.palette import NOT_FINITE, THEMES
+from normviz.core.fields import AXIS, Shape
+from normviz.core.normalize import Normalized
+from normviz.core.registry import Scheme
+from normviz.core.text import sentence, spoken
+from normviz.describe import wording
+from normviz.describe.notation import SYMBOL
+from normviz.topics.lab.stages import MOVED_UP_TO, stages
+from normviz.topics.lab.state import LOOK, affine_of, view_of
+from normviz.ui.appearance import taking
+from normviz.ui.cube import axis_titles
+from normviz.ui.link import View
+from normviz.ui.scheme import eps_of
+from normviz.ui.tensor import colour_name, is_picture, take_focus
+from normviz.web.components.plot import plot
+
+SHOWN = {
+    "lock": "the chosen element",
+    "pointer": "the element under the pointer",
+    "window": "the element whose window it is",
+}
+"""The element that stands out, by what makes it do so; plot.js says by which."""
+
+PLAIN = (0, 1, 2, 3)
+ROLES = {"weight": (2, 0, 1, 3)}
+"""Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where examples do."""
+
+
+def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, theme: str) -> None:
+    """The cube with the locked element's field, and what its colours mean."""
+    shown = view_of(view, scheme)
+    roles = ROLES.get(scheme.acts_on, PLAIN)
+    levels, legend = _levels(view, scheme, x, result)
+    layout = layout_of(shown, x.shape, roles)
+    titles, hues = axis_titles(scheme, layout, x.shape, THEMES[theme])
+    block = AXIS[scheme.axes[roles[0]]]
+    colour = colour_name(view["colour"], scheme).lower()
+    still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
+    affine = *affine_of(view, scheme), view["threshold"]
+    played = [] if still else list(stages(scheme, x, result, eps_of(view, scheme), *affine))
+    framed = scheme.field is None or parts(layout, scheme.field.box(view["focus"], x.shape)) <= cube.OUTLINED_UP_TO
+    plot(
+        cube.cube_figure(x.shape, shown, levels, legend, theme, roles),
+        key="cube",
+        alt=wording.alt_words(scheme, x.shape, view["focus"], shown, colour),
+        hover=cube.hover_data(
+            x.shape,
+            shown,
+            [(scheme.field, scheme.summation)],
+            x,
+            [result.xhat],
+            roles,
+            legend["kind"] == "plain",
+            None if still or len(played) < 2 else cube.stages_data(played, x.shape, theme),
+            cube.labels_data(shown, x.shape, [titles], [""], roles, (block.one, block.letter), colours=[hues]),
+        ),
+        still=still,
+        focus=view["focus"],
+        names=[AXIS[name].letter for name in scheme.axes],
+        symbol=SYMBOL.get(scheme.acts_on, "x"),
+        on_focus=lambda: take_focus("cube plot"),
+        axes=scheme.axes,
+        view={param.name: view[param.name] for param in LOOK},
+        on_view=taking("cube plot", LOOK),
+        legend=legend_words(view["colour"], scheme, x.shape, theme, framed, legend)
+        + layout_words(shown, scheme, x.shape),
+    )
+
+
+def _levels(view: View, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
+    values = {"value": x, "normalized": result.xhat, "output": result.y}
+    colour = view["colour"]
+    if colour == "value" and is_picture(view, x.shape) and scheme.acts_on != "weight":
+        return cube.picture_levels(x)
+    if colour in values:
+        return cube.value_levels(values[colour])
+    if colour == "field" or scheme.field is None:
+        return cube.plain_levels(x.shape)
+    return cube.statistic_levels(x.shape, scheme.field)
+
+
+def layout_words(shown: str, scheme: Scheme, shape: Shape) -> str:
+    """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
+    block, rows, columns, _ = ROLES.get(scheme.acts_on, PLAIN)
+    called = [AXIS[name] for name in scheme.axes]
+    if shown == "unfolded":
+        return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""
+    if min(shape[rows], shape[columns]) == 1:
+        return ""
+    both = sentence(f"{called[rows].length} and {called[columns].length}")
+    return f"<p>{both} run along one side, row after row.</p>"
+
+
+def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> str:
+    """Return what the colours mean, in words beside a patch of each, and how to choose an element, as HTML."""
+    colours = THEMES[theme]
+    shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in SHOWN.items())
+    entries = [(colours.element, f'<span class="nv-by">{shown}</span>')]
+    hue = colours.field if colour == "field" else colours.ink
+    filled = "filled and " * (colour == "field" and framed) or "filled" * (colour == "field")
+    how = filled + "framed" * framed
+    how = how or f"not framed, as it has more than {cube.OUTLINED_UP_TO:,} parts"
+    taken = wording.taken(scheme, shape)
+    if len(taken) == 2:
+        entries += [
+            (hue, f"{how}: the field of its {taken[1].names[0]}"),
+            (colours.ink, "dashed: the field of its mean"),
+        ]
+    elif taken:
+        verb = "set" if wording.windows(taken[0].field, shape) else "share"
+        field = f"its field: elements that {verb} its {spoken(taken[0].names, 'and')}"
+        entries.append((hue, field if colour == "field" and framed else f"{field}, {how}"))
+    text = {
+        "field": "",
+        "statistic": "Cells of one hue that touch share a statistic; hues come round again."
+        if scheme.field
+        else "No elements share a statistic.",
+        "value": "Colour is the value x.",
+        "normalized": "Colour is the normalized value x̂.",
+        "output": "Colour is what comes out, y.",
+    }[colour]
+    if drawn["kind"] == "grey":
+        low, high = (wording.signed(drawn[end], 3) for end in ("low", "high"))
+        text = f"Brightness is the value x: {low} is black, {high} white."
+        if "rgb" in drawn:
+            text = f"Every cell has the colour of its pixel, mixed of three channels: {low} is none of one, {high} all."
+    if drawn.get("gaps"):
+        entries.append((NOT_FINITE, "NaN or infinite"))
+    patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
+    keys = "Click an element to choose it, or use the arrow keys."
+    hints = f'<span class="nv-keys">{keys}</span><span class="nv-taps">Tap an element to choose it.</span>'
+    return f"<div>{patches}<span>{text}</span>{hints}</div>"

@@ -1,0 +1,99 @@
+"""The state of the tensor lab: the tensor and the scheme, which other pages share, γ and β, and the view."""
+
+from typing import Any
+
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.describe.snippets import FRAMEWORKS
+from normviz.ui import appearance, tensor
+from normviz.ui import scheme as chosen
+from normviz.ui.link import Param, View, choice, clean, decimal, real
+
+TABS = {
+    "statistics": "Statistics",
+    "distribution": "Distribution",
+    "response": "Response",
+    "picture": "Picture",
+    "formula": "Formula",
+    "parameters": "Parameters and state",
+    "code": "Code",
+}
+"""Below the cube, by their names in a link; the session holds what they are called, as Streamlit does."""
+
+BELOW = "lab below"
+"""Where the session holds whether what is below the cube has been in sight."""
+
+STATISTICS = ("mean", "divisor")
+CODE = {name.lower(): name for name in FRAMEWORKS}
+"""The frameworks that the code is for, by their names in a link."""
+
+
+def _gain(view: View) -> str:
+    return f"{SCHEMES[view['scheme']].gain_symbol} (gain)"
+
+
+def _tab(value: Any, view: View) -> str:
+    return value if value in TABS.values() else TABS[choice(list(TABS))(value, view)]
+
+
+def learns(scheme: Scheme) -> bool:
+    """Whether y is another tensor than x̂."""
+    return scheme.gain is not None or scheme.bias is not None
+
+
+LOOK = appearance.camera(), appearance.GAPS, appearance.CUT
+"""How the cube is looked at."""
+
+COMPUTED = (
+    *tensor.PARAMS,
+    *chosen.PARAMS,
+    tensor.colour(lambda view: learns(chosen.scheme_of(view))),
+    Param("gain", 1.0, real(-10, 10), decimal, label=_gain),
+    Param("bias", 0.0, real(-10, 10), decimal, label="β (bias)"),
+    Param("threshold", 0.0, real(-10, 10), decimal, label="τ (threshold)"),
+    *LOOK[1:],
+)
+"""The tensor and what becomes of it: what a preset sets, or sets back."""
+
+PARAMS = (
+    *COMPUTED,
+    Param("tab", TABS["statistics"], _tab, {label: name for name, label in TABS.items()}.__getitem__, words=str),
+    Param("statistic", "divisor", choice(STATISTICS)),
+    Param("framework", "pytorch", choice(list(CODE)), words=CODE.__getitem__),
+    LOOK[0],
+)
+
+
+def has(scheme: Scheme, name: str) -> bool:
+    """Whether a value means anything to a scheme: a link and the controls leave out what does not."""
+    learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
+    return learned[name] is not None if name in learned else chosen.has(scheme, name)
+
+
+ADVANCED = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
+"""The values whose controls stand under "Advanced", besides those of a scheme of one's own."""
+
+
+def sets_advanced(view: View) -> bool:
+    """Return True if a value under "Advanced" matters in this view and is not its default."""
+    scheme, (defaults, _) = chosen.scheme_of(view), clean(PARAMS, {})
+    changed = (name for name in ADVANCED if has(scheme, name) and view[name] != defaults[name])
+    return scheme.key == "custom" or any(changed)
+
+
+def belongs(view: View, name: str) -> bool:
+    """Whether a value means anything in a view: to its scheme, and on the tab that is open."""
+    scheme = chosen.scheme_of(view)
+    only = {"statistic": ("statistics", len(scheme.fields) == 2), "framework": ("code", True)}
+    tab, there = only.get(name, ("", True))
+    return there and has(scheme, name) and (not tab or view["tab"] == TABS[tab])
+
+
+def view_of(view: View, scheme: Scheme) -> str:
+    """The view that was chosen; else the one that suits the scheme: windows are boxes where H and W are."""
+    windows = any(rule.kind == "window" for field in scheme.fields for rule in field.rules)
+    return view["view"] or ("unfolded" if windows else "folded")
+
+
+def affine_of(view: View, scheme: Scheme) -> tuple[float, float]:
+    """γ and β as the scheme takes them: 1 and 0 where it has none."""
+    return view["gain"] if has(scheme, "gain") else 1.0, view["bias"] if has(scheme, "bias") else 0.0

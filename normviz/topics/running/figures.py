@@ -1,0 +1,75 @@
+"""Charts of the training and inference page: strips, and accuracies by case."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.charts.chart import Figure
+from normviz.charts.palette import THEMES
+from normviz.charts.style import finish, here
+from normviz.describe.seeds import mean_percent
+
+ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
+"""By the role of a colour the marker that says the same."""
+
+LEGEND = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+"""At the lower edge, whatever the height."""
+
+
+def near(text: str) -> dict:
+    """The title of an axis, close to it."""
+    return {"text": text, "standoff": 4}
+
+
+def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
+    """For each name the values of one number, as ticks on a line of its own; the first name on top."""
+    colours = THEMES[theme]
+    figure = Figure()
+    for number, (name, values) in enumerate(rows.items()):
+        colour = colours.lines[number % len(colours.lines)]
+        tick = {"symbol": "line-ns", "size": 22, "line": {"color": colour, "width": 3}, "color": colour}
+        figure.add_scatter(x=values, y=[name] * len(values), mode="markers", marker=tick, showlegend=False, name=name)
+    figure.update_yaxes(autorange="reversed", automargin=True, tickfont={"size": 16}, ticklabelstandoff=8)
+    figure.update_xaxes(title=axis)
+    return finish(figure, colours, {"l": 10, "r": 20})
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case and its accuracy in each of several networks, as shares of 1; `role`: the name of its colour."""
+
+    name: str
+    role: str
+    accuracy: np.ndarray | None
+
+
+def accuracy_figure(rows: Sequence[Row], chance: float, theme: str = "light") -> Figure:
+    """Accuracies from 0 to 100%, a line a case: every network, their mean, and that in numbers with its interval.
+
+    A case without numbers yet has its name alone, so that nothing moves when they come.
+    """
+    colours, figure = THEMES[theme], Figure()
+    for place, row in enumerate(rows):
+        text = {"yref": "y", "xref": "paper", "y": place, "yshift": 17, "showarrow": False}
+        figure.add_annotation(text=row.name, x=0, xanchor="left", **text)
+        if row.accuracy is None:
+            continue
+        percent, colour = 100 * row.accuracy, getattr(colours, row.role)
+        symbol = ROLE_SYMBOLS[row.role]
+        figure.add_scatter(
+            x=percent, y=[place] * len(percent), mode="markers", name=row.name, showlegend=False,
+            marker={"color": colour, "size": 9, "opacity": 0.45, "symbol": symbol},
+        )  # fmt: skip
+        figure.add_scatter(
+            x=[percent.mean()], y=[place], mode="markers", name=f"{row.name}, mean", showlegend=False,
+            marker={"color": colour, "size": 16, "symbol": symbol, "line": {"color": colours.ink, "width": 1.5}},
+        )  # fmt: skip
+        figure.add_annotation(text=f"<b>{mean_percent(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0})
+    figure.add_vline(100 * chance, line=here(colours))
+    ticks = [25, 50, 75, 100, 100 * chance]
+    texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
+    title = near("accuracy on unseen digits, %")
+    figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
+    figure.update_yaxes(range=[len(rows) - 0.6, -0.9], showticklabels=False, showgrid=False)
+    return finish(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})

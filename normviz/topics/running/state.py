@@ -1,0 +1,135 @@
+"""The page "Training vs. inference": the values in its link, and its controls."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from normviz.core.registry import DEFAULT_EPS
+from normviz.core.settings import among, build, choice, real, whole
+from normviz.topics.running.averages import CONVENTIONS, Averages, running_averages
+from normviz.topics.running.modes import MODES
+from normviz.topics.running.stream import BATCHES, SHOWN, UNITS, Setting, Trace, trace
+from normviz.ui.link import View, params
+from normviz.ui.settings import Controls
+
+PAGE = "running"
+PREFIX = f"{PAGE} "
+
+PANELS = {"switch": "Training or inference", "wrong": "What goes wrong", "companions": "Other examples"}
+"""The panels; only the open one is computed."""
+
+BELONGS = {
+    **dict.fromkeys(("mode", "digit", "step", "pace", "drift"), ("switch",)),
+    **dict.fromkeys(("framework", "share"), ("switch", "wrong")),
+    **dict.fromkeys(("layer", "unit"), ("switch", "companions")),
+}
+"""The panels of each value that does not mean something in all of them."""
+
+FRONT = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
+"""The controls of each panel that are in sight; the others are under "More settings"."""
+
+FORMER = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
+"""By a panel of an earlier version the panel that is nearest."""
+
+PACES = (1, 5)
+"""How many batches the player moves on at a time."""
+
+NAMES = {key: row.name for key, row in CONVENTIONS.items()}
+
+
+def _momenta(share: float) -> str:
+    """The same average in every framework's words: 0.1 / 0.9."""
+    return " / ".join(f"{row.other(share):g}" for row in CONVENTIONS.values())
+
+
+@dataclass(frozen=True)
+class Page(Setting):
+    """What the page's link holds: a stream, how it is averaged, and what is shown of it."""
+
+    framework: str = choice("pytorch", NAMES, label="Convention")
+    share: float = real(
+        CONVENTIONS["pytorch"].momentum, 0.0, 1.0, stops=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), shown=_momenta,
+        label=f"Momentum: {' / '.join(NAMES.values())}",  # one for both: with another label a slider loses its place
+    )  # fmt: skip
+    eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
+    mode: str = choice("training", MODES)
+    digit: int = whole(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed, 0 is the first")
+    unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
+    step: int = whole(60, 0, BATCHES)
+    pace: int = among(1, PACES)
+    panel: str = choice("switch", PANELS)
+
+
+PARAMS = params(Page, PREFIX)
+
+CAPTION = (
+    "PyTorch's momentum is the share of the new batch, Keras's the share of the old average. PyTorch multiplies the "
+    "variance by m/(m−1) before it averages, Keras does not."
+)
+
+
+DRIFT = (
+    "During training the weights change, and with them the mean and variance of the layer's inputs (the dashes). Here "
+    f"the weights take a random walk over {BATCHES} batches. At 1 its step is as long as the first weights. At 0 the "
+    "weights stay."
+)
+
+
+def has(view: View, name: str) -> bool:
+    """Return True if a value means something in the open panel; links and controls leave out all others."""
+    return view["panel"] in BELONGS.get(name, PANELS)
+
+
+def follow_former_links() -> None:
+    """Rewrite the page's link if it names a panel of an earlier version."""
+    link = st.query_params.to_dict()
+    if (renamed := rename_link(link)) != link:
+        st.query_params.from_dict(renamed)
+
+
+def rename_link(link: Mapping[str, str]) -> dict[str, str]:
+    """Return a link of an earlier version as one of today: "What goes wrong" was the first panel, and had parts.
+
+    Example:
+        >>> rename_link({"wrong": "shift"}), rename_link({"panel": "shards", "devices": "2", "batch": "8"})
+        ({'panel': 'wrong'}, {'panel': 'switch', 'batch': '8'})
+    """
+    panel = link.get("panel", "wrong" if "wrong" in link else "switch")
+    return ({"panel": FORMER.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
+        name: value for name, value in link.items() if name not in ("panel", "wrong", "devices")
+    }
+
+
+def setting_of(view: View) -> Setting:
+    """The stream that the view asks for."""
+    return build(Setting, view)
+
+
+def averages_of(view: View, seen: Trace) -> Averages:
+    """The running averages as the framework keeps them; raises InvalidInput where it refuses."""
+    convention = CONVENTIONS[view["framework"]]
+    momentum = convention.other(view["share"])
+    return running_averages(seen.mean, seen.variance, setting_of(view).count, convention, momentum)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def traced(setting: Setting, eps: float) -> Trace:
+    """The stream through batch norm, once for all sessions."""
+    return trace(setting, eps)
+
+
+def controls(view: View) -> None:
+    """Draw the controls in the sidebar."""
+    page = Controls(Page, PREFIX, view, has)
+    front = FRONT[view["panel"]]
+    with st.sidebar:
+        page.draw(*front)
+        with st.expander("More settings"):
+            page.draw(*(name for name in ("layer", "framework", "share", "unit", "digit", "eps") if name not in front))
+            if has(view, "share"):
+                st.caption(CAPTION)
+            page.draw("drift")
+            if has(view, "drift"):
+                st.caption(DRIFT)
+            page.rest()

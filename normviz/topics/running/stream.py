@@ -1,0 +1,222 @@
+"""Batch norm's two lives: the statistics of mini-batches in training, their running averages afterwards.
+
+A stream of mini-batches of digits goes through a layer of fixed random weights, which may drift; everything is
+about its summed inputs, arrays (steps, N, H, W, C), with H = W = 1 for a dense layer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import FULL, Field
+from normviz.core.normalize import centre, normalize, root_mean_square
+from normviz.core.registry import SCHEMES
+from normviz.core.settings import choice, real, whole
+from normviz.core.transformations import LAYERS
+from normviz.data.digits import SIDE, cut_patches, digits
+from normviz.topics.running.averages import Moments
+
+BATCH = SCHEMES["batch"]
+PER_UNIT = BATCH.fields[-1]
+"""Batch norm's field: all digits and positions, a unit at a time."""
+
+PER_DIGIT = SCHEMES["instance"].fields[-1]
+"""The field of one digit's own statistics: all its positions, a unit at a time."""
+
+BATCHES, UNITS = 200, 4
+KERNEL = {"dense": SIDE, "conv": 3}
+"""Side of the patches that a unit sees, without padding; a dense unit sees the whole picture."""
+
+SPREAD = 2.0
+"""Standard deviation of the first weights, times the root of the fan-in: summed inputs then vary by about 0.6."""
+
+SHOWN = 8
+"""Digits of a mini-batch that are shown, at most."""
+
+CHUNK = 20
+"""Steps that are normalized at once: what is in memory stays small."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A stream: the layer, the mini-batch, how far the weights drift over it, in units of themselves, and the seed."""
+
+    layer: str = choice(LAYERS[0], LAYERS, label="Layer", shown=str.capitalize)
+    batch: int = whole(16, 1, 128, label="Batch size", stops=(1, 2, 4, 8, 16, 32, 64, 128))
+    drift: float = real(1.0, 0.0, 3.0, label="Drift of the weights", stops=(0.0, 0.5, 1.0, 2.0, 3.0))
+    seed: int = whole(0, 0, 9999, label="Seed")
+
+    @property
+    def side(self) -> int:
+        """Height and width of the layer's output."""
+        return SIDE + 1 - KERNEL[self.layer]
+
+    @property
+    def count(self) -> int:
+        """Elements of a mini-batch that share a statistic: N·H·W."""
+        return self.batch * self.side**2
+
+    @property
+    def still(self) -> "Setting":
+        """Without drift: what is measured under the first weights is the same with any, and computed once."""
+        return replace(self, drift=0.0)
+
+
+class Trace(NamedTuple):
+    """What batch norm saw over a stream, each (steps, C): batch mean and variance (1/m), and mean and variance of all
+    training digits under the weights of that step; x and x̂ of the batch's first digits, `SHOWN` at most, at the middle
+    of their pictures, are (steps, digits, C)."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    x: np.ndarray
+    xhat: np.ndarray
+    population_mean: np.ndarray
+    population_variance: np.ndarray
+
+
+class Folded(NamedTuple):
+    """A layer with batch norm in its weights: y = x W' + b'."""
+
+    weights: np.ndarray
+    bias: np.ndarray
+
+
+def weights(setting: Setting, step: int = 0) -> np.ndarray:
+    """The weights at a step, (fan-in, C): W_t = W_0 + drift · t / (steps - 1) · W_1, both N(0, 4/fan-in)."""
+    fan_in = KERNEL[setting.layer] ** 2
+    first, direction = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
+    return (first + _drifted(setting, step) * direction) * (SPREAD * fan_in**-0.5)
+
+
+def affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """γ and β of the units, (C,), seeded; not 1 and 0, as if they had been learned."""
+    rng = np.random.default_rng([setting.seed, 3])
+    return rng.uniform(0.5, 1.5, UNITS).round(2), rng.uniform(-1, 1, UNITS).round(2)
+
+
+def summed(pictures: np.ndarray, setting: Setting, step: int = 0) -> np.ndarray:
+    """The summed inputs of pictures (K, 8, 8) at a step, (K, H, W, C)."""
+    return patches(pictures, setting) @ weights(setting, step)
+
+
+def patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
+    """What the units see of pictures: (K, H, W, fan-in)."""
+    cut = cut_patches(pictures, KERNEL[setting.layer])
+    return cut.reshape(len(pictures), setting.side, setting.side, -1)
+
+
+def order(setting: Setting) -> np.ndarray:
+    """Which training digits each mini-batch has, (steps, N): drawn independently, as E[σ²] = (m-1)/m · Var supposes."""
+    return np.random.default_rng([setting.seed, 1]).integers(0, len(digits()[0]), (BATCHES, setting.batch))
+
+
+def stream(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
+    """The summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
+    first, direction = _training(setting.layer, setting.seed)
+    chosen, amount = order(setting)[np.asarray(steps)], _drifted(setting, np.asarray(steps))[:, None, None, None, None]
+    return first[chosen] + amount * direction[chosen]
+
+
+def moments(x: np.ndarray, field: Field) -> Moments:
+    """Mean and variance (1/m) over the boxes of a field of `own` and `full`; full axes leave the shape."""
+    v, mean = centre(x, field)
+    full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
+    return Moments(mean.squeeze(full), np.squeeze(root_mean_square(v, field) ** 2, full))
+
+
+def batch_statistics(x: np.ndarray) -> Moments:
+    """Mean and variance (1/m) of each unit over N, H, W: (…, N, H, W, C) -> (…, C)."""
+    return moments(x, PER_UNIT)
+
+
+def trace(setting: Setting, eps: float | None = None) -> Trace:
+    """The whole stream through batch norm (Ioffe & Szegedy 2015, Algorithm 1)."""
+    parts, middle = [], setting.side // 2
+    for steps in np.split(np.arange(BATCHES), BATCHES // CHUNK):
+        x = stream(setting, steps)
+        xhat = normalize(x, BATCH, eps).xhat
+        shown = (each[:, :SHOWN, middle, middle] for each in (x, xhat))
+        parts.append((*batch_statistics(x), *shown))
+    seen = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    return Trace._make([*seen, *population(setting)])
+
+
+def population(setting: Setting) -> Moments:
+    """Mean and variance of all training digits under the weights of every step, (steps, C).
+
+    The summed inputs are a + t·b, so their variance is Var a + 2 t Cov(a, b) + t² Var b.
+    """
+    first, direction = _training(setting.layer, setting.seed)
+    (u, mean_u), (v, mean_v) = centre(first, PER_UNIT), centre(direction, PER_UNIT)
+    amount = _drifted(setting, np.arange(BATCHES))[:, None]
+    variance, covariance, drift_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
+    mean = mean_u.reshape(-1) + amount * mean_v.reshape(-1)
+    return Moments(mean, variance + 2 * amount * covariance + amount**2 * drift_variance)
+
+
+def merge(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.ndarray) -> Moments:
+    """Mean and variance (1/m) of a whole from those of its K parts: (K,), (K, …, C), (K, …, C) -> (…, C).
+
+    μ = Σ m_k μ_k / m,  σ² = Σ m_k (σ_k² + (μ_k - μ)²) / m    (Chan, Golub & LeVeque 1979, for K parts at once)
+    """
+    share = np.reshape(np.asarray(counts) / np.sum(counts), (-1, *[1] * (means.ndim - 1)))
+    mean = (share * means).sum(0)
+    return Moments(mean, (share * (variances + (means - mean) ** 2)).sum(0))
+
+
+def affine(
+    mean: np.ndarray, variance: np.ndarray, eps: float, gain: np.ndarray | float = 1.0, bias: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Batch norm with given statistics as y = a x + b: a = γ / sqrt(σ² + ε), b = β - a μ.
+
+    Source: Ioffe & Szegedy 2015, Algorithm 2, step 11.
+    """
+    factor = gain / _deviation(variance, eps)
+    return factor, bias - factor * mean
+
+
+def infer(
+    x: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    eps: float,
+    gain: np.ndarray | float = 1.0,
+    bias: np.ndarray | float = 0.0,
+) -> np.ndarray:
+    """Batch norm in evaluation, step by step: y = γ (x - μ) / sqrt(σ² + ε) + β, with given μ and σ², (…, C)."""
+    return (x - mean) / _deviation(variance, eps) * gain + bias
+
+
+def fold(
+    gain: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, eps: float, weights: np.ndarray
+) -> Folded:
+    """A layer x W and the batch norm behind it as one layer, W' = W a and b' = b, with a and b from `affine`."""
+    factor, offset = affine(mean, variance, eps, gain, bias)
+    return Folded(weights * factor, offset)
+
+
+def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
+    """sqrt(σ² + ε) of given statistics, which have no example of their own to be 0/0 for."""
+    if np.any(variance + eps <= 0):
+        raise InvalidInput("a running variance is 0 and so is ε: evaluation would divide by 0; an ε of 10⁻⁵ would do.")
+    return np.sqrt(variance + eps)
+
+
+@lru_cache(maxsize=8)
+def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Summed inputs of the training digits under the first weights, and what a drift of 1 adds: (digits, H, W, C)."""
+    still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
+    first = summed(digits()[0], still)
+    direction = summed(digits()[0], moved, BATCHES - 1) - first
+    first.flags.writeable = direction.flags.writeable = False
+    return first, direction
+
+
+def _drifted(setting: Setting, step: int | np.ndarray) -> np.ndarray:
+    """How far the weights have drifted by a step: 0 at the first, `drift` at the last."""
+    return setting.drift * np.asarray(step) / (BATCHES - 1)

@@ -1,0 +1,77 @@
+"""The schemes that the detector tries, taken from the registry."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from normviz.core.equality import behaviour
+from normviz.core.fields import Shape, divisors
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.scheme import EACH_CHANNEL
+from normviz.topics.same.variants import VARIANTS
+
+MOST_GROUPS = 32
+"""A scheme with groups is tried with up to this number of groups."""
+
+
+@lru_cache(maxsize=64)
+def candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
+    """Return the schemes to try on a shape (N, H, W, C); those that compute the same on it stand together.
+
+    Layer norm's variants come first, no normalization comes last. A number of groups is tried where it makes the scheme
+    another one than every scheme without groups. A scheme whose fields hold one element each is left out: its x̂ is 0.
+    """
+    found: dict[tuple[Any, ...], list[Scheme]] = {}
+    for scheme in ROWS:
+        if not scheme.grouped(shape):
+            found.setdefault(behaviour(scheme, shape), []).append(scheme)
+    plain = set(found)
+    for scheme in (each for row in ROWS if row.grouped(shape) for each in _with_groups(row, shape)):
+        if behaviour(scheme, shape) not in plain:
+            found.setdefault(behaviour(scheme, shape), []).append(scheme)
+    there = [each for key, each in found.items() if key[1] != "zero"]
+    return tuple(tuple(each) for each in sorted(there, key=lambda each: each[0].acts_on == "none"))
+
+
+def is_affine(schemes: Sequence[Scheme]) -> bool:
+    """Return True if x̂ is x times a factor plus a shift, one of each for every channel of the batch.
+
+    `schemes`: schemes that compute the same, of which one may be batch norm only because there is a single example.
+    """
+    return any(each.in_the_form and all(field == EACH_CHANNEL for field in each.fields) for each in schemes)
+
+
+def fixes_gain(schemes: Sequence[Scheme]) -> bool:
+    """Return True if a γ makes these schemes another one: they are a shift of x, and learn none."""
+    return is_affine(schemes) and bool(schemes[0].fields) and schemes[0].gain is None
+
+
+def _rows() -> Iterator[Scheme]:
+    """Yield the registry's candidates: schemes of activations without windows, and none.
+
+    A window has a radius for each axis, too many to try. Of rows with the same fields the ones that learn fewer gains
+    are left out: they are another row with some of its gains fixed.
+    """
+    rows = [row for row in SCHEMES.values() if row.acts_on in ("activation", "none") and row.key != "custom"]
+    rows = [row for row in rows if not any(field.windows for field in row.fields)]
+    for row in sorted(rows, key=lambda row: row.key not in VARIANTS):
+        alike = [other for other in rows if (other.fields, other.pointwise) == (row.fields, row.pointwise)]
+        if _gains(row) == max(map(_gains, alike)):
+            yield row
+
+
+def _gains(scheme: Scheme) -> int:
+    return -1 if scheme.gain is None else min(len(scheme.gain), 1)
+
+
+ROWS = tuple(_rows())
+"""The registry's rows that are tried, before they are given a number of groups."""
+
+
+def _with_groups(row: Scheme, shape: Shape) -> Iterator[Scheme]:
+    """Yield a scheme with every number of groups that leaves more than one index in a group."""
+    length = prod(row.grouped(shape).values())
+    for groups in divisors(length)[:-1]:
+        if groups <= MOST_GROUPS:
+            yield row.with_parameters(groups=groups)

@@ -1,0 +1,123 @@
+"""Estimates of the numbers inside a scheme without statistics: α and s of y = γ f(αx + s) + β."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.normalize import quiet
+from normviz.core.registry import Scheme
+
+STARTS = 2.0 ** np.arange(-3, 5)
+"""The α that are tried first, over the root mean square of x."""
+
+MOST = 4096
+"""Elements with which α and s are searched; all others join at the end."""
+
+STEPS, LAST = 40, 4
+"""Gauss-Newton steps with some elements, and with all of them."""
+
+BENT, BENT_FROM = 8, 0.02
+"""An estimate rests on this many elements whose slope f′ is between these parts of its largest value."""
+
+
+class Estimate(NamedTuple):
+    """The scheme with the estimated α and s.
+
+    Attributes:
+        scheme: with these numbers.
+        bent: whether enough elements lie where f is a curve.
+        moved: |u f′(u)| of every element, u = αx + s: how far f goes for a relative change of u by 1.
+    """
+
+    scheme: Scheme
+    bent: bool
+    moved: np.ndarray
+
+
+def is_monotone(x: np.ndarray, y: np.ndarray, off: float) -> bool:
+    """Return True if y only rises or only falls with x in every channel, where y may be off by so much."""
+    flat, target = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1])
+    rises = np.diff(np.take_along_axis(target, np.argsort(flat, axis=0), axis=0), axis=0)
+    return bool(np.all(np.all(rises >= -off, axis=0) | np.all(rises <= off, axis=0)))
+
+
+@quiet
+def estimate_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> Estimate | None:
+    """Estimate α and s of y = f(αx + s), or of y = γ f(αx + s) + β with γ and β by channel; None if x is constant.
+
+    Gauss-Newton steps, halved until the squares fall, from the best of `STARTS`; γ and β follow by least squares in
+    each step (variable projection).
+
+    Source: Golub & Pereyra 1973, The Differentiation of Pseudo-Inverses and Nonlinear Least Squares.
+    """
+    flat, target = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1])
+    size = float(np.sqrt(np.mean(flat**2)))
+    if not np.ptp(flat) or not np.isfinite(size):
+        return None
+    step = max(1, len(flat) * x.shape[-1] // MOST)
+    some = (flat[::step], target[::step])
+    found = min(
+        (_Curve(*some, scheme, with_gain, (alpha / size, 0.0)) for alpha in STARTS), key=lambda curve: curve.squares
+    )
+    for _ in range(STEPS):
+        better = found.stepped()
+        if better is None:
+            break
+        found = better
+    found = _Curve(flat, target, scheme, with_gain, found.inner)
+    for _ in range(LAST):
+        found = found.stepped() or found
+    alpha, shift = found.inner
+    if not (np.isfinite(alpha) and alpha > 0):
+        return None
+    steep = np.abs(found.slope)
+    bent = int(((steep > BENT_FROM) & (steep < (1 - BENT_FROM) * steep.max())).sum()) >= BENT
+    moved = (np.abs(flat * alpha + shift) * steep).reshape(x.shape)
+    return Estimate(replace(scheme, alpha=alpha, shift=None if scheme.shift is None else shift), bent, moved)
+
+
+class _Curve:
+    """f(αx + s) at one α and s, with the γ and β of least squares."""
+
+    def __init__(
+        self, x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool, inner: tuple[float, float]
+    ) -> None:
+        self.given = (x, y, scheme, with_gain)
+        self.inner = inner
+        function = scheme.function
+        assert function is not None
+        u = inner[0] * x + inner[1]
+        value, self.slope = function.value(u), function.slope(u)
+        self.gain = np.ones(x.shape[-1])
+        self.value = value
+        if with_gain:
+            self.value, target = value - value.mean(0), y - y.mean(0)
+            square = (self.value**2).sum(0)
+            self.gain = (self.value * target).sum(0) / np.where(square > 0, square, 1)
+            self.rest = target - self.gain * self.value
+        else:
+            self.rest = y - value
+        self.squares = float((self.rest**2).sum())
+
+    def stepped(self) -> "_Curve | None":
+        """Return the curve after one step, or None where no step makes the squares smaller."""
+        x, y, scheme, with_gain = self.given
+        columns = [self.gain * self.slope * x]
+        if scheme.shift is not None:
+            columns.append(self.gain * self.slope)
+        if with_gain:  # what γ and β take up of each column is no step of α and s
+            square = (self.value**2).sum(0)
+            columns = [each - each.mean(0) for each in columns]
+            parts = [(self.value * each).sum(0) / np.where(square > 0, square, 1) for each in columns]
+            columns = [each - self.value * part for each, part in zip(columns, parts, strict=True)]
+        matrix = np.stack([each.ravel() for each in columns], axis=1)
+        change = np.linalg.lstsq(matrix, self.rest.ravel(), rcond=None)[0]
+        move = np.append(change, [0.0])[:2]
+        for part in 2.0 ** -np.arange(12):
+            alpha, shift = self.inner[0] + part * move[0], self.inner[1] + part * move[1]
+            if alpha > 0:
+                other = _Curve(x, y, scheme, with_gain, (float(alpha), float(shift)))
+                if other.squares < self.squares:
+                    return other
+        return None

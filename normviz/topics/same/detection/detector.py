@@ -1,0 +1,144 @@
+"""Which normalization made y of x: every candidate is fitted to the numbers, and all that fit are told.
+
+y = γ x̂ + β, where x̂ is the candidate's at an unknown ε, and γ and β are missing, or there is one for each channel, or
+one for each of the elements that share a statistic. An explanation with fewer learned numbers goes before one with
+more. Candidates that explain y equally well are named together: which of them it was, these numbers cannot tell. So
+are those that compute the same from the arrays in another layout, or with any γ and β.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import AXES, OWN, Shape
+from normviz.core.layouts import ALL_LAYOUTS, to_tensor
+from normviz.core.text import spoken
+from normviz.core.tolerances import ANSWER, ROUNDING
+from normviz.data.files import looks_channels_first
+from normviz.describe.wording import shape_words
+from normviz.topics.same.detection.candidates import fixes_gain, is_affine
+from normviz.topics.same.detection.fitting import CHANNELS, NOTHING, Fit, fit_candidates
+from normviz.topics.same.detection.precision import precision
+
+MAX_ELEMENTS = 2**16
+"""The largest arrays that are looked at: some hundred fits are tried."""
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What made y of x.
+
+    Attributes:
+        fits: every candidate, in every layout that was tried.
+        constant: y is the same number, or one for each channel, whatever x is.
+        shapes: of the tensors (N, H, W, C), by layout.
+    """
+
+    fits: tuple[Fit, ...]
+    constant: bool
+    shapes: dict[str, Shape]
+
+    @cached_property
+    def answer(self) -> tuple[Fit, ...]:
+        """The simplest explanations, and what they cannot be told from; none where nothing fits, or y is constant."""
+        good = [] if self.constant else [fit for fit in self.fits if fit.fits and fit.told]
+        simplest = min((fit.level for fit in good), default=NOTHING)
+        found = [fit for fit in good if fit.level == simplest]
+        computed = {self.computed(fit) for fit in found}
+        found = [fit for fit in good if fit in found or self.computed(fit) in computed]
+        hidden = [fit for fit in self.fits if any(self._hides(each, fit) for each in found)]
+        return (*found, *(replace(fit, level=CHANNELS, along=("C",)) for fit in hidden if fit not in found))
+
+    def computed(self, fit: Fit) -> tuple[object, ...]:
+        """Along what γ and β were fitted, what is averaged and what divides: in axes longer than 1, of any layout."""
+        shape, axes = self.shapes[fit.layout], ALL_LAYOUTS[fit.layout]
+        long = [(k, axis) for k, axis in enumerate(axes) if shape[axis] > 1]
+        fields = (fit.scheme.summation, fit.scheme.suppression)
+        rules = [field and [(k, field.rules[axis]) for k, axis in long] for field in fields]
+        over = (each and tuple((k, rule) for k, rule in each if rule != OWN) for each in rules)
+        learned = tuple(k for k, axis in long if AXES["activation"][axis] in fit.along)
+        return fit.scheme.pointwise, fit.scheme.whitens, learned, *over
+
+    def _hides(self, fit: Fit, other: Fit) -> bool:
+        """Whether a γ and a β for each channel make one candidate the other, or may where rounding hides the other.
+
+        Any factor and shift for each channel are of every scheme that is one, and of those that fit although the
+        numbers do not show their division, as of a single example. Of an x whose spread is small beside its mean, a
+        scheme that does not centre leaves what the one that does leaves, but for γ and β.
+        """
+        if fit.level != CHANNELS or fit.layout != other.layout:
+            return False
+        if is_affine(fit.schemes) and is_affine(other.schemes):
+            return not (fit.gain and fixes_gain(other.schemes))
+        if is_affine(fit.schemes) and other.fits and not other.told:
+            return other.level == CHANNELS and other.scheme.pointwise is None
+        divides, also = self.computed(fit)[-1], self.computed(other)[-1]
+        centred = (fit.scheme.summation is None) != (other.scheme.summation is None)
+        return not other.told and centred and divides == also != ()
+
+    @property
+    def told(self) -> bool:
+        """Whether there is one answer: one scheme, or several that compute the same on this shape."""
+        return len({(fit.axes, tuple((each.key, each.fields) for each in fit.schemes)) for fit in self.answer}) == 1
+
+    @property
+    def one_computation(self) -> bool:
+        """Whether all answers compute the same from the arrays, each in its own layout."""
+        return len({self.computed(fit) for fit in self.answer}) == 1
+
+
+def detect(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection:
+    """Which normalization made y of x.
+
+    Args:
+        x, y: input and output, arrays of one shape with two to four axes.
+        layout: a key of `ALL_LAYOUTS`; None: each that has as many axes is tried.
+
+    Raises:
+        InvalidInput: arrays that are too large, of two shapes, or not of finite real numbers, or another layout's.
+    """
+    check_arrays(x, y)
+    fitting = [name for name, axes in ALL_LAYOUTS.items() if len(axes) == x.ndim]
+    if looks_channels_first(x.shape):
+        fitting.reverse()  # the likelier one is told first
+    if layout is not None:
+        if layout not in ALL_LAYOUTS:
+            raise InvalidInput(f"{layout!r} is not a layout; {', '.join(ALL_LAYOUTS)} are.")
+        if layout not in fitting:
+            raise InvalidInput(f"the arrays have {x.ndim} axes; {layout} has {len(ALL_LAYOUTS[layout])}.")
+        fitting = [layout]
+    name = precision(y)
+    tensors = {each: (to_tensor(x.astype(float), each), to_tensor(y.astype(float), each)) for each in fitting}
+    fits = (fit_candidates(*pair, each, name) for each, pair in tensors.items())
+    constant = any(_is_constant(pair[1], name) for pair in tensors.values())
+    return Detection(tuple(fit for some in fits for fit in some), constant, {k: p[0].shape for k, p in tensors.items()})
+
+
+def check_arrays(x: np.ndarray, y: np.ndarray) -> None:
+    """Raise InvalidInput for what cannot be an input and its output."""
+    for name, array in (("x", x), ("y", y)):
+        if array.dtype.kind not in "fiub":
+            raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
+        if not 2 <= array.ndim <= 4:
+            ways = spoken([f"({', '.join(each)})" for each in ALL_LAYOUTS])
+            raise InvalidInput(f"{name} has {array.ndim} axes; {ways} are looked at.")
+        if not array.size:
+            raise InvalidInput(f"{name} has the shape {array.shape}; every axis needs at least one element.")
+        if array.size > MAX_ELEMENTS:
+            raise InvalidInput(f"{name} has {array.size:,} elements; up to {MAX_ELEMENTS:,} are looked at.")
+        with np.errstate(over="ignore"):
+            strange = int(np.sum(~np.isfinite(array.astype(float))))
+        if strange:
+            raise InvalidInput(f"{name} holds {strange:,} NaN or infinite values; finite ones are needed.")
+    if x.shape != y.shape:
+        shapes = f"x is {shape_words(x.shape)}, y is {shape_words(y.shape)}"
+        turned = sorted(x.shape) == sorted(y.shape)
+        raise InvalidInput(f"{shapes}; {'bring both into one layout' if turned else 'both need one shape'}.")
+
+
+def _is_constant(y: np.ndarray, name: str) -> bool:
+    """Whether y is, to rounding, one number, or one for each of several channels, whatever x is."""
+    flat, off = y.reshape(-1, y.shape[-1]), ANSWER * ROUNDING[name] * np.abs(y).max()
+    return bool(np.ptp(y) <= off or (len(flat) > 1 and np.all(np.ptp(flat, axis=0) <= off)))

@@ -1,0 +1,70 @@
+"""Inputs and outputs to try the detector on, as layers of frameworks and papers give them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.core.fields import Shape
+from normviz.core.layouts import ALL_LAYOUTS, from_tensor
+from normviz.core.normalize import normalize
+from normviz.core.registry import SCHEMES
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Example:
+    """An input and an output.
+
+    Attributes:
+        name: the layer, and the shape in its layout.
+        scheme: the key of what it computes.
+        shape: of the tensor (N, H, W, C).
+        layout: of the arrays.
+        eps: its ε.
+        along: the axes along which γ and β vary; empty: a layer without them, or before it has learned.
+    """
+
+    name: str
+    scheme: str
+    shape: Shape
+    layout: str
+    eps: float
+    along: tuple[str, ...] = ()
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """x and y in float32, from the seed 0; channels and examples differ in mean and spread."""
+        rng = np.random.default_rng(SEED)
+        n, _, _, c = self.shape
+        x = rng.standard_normal(self.shape) * rng.uniform(0.05, 2, (n, 1, 1, 1)) * rng.uniform(0.5, 1.5, c)
+        x = (x + rng.uniform(-0.5, 0.5, c)).astype(np.float32)
+        axes = SCHEMES[self.scheme].axes
+        sizes = [size if axis in self.along else 1 for axis, size in zip(axes, self.shape, strict=True)]
+        gain, bias = (rng.uniform(0.5, 2, sizes), rng.uniform(-1, 1, sizes)) if self.along else (1.0, 0.0)
+        y = normalize(x.astype(float), SCHEMES[self.scheme], self.eps, gain, bias).y.astype(np.float32)
+        lengths = [self.shape[axis] for axis in ALL_LAYOUTS[self.layout]]
+        return {name: from_tensor(a, self.layout).reshape(lengths) for name, a in (("x", x), ("y", y))}
+
+
+EXAMPLES = {
+    "torch-conv": Example(
+        "PyTorch's nn.LayerNorm((6, 5, 5)) on (4, 6, 5, 5)", "layer", (4, 5, 5, 6), "NCHW", 1e-5, ("H", "W", "C")
+    ),
+    "torch-tokens": Example(
+        "PyTorch's nn.LayerNorm(6) on tokens (4, 7, 6)", "layer-channels", (4, 7, 1, 6), "BTC", 1e-5, ("C",)
+    ),
+    "torch-batch": Example(
+        "PyTorch's nn.BatchNorm1d(6) on (4, 6, 7), untrained", "batch", (4, 7, 1, 6), "BCT", 1e-5
+    ),
+    "keras": Example(
+        "Keras's LayerNormalization() on (4, 5, 5, 6), untrained", "layer-channels", (4, 5, 5, 6), "NHWC", 1e-3
+    ),
+    "convnext": Example(
+        "ConvNeXt's LayerNorm on (4, 6, 5, 5)", "layer-channels", (4, 5, 5, 6), "NCHW", 1e-6, ("C",)
+    ),
+    "blog": Example("A blog's layer norm on (4, 5, 5, 6)", "layer-spatial", (4, 5, 5, 6), "NHWC", 1e-5, ("C",)),
+    "dense": Example("Layer norm on a dense layer (8, 6)", "layer", (8, 1, 1, 6), "NC", 1e-5, ("C",)),
+    "batch": Example("Batch norm with γ and β on (4, 6, 5, 5)", "batch", (4, 5, 5, 6), "NCHW", 1e-5, ("C",)),
+    "one": Example("Layer norm with γ and β on one example (1, 5, 5, 6)", "layer", (1, 5, 5, 6), "NHWC", 1e-5, ("C",)),
+}  # fmt: skip
+"""By the names in a link."""

@@ -1,0 +1,337 @@
+"""Fits of a candidate to an input and an output: y = γ x̂ + β, where ε, γ and β may be unknown."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf, log10, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import AXES, OWN
+from normviz.core.layouts import ALL_LAYOUTS
+from normviz.core.normalize import centre, normalize, quiet, reduce, spread
+from normviz.core.registry import Scheme
+from normviz.core.tolerances import ANSWER, ROUNDING
+from normviz.topics.same.detection.candidates import candidates, fixes_gain, is_affine
+from normviz.topics.same.detection.curves import estimate_function, is_monotone
+from normviz.topics.same.detection.precision import losses
+from normviz.topics.same.variants import VARIANTS
+
+EPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-12, 0.0)
+"""The ε that are tried, the largest first."""
+
+BLURRED = 0.1
+"""Elements of which rounding may have taken this part are not looked at."""
+
+SEEN = 0.5
+"""This share of the elements must be looked at."""
+
+SURE = 9
+"""So many decimal digits of y must be explained, beyond what fitted numbers explain by themselves."""
+
+EACH = 0.5
+"""So many decimal digits of each number of y must be explained: a sum of many weak agreements says nothing."""
+
+FEW = 4
+"""Channels on which a candidate is tried first."""
+
+NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
+"""What is fitted, the simplest first: nothing but one of `EPS`; any ε, or the numbers inside of a function; γ and β by
+channel; γ and β by element."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a candidate explains y.
+
+    Attributes:
+        schemes: what it is; several where they compute the same on this shape.
+        layout: what the axes of the arrays were taken for.
+        level: what was fitted, of `NOTHING` to `ELEMENTS`.
+        along: the axes along which γ and β were fitted.
+        eps: those ε with which it fits, or the one with which it fits best.
+        residual: the largest |y − γ x̂ − β| over the largest |y|; infinite where a first look ruled the candidate out.
+        fits: whether that is no more than rounding.
+        told: whether that says anything: with too few numbers, anything fits.
+        gain, bias: whether γ is other than 1, β other than 0.
+    """
+
+    schemes: tuple[Scheme, ...]
+    layout: str
+    level: int = NOTHING
+    along: tuple[str, ...] = ()
+    eps: tuple[float, ...] = ()
+    residual: float = inf
+    fits: bool = False
+    told: bool = True
+    gain: bool = False
+    bias: bool = False
+
+    @property
+    def scheme(self) -> Scheme:
+        """The first of those that compute the same."""
+        return self.schemes[0]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of the array in which elements share a statistic."""
+        field = self.scheme.field
+        rules = (OWN,) * 4 if field is None else field.rules
+        return tuple(k for k, axis in enumerate(ALL_LAYOUTS[self.layout]) if rules[axis] != OWN)
+
+
+class Trial(NamedTuple):
+    """A candidate's x̂ at one ε, and how rounding may change it.
+
+    Attributes:
+        eps: ε.
+        xhat: x̂.
+        lost: how far each element may be off, for a size of 1.
+        size: the size of the numbers that each element comes from; 1 where something divides.
+        linear: what x̂ would be without the division: x − E_B[x]. None where nothing divides.
+    """
+
+    eps: float
+    xhat: np.ndarray
+    lost: np.ndarray
+    size: np.ndarray
+    linear: np.ndarray | None = None
+
+    def part(self, channels: slice) -> "Trial":
+        """Return the same of some channels."""
+        xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
+        return Trial(self.eps, xhat, lost, size, None if self.linear is None else self.linear[..., channels])
+
+
+class Outcome(NamedTuple):
+    """What came of one ε: how y is explained, and how well."""
+
+    eps: float
+    residual: float
+    fits: bool
+    told: bool
+    gain: bool = False
+    bias: bool = False
+
+
+def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, name: str) -> Iterator[Fit]:
+    """Yield for every candidate the simplest explanation that fits, or the nearest one.
+
+    Args:
+        x, y: the input and the output as tensors (N, H, W, C).
+        layout: the layout from which they come.
+        name: the type to which y is rounded.
+    """
+    for schemes in candidates(x.shape):
+        scheme = schemes[0]
+        if scheme.whitens and not _is_linear(x, y, scheme, name):
+            yield Fit(schemes, layout, CHANNELS, ("C",))
+            continue
+        if scheme.function is not None:
+            yield _fit_function(x, y, scheme, layout, name)
+            continue
+        trials = list(_trials(x, schemes, EPS if scheme.suppression else (0.0,), name))
+        estimated = _estimate(x, y, scheme)
+        own = [] if estimated is None else list(_trials(x, schemes, (estimated,), name))
+        few = slice(0, FEW)
+        first = list(_tried(y[..., few], [t.part(few) for t in trials], [t.part(few) for t in own], schemes, layout))
+        if x.shape[3] > FEW and not any(fit.fits or not fit.told for fit in first):
+            yield min(first, key=lambda fit: fit.residual)
+            continue
+        tried = list(_tried(y, trials, own, schemes, layout))
+        good = (fit for fit in tried if fit.fits and fit.told)
+        yield next(good, None) or min(tried, key=lambda fit: (fit.told, fit.residual))
+
+
+def _tried(
+    y: np.ndarray, trials: list[Trial], own: list[Trial], schemes: tuple[Scheme, ...], layout: str
+) -> Iterator[Fit]:
+    """Yield the explanations by one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
+    yield _best([_without(y, each) for each in trials], schemes, layout, NOTHING, ())
+    if own:
+        yield _best([_without(y, each, 1) for each in own], schemes, layout, EPS_ALONE, ())
+    yield _best([_with(y, each, ("C",)) for each in trials], schemes, layout, CHANNELS, ("C",))
+    for along in dict.fromkeys(_elements(scheme) for scheme in schemes):
+        if along not in ((), ("C",)):
+            yield _best([_with(y, each, along) for each in trials], schemes, layout, ELEMENTS, along)
+
+
+def _elements(scheme: Scheme) -> tuple[str, ...]:
+    """The axes of γ and β where there is one for each of the elements that share a statistic."""
+    if scheme.key not in VARIANTS or scheme.field is None:
+        return ()
+    return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
+
+
+def _best(outcomes: list[Outcome], schemes: tuple[Scheme, ...], layout: str, level: int, along: tuple[str, ...]) -> Fit:
+    """The ε that fit, with the best of them; where none does, the nearest."""
+    best = min(outcomes, key=lambda each: (not (each.fits and each.told), each.residual))
+    good = [each.eps for each in outcomes if each.fits and each.told] or [best.eps]
+    eps = tuple(good) if schemes[0].suppression else ()
+    found = Fit(schemes, layout, level, along, eps, *best[1:])
+    return replace(found, fits=False) if found.gain and fixes_gain(schemes) else found
+
+
+@quiet
+def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, ...], name: str) -> Iterator[Trial]:
+    """Yield x̂ at every ε: v over √(σ² + ε), with v and σ computed once."""
+    scheme = schemes[0]
+    field, result = scheme.suppression, normalize(x, scheme, 0.0)
+    if field is None:
+        size = np.zeros(x.shape) if scheme.summation is None else _largest(x, scheme)
+        yield Trial(0.0, result.xhat, losses(x, None, scheme, name), size)
+        return
+    size, linear = np.ones(x.shape), None if is_affine(schemes) else centre(x, field)[0]
+    for eps in epsilons:
+        if scheme.whitens:
+            xhat, deviation = normalize(x, scheme, eps).xhat, None
+        else:
+            deviation = np.hypot(np.asarray(result.deviation), eps**0.5)
+            wide = spread(deviation, field, x.shape)
+            xhat = result.v / np.where(wide == 0, np.inf, wide)
+        yield Trial(eps, xhat, losses(x, deviation, scheme, name, eps), size, linear)
+
+
+def _largest(x: np.ndarray, scheme: Scheme) -> np.ndarray:
+    """The largest |x| of every element's summation field."""
+    field = scheme.fields[0]
+    return np.broadcast_to(spread(reduce(np.abs(x), field, np.max), field, x.shape), x.shape)
+
+
+def _without(y: np.ndarray, trial: Trial, fitted: int = 0) -> Outcome:
+    """y = x̂, after `fitted` numbers were chosen by y."""
+    allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
+    clear = trial.lost < BLURRED
+    return _judged(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted, y - y.mean())
+
+
+def _with(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
+    """y = γ x̂ + β, with γ and β along some axes.
+
+    Where x̂ without its division fits as well, nothing is told: these numbers do not show that anything divides.
+    """
+    found = _regressed(y, trial, along)
+    if not (found.fits and found.told) or trial.linear is None:
+        return found
+    plain = _regressed(y, trial._replace(xhat=trial.linear, size=np.zeros(y.shape)), along)
+    return found._replace(told=not plain.fits)
+
+
+@quiet
+def _regressed(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
+    """γ and β along some axes, by least squares in which each element counts as it is exact."""
+    over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
+    clear = trial.lost < BLURRED
+    usual = np.sqrt((trial.xhat**2).mean(over, keepdims=True))
+    noise = trial.lost * (np.abs(trial.xhat) + np.maximum(trial.size, usual))
+    weight = np.where(clear & (noise > 0), 1 / np.where(noise > 0, noise, 1) ** 2, 0.0)
+    total = np.maximum(weight.sum(over, keepdims=True), np.finfo(float).tiny)
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return (weight * values).sum(over, keepdims=True) / total
+
+    centred, level = mean(trial.xhat), mean(y)
+    spread_out = mean((trial.xhat - centred) ** 2)
+    count = clear.sum(over, keepdims=True)
+    known = spread_out * total > 25 * np.maximum(count, 1)  # x̂ varies by five times what it may be off
+    gain = np.where(known, mean((trial.xhat - centred) * (y - level)) / np.where(known, spread_out, 1), 0.0)
+    bias = level - gain * centred
+    allowed = 2 * (np.abs(gain) * noise + trial.lost * np.abs(bias))
+    free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
+    found = _judged(y, gain * trial.xhat + bias, allowed, clear & known, trial.eps, free, y - level)
+    least = 8 * float(np.median(trial.lost))
+    has_gain = bool(np.any(known & (np.abs(gain - 1) > least)))
+    has_bias = bool(np.any(known & (np.abs(bias) > least * np.maximum(np.abs(gain), 1))))
+    return Outcome(*found[:4], has_gain, has_bias)
+
+
+def _judged(
+    y: np.ndarray,
+    fitted: np.ndarray,
+    allowed: np.ndarray,
+    clear: np.ndarray,
+    eps: float,
+    free: int,
+    varying: np.ndarray,
+) -> Outcome:
+    """Whether y is what was fitted, to rounding, and whether that can be told from so many numbers.
+
+    `clear`: the elements that are looked at; `free`: how many numbers of y are explained beyond those that were fitted;
+    `varying`: y without the constant that β explains, whose digits are what an explanation has to meet.
+    """
+    apart, largest = np.abs(y - fitted), float(np.abs(y).max())
+    if not clear.any():
+        return Outcome(eps, inf, False, False)
+    residual = float(apart[clear].max()) / (largest or 1.0)
+    size = float(np.sqrt(np.mean(varying[clear] ** 2)))
+    digits = -log10(min(max(float(np.median(allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
+    told = digits >= EACH and free * digits >= SURE and clear.mean() >= SEEN
+    return Outcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), told)
+
+
+@quiet
+def _estimate(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
+    """ε of y = x̂, by the field of the smallest variance, as y is v times 1/√(σ² + ε) in each.
+
+    None where there is nothing to tell it by: a single field, fields of one variance, or a matrix that divides.
+    """
+    field = scheme.suppression
+    if field is None or scheme.whitens or prod(field.statistics_shape(x.shape)) < 2:
+        return None
+    result = normalize(x, scheme, 0.0)
+    square = np.asarray(result.deviation) ** 2
+    with np.errstate(divide="ignore"):
+        slope = reduce(result.v * y, field, np.mean) / square
+        found = np.where((square > 0) & (slope > 0), 1 / slope**2 - square, np.nan)
+    if not np.isfinite(found).any():
+        return None
+    at = np.nanargmin(np.where(np.isfinite(found), square, np.nan))
+    eps = float(found.flat[at])
+    if not eps > 0:
+        return None
+    return eps if (square.max() + eps) / (square.min() + eps) > 1.01 else None
+
+
+def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
+    """Return True if every channel of y may be a linear function of the channels of its group, as whitening makes it.
+
+    Without more vectors than channels in a group, anything is: False.
+    """
+    groups, count, channels = scheme.matrices(x.shape), prod(x.shape[:3]), x.shape[3]
+    size = channels // groups
+    if count <= size + 1:
+        return False
+    rows, targets = x.reshape(count, groups, size), y.reshape(count, groups, size)
+    rough = {"float64": 1e-6, "float32": 1e-2}.get(name, 0.1)  # whitening loses as many digits as Σ has
+    for group in range(groups):
+        given = rows[:, group] - rows[:, group].mean(0)
+        wanted = targets[:, group] - targets[:, group].mean(0)
+        rest = wanted - given @ np.linalg.lstsq(given, wanted, rcond=None)[0]
+        if np.abs(rest).max() > rough * max(np.abs(wanted).max(), np.finfo(float).tiny):
+            return False
+    return True
+
+
+def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, name: str) -> Fit:
+    """The fit of a function of every element, with its α and s estimated: first without γ and β, then with them.
+
+    Where a factor and a shift fit as well, nothing is told: these numbers do not show the curve.
+    """
+    found = Fit((scheme,), layout, CHANNELS, ("C",))
+    if not is_monotone(x, y, 2 * ANSWER * ROUNDING[name] * float(np.abs(y).max())):
+        return found
+    lost = losses(x, None, scheme, name) * (1 if name != "float64" else 16)  # what the estimates add
+    for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):
+        estimated = estimate_function(x, y, scheme, with_gain=bool(along))
+        if estimated is None:
+            return replace(found, told=False)
+        xhat = normalize(x, estimated.scheme, 0.0).xhat
+        trial = Trial(0.0, xhat, lost, estimated.moved)
+        outcome = _regressed(y, trial, along) if along else _without(y, trial, 2)
+        straight = _regressed(y, Trial(0.0, x, lost, np.zeros(x.shape)), ("C",))
+        exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
+        told = outcome.told and exact and estimated.bent and not (outcome.fits and straight.fits)
+        found = Fit((estimated.scheme,), layout, level, along, (), outcome.residual, outcome.fits, told, *outcome[4:])
+        if found.fits and found.told:
+            break
+    return found

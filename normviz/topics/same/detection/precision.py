@@ -1,0 +1,63 @@
+"""How far rounding may take an output from what its scheme computes, when all that is known are the numbers."""
+
+import numpy as np
+
+from normviz.core.fields import Field
+from normviz.core.normalize import centre, quiet, reduce, spread
+from normviz.core.registry import EACH_CHANNEL, Scheme
+from normviz.core.tolerances import ANSWER, ROUNDING
+from normviz.core.whitening import steepest
+
+
+def precision(y: np.ndarray) -> str:
+    """The shortest type that holds all numbers of an array: what they were rounded to, whatever the file's type."""
+    with np.errstate(over="ignore"):
+        single = y.astype(np.float32)
+        if not np.array_equal(single, y):
+            return "float64"
+        if not np.any(np.ascontiguousarray(single).view(np.uint32) & 0xFFFF):
+            return "bfloat16"
+        return "float16" if np.array_equal(y, y.astype(np.float16)) else "float32"
+
+
+def rounded(x: np.ndarray, name: str) -> bool:
+    """Whether numbers of x are lost in the type of that name."""
+    if name == "bfloat16":
+        return precision(x) != name
+    with np.errstate(over="ignore"):
+        return not np.array_equal(x, x.astype(name))
+
+
+@quiet
+def losses(x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, name: str, eps: float = 0.0) -> np.ndarray:
+    """How far each element of x̂ may be off, for a size of x̂ of 1, where the output is in the type of that name.
+
+    Half precision is computed in float32, as frameworks do. What x loses beside the deviation counts, and twice where a
+    variance is a difference of squares. Infinite where a field is constant and nothing is added to its variance.
+
+    `deviation`: √(σ² + ε) in the shape of the statistics; None where nothing divides, or a matrix does.
+    """
+    last = ROUNDING[name]
+    inner = ROUNDING["float64" if name == "float64" else "float32"]
+    field = scheme.suppression
+    if field is None:
+        return np.full(x.shape, ANSWER * (last * (2 if rounded(x, name) else 1) + inner))
+    beside = _beside_matrix(x, scheme, field, eps) if deviation is None else _beside(x, deviation, field)
+    summing = 1 + field.sizes(x.shape).max() ** 0.5 / 16
+    squared = beside if scheme.summation is None else beside**2
+    first = beside if rounded(x, name) else 0.0
+    found = ANSWER * (last * (1 + first) + inner * summing * (2 + squared))
+    return np.broadcast_to(np.where(np.isnan(found), np.inf, found), x.shape)
+
+
+def _beside(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
+    """The largest |x| of every element's field over what divides there."""
+    with np.errstate(divide="ignore"):
+        return spread(reduce(np.abs(x), field, np.max) / deviation, field, x.shape)
+
+
+def _beside_matrix(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
+    """The same where a group of channels is whitened: over its smallest √(λ + ε)."""
+    v = centre(x, EACH_CHANNEL)[0]
+    least = steepest(v, scheme.matrices(x.shape), eps)
+    return spread(reduce(np.abs(x), field, np.max) * least, field, x.shape)

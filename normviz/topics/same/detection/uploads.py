@@ -1,0 +1,44 @@
+"""An input and its output from files: nothing in them is run, and no more is unpacked than the bound says."""
+
+import numpy as np
+
+from normviz.core.errors import InvalidInput
+from normviz.data.files import check_upload_size, read_npy, read_npz
+from normviz.topics.same.detection.detector import check_arrays
+
+HOW = """import numpy as np
+y = layer(x)
+np.savez("arrays.npz", x=x, y=y)  # PyTorch: x=x.detach().numpy(), and so y"""
+"""The lines that save one's own arrays."""
+
+Arrays = dict[str, np.ndarray]
+
+
+def read_pair(files: list[tuple[str, bytes]]) -> Arrays:
+    """x and y from one .npz file of two arrays or from two .npy files, by their names and contents.
+
+    Of names that are not x and y the first is x: in a .npz as it was written, of files by the alphabet.
+
+    Raises:
+        InvalidInput: other files, files that are too large or not what their names say, or arrays that cannot be an
+            input and its output.
+    """
+    for name, content in files:
+        check_upload_size(name, content)
+    endings = sorted(name.lower().rpartition(".")[2] for name, _ in files)
+    if endings == ["npz"]:
+        found = read_npz(files[0][1])
+        if len(found) != 2:
+            raise InvalidInput(f"{files[0][0][:60]} holds {len(found)} arrays; x and y are needed.")
+    elif endings == ["npy", "npy"]:
+        found = {name: read_npy(content) for name, content in sorted(files)}
+        if len(found) != 2:
+            raise InvalidInput("both files have one name; call them x.npy and y.npy.")
+    else:
+        raise InvalidInput("one .npz file with x and y, or two .npy files, are needed.")
+    first, second = found
+    if "y" in (first.lower(), first.rpartition(".")[0].lower()):
+        first, second = second, first
+    pair = {"x": found[first], "y": found[second]}
+    check_arrays(pair["x"], pair["y"])
+    return pair

@@ -1,0 +1,30 @@
+"""Two schemes beside each other: both cubes, and in words the element where their results are furthest apart."""
+
+import numpy as np
+
+from normviz.charts import cube
+from normviz.core.fields import AXIS, Index, Shape
+from normviz.core.registry import Scheme
+from normviz.describe.wording import boxes
+from normviz.topics.same.state import CAMERA
+from normviz.ui.cube import copies
+from normviz.ui.link import View
+
+
+def place(scheme: Scheme, index: Index) -> str:
+    """Where an element is: "example 2, row 2, column 0, channel 4"."""
+    return ", ".join(f"{AXIS[axis].one} {i}" for axis, i in zip(scheme.axes, index, strict=True))
+
+
+def shares(scheme: Scheme, index: Index, shape: Shape) -> str:
+    """What an element shares its statistics with, or takes them over: a sentence for each of its fields."""
+    return " ".join(box.sentence for box in boxes(scheme, index, shape)) or "It shares nothing, and stays."
+
+
+def two_cubes(
+    schemes: tuple[Scheme, Scheme], x: np.ndarray, xhats: tuple[np.ndarray, np.ndarray], view: View, theme: str
+) -> None:
+    """Draw a tensor twice, with the field of the chosen element in each scheme; `xhats`: of each, for the readout."""
+    levels, legend = cube.plain_levels((2, *x.shape))
+    focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
+    copies(schemes, x, xhats, levels, legend, view | {"focus": focus}, CAMERA, theme)

@@ -1,0 +1,341 @@
+"""Which normalizations are the same, and on which shapes: a row of data per identity.
+
+An identity says that two sides give one x̂ exactly where its condition on the shape holds. A belief says so too, and is
+refuted wherever its condition holds; elsewhere it is right, or says nothing. Both are measured on a tensor, by the
+largest difference of the two x̂.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.core.equality import difference, general_form
+from normviz.core.fields import AXES, Shape, divisors
+from normviz.core.limits import in_windows
+from normviz.core.normalize import centre, quiet
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+
+REACH = 16
+"""The radius of the windows that stand in for a whole axis: they reach across up to 17 indices."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a shape has to be: in words, as a test, and as the nearest shape that is so."""
+
+    words: str
+    met: Callable[[Shape], bool]
+    mend: Callable[[Shape], Shape]
+
+    def __and__(self, other: "Condition") -> "Condition":
+        """Both; the second mends last, so the two must not speak of one axis."""
+        return Condition(
+            f"{self.words} and {other.words}",
+            lambda shape: self.met(shape) and other.met(shape),
+            lambda shape: other.mend(self.mend(shape)),
+        )
+
+
+def _lengths(axes: str, shape: Shape) -> list[int]:
+    return [n for n, name in zip(shape, AXES["activation"], strict=True) if name in axes]
+
+
+def _change(axes: str, shape: Shape, to: Callable[[int], int]) -> Shape:
+    named = zip(shape, AXES["activation"], strict=True)
+    return tuple(to(n) if name in axes else n for n, name in named)
+
+
+def one(axes: str) -> Condition:
+    """These axes have a single index: "H = W = 1"."""
+    return Condition(
+        f"{' = '.join(axes)} = 1",
+        lambda shape: all(n == 1 for n in _lengths(axes, shape)),
+        lambda shape: _change(axes, shape, lambda n: 1),
+    )
+
+
+def several(axes: str) -> Condition:
+    """One of these axes at least has several indices: "H > 1 or W > 1"; the first is lengthened where none has."""
+    return Condition(
+        " or ".join(f"{axis} > 1" for axis in axes),
+        lambda shape: any(n > 1 for n in _lengths(axes, shape)),
+        lambda shape: shape if any(n > 1 for n in _lengths(axes, shape)) else _change(axes[0], shape, lambda n: 2),
+    )
+
+
+def within(axes: str, longest: int) -> Condition:
+    """These axes are so short that a window reaches across them: "H, W, C ≤ 17"."""
+    return Condition(
+        f"{', '.join(axes)} ≤ {longest}",
+        lambda shape: all(n <= longest for n in _lengths(axes, shape)),
+        lambda shape: _change(axes, shape, lambda n: min(n, longest)),
+    )
+
+
+ALWAYS = Condition("any shape", lambda shape: True, lambda shape: shape)
+
+Compute = Callable[[np.ndarray, Scheme, float], np.ndarray]
+"""(tensor, scheme, ε) -> x̂."""
+
+
+@quiet
+def of_centred(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+    """x̂ of the input minus its mean over the scheme's suppression field: x - E_B[x]."""
+    return general_form(centre(x, scheme.fields[-1])[0], scheme, eps)
+
+
+@quiet
+def by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+    """Every unit's weight vector over its length, v/‖v‖ (Salimans & Kingma 2016, eq. 2 with g = 1), 0/0 = 0."""
+    length = np.sqrt(np.sum(np.square(w), axis=(0, 1, 2)))
+    return w / np.where(length == 0, 1, length)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of an identity.
+
+    Attributes:
+        scheme: on a shape.
+        compute: how x̂ is computed.
+        words: to add to the scheme's name.
+        lines: the names of the formulas that say so, of those in `notation.formulas`.
+    """
+
+    scheme: Callable[[Shape], Scheme]
+    compute: Compute = general_form
+    words: str = ""
+    lines: tuple[str, ...] = ("mean", "variance", "mean square", "covariance", "normalized", "where")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Two sides that are said to be the same.
+
+    Attributes:
+        key: in links.
+        question: asks whether both sides give the same x̂.
+        left, right: the two sides.
+        because: why it is so, or is not.
+        condition: the shapes on which an identity holds, and on no others; or those that refute a belief.
+        holds: False for a belief, which is refuted.
+        sources: ids of the claims that say so.
+    """
+
+    key: str
+    question: str
+    left: Side
+    right: Side
+    because: str
+    condition: Condition = ALWAYS
+    holds: bool = True
+    sources: tuple[str, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Left and right."""
+        return self.left, self.right
+
+
+def _plain(key: str) -> Side:
+    return Side(lambda shape: SCHEMES[key])
+
+
+def _groups(count: Callable[[Shape], int]) -> Side:
+    return Side(lambda shape: get_scheme("group", groups=count(shape)))
+
+
+def _whitening(count: Callable[[Shape], int]) -> Side:
+    return Side(lambda shape: get_scheme("whitening", groups=count(shape)))
+
+
+def _unequal(shape: Shape) -> int:
+    """The smallest number of groups, from 2, that is not also their size; 1 where there is one channel."""
+    channels = shape[-1]
+    return next((g for g in divisors(channels) if g > 1 and g * g != channels), 1)
+
+
+def _widened(key: str, axes: str, question: str) -> Identity:
+    """Divisive normalization with windows that reach across the axes over which another scheme averages."""
+    scheme = in_windows(SCHEMES[key], REACH)
+    return Identity(
+        f"windows-{key}",
+        question,
+        Side(lambda shape: scheme),
+        _plain(key),
+        f"A window of radius {REACH} holds the whole of a shorter axis, around every element.",
+        within(axes, REACH + 1),
+        sources=("D01",),
+    )
+
+
+_ROWS = (
+    Identity(
+        "one-group",
+        "Is group norm with one group the same as layer norm over H, W, C?",
+        _groups(lambda shape: 1),
+        _plain("layer"),
+        "One group holds all channels of an example.",
+        sources=("G01",),
+    ),
+    Identity(
+        "all-groups",
+        "Is group norm with C groups the same as instance norm?",
+        _groups(lambda shape: shape[-1]),
+        _plain("instance"),
+        "Each group holds one channel of an example.",
+        sources=("G02",),
+    ),
+    Identity(
+        "one-channel",
+        "With one channel: is layer norm the same as instance norm?",
+        _plain("layer"),
+        _plain("instance"),
+        "The only channel of an example is its whole layer.",
+        one("C"),
+        sources=("I03",),
+    ),
+    Identity(
+        "one-case",
+        "With one example: is batch norm the same as instance norm?",
+        _plain("batch"),
+        _plain("instance"),
+        "The only example is the whole mini-batch.",
+        one("N"),
+        sources=("I02",),
+    ),
+    Identity(
+        "over-positions",
+        "Is layer norm over H and W the same as instance norm?",
+        _plain("layer-spatial"),
+        _plain("instance"),
+        "Some texts call this layer norm for convolutions. Only the name differs.",
+        sources=("L04",),
+    ),
+    Identity(
+        "over-positions-one-case",
+        "With one example: is layer norm over H and W the same as batch norm?",
+        _plain("layer-spatial"),
+        _plain("batch"),
+        "One example is the whole batch. Layer norm over H, W and C would also need C = 1.",
+        one("N"),
+        sources=("L05",),
+    ),
+    Identity(
+        "dense",
+        "After a dense layer (H = W = 1): is layer norm over H, W, C the same as layer norm over C?",
+        _plain("layer"),
+        _plain("layer-channels"),
+        "Without positions, the channels of an example are its whole layer.",
+        one("HW"),
+    ),
+    Identity(
+        "centred-rms",
+        "Is RMS norm of a centred input the same as layer norm over C?",
+        Side(lambda shape: SCHEMES["rms"], of_centred, "of x without its mean over the channels"),
+        _plain("layer-channels"),
+        "RMS norm only omits the mean. With mean 0, the mean square is the variance.",
+        sources=("R01",),
+    ),
+    Identity(
+        "whitening-alone",
+        "Is decorrelated batch norm with C groups the same as batch norm?",
+        _whitening(lambda shape: shape[-1]),
+        _plain("batch"),
+        "The covariance matrix of a single channel is its variance: nothing is left to be decorrelated.",
+    ),
+    _widened("batch", "NHW", "Is divisive norm with windows across N, H, W the same as batch norm?"),
+    _widened("layer", "HWC", "Is divisive norm with windows across H, W, C the same as layer norm?"),
+    Identity(
+        "weight-length",
+        "Is weight norm v/‖v‖ the same as RMS norm of each unit’s weights, over √fan-in?",
+        Side(lambda shape: SCHEMES["weight"], by_length, "by length", ("where",)),
+        Side(lambda shape: SCHEMES["weight"], words="in general form", lines=("mean square", "normalized")),
+        "A vector's length is its root mean square times the root of its number of elements. Your tensor is read as "
+        f"weights ({', '.join(AXES['weight'])}).",
+        sources=("W01",),
+    ),
+    Identity(
+        "layer-is-batch-at-one-case",
+        "With one example: is layer norm the same as batch norm?",
+        _plain("layer"),
+        _plain("batch"),
+        "Layer norm mixes the channels, and batch norm never does.",
+        one("N") & several("C"),
+        holds=False,
+        sources=("L05",),
+    ),
+    Identity(
+        "layer-is-over-positions",
+        "Is layer norm the same as each channel’s picture normalized alone?",
+        _plain("layer"),
+        _plain("layer-spatial"),
+        "That is instance norm: in layer norm all channels share one mean and one variance.",
+        several("C"),
+        holds=False,
+        sources=("L04",),
+    ),
+    Identity(
+        "layer-is-over-the-batch",
+        "Is layer norm the same as batch norm?",
+        _plain("layer"),
+        _plain("batch"),
+        "Layer norm averages over all channels of one example, batch norm over all examples for each channel.",
+        several("NC"),
+        holds=False,
+        sources=("L06",),
+    ),
+    Identity(
+        "layer-is-its-default",
+        "Is layer norm over H, W, C the same as layer norm over the last axis only?",
+        _plain("layer"),
+        _plain("layer-channels"),
+        "Over the last axis each position has a mean and variance of its own. Over H, W, C all positions share them.",
+        several("HW"),
+        holds=False,
+        sources=("L08",),
+    ),
+    Identity(
+        "groups-are-sizes",
+        "Is group norm with G groups the same as group norm with G channels in each group?",
+        _groups(_unequal),
+        _groups(lambda shape: shape[-1] // _unequal(shape)),
+        "Frameworks count groups: G groups have C/G channels each, which is G only where G² = C.",
+        several("C"),
+        holds=False,
+        sources=("G03",),
+    ),
+    Identity(
+        "whitening-is-batch",
+        "Is decorrelated batch norm (whitening) the same as batch norm?",
+        _whitening(lambda shape: 1),
+        _plain("batch"),
+        "Batch norm keeps the correlations between channels. Whitening removes them too.",
+        several("C") & several("NHW"),
+        holds=False,
+    ),
+    Identity(
+        "rms-is-layer",
+        "Is RMS norm the same as layer norm over C?",
+        _plain("rms"),
+        _plain("layer-channels"),
+        "RMS norm does not subtract the mean. The two agree only where the mean is already 0.",
+        holds=False,
+        sources=("R01",),
+    ),
+)
+
+IDENTITIES: dict[str, Identity] = {row.key: row for row in _ROWS}
+"""Every identity by key, in the order in which the app shows them; the refuted beliefs come last."""
+
+
+def both(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
+    """x̂ of the left and of the right side; x is (N, H, W, C), or read as (kh, kw, Cin, Cout) by schemes of weights."""
+    left, right = (side.compute(x, side.scheme(x.shape), eps) for side in identity.sides)
+    return left, right
+
+
+def residual(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> float:
+    """max|x̂_left - x̂_right| / max|x̂|, whether or not the condition holds."""
+    return difference(*both(identity, x, eps)).residual

@@ -1,0 +1,65 @@
+"""The panels of the page "Same or different?": one at a time, on the tensor of its link."""
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
+from normviz.topics.same.panels.detection import detector
+from normviz.topics.same.panels.known import known_pairs
+from normviz.topics.same.panels.own import own_two
+from normviz.topics.same.panels.variants import LIMIT, variants
+from normviz.topics.same.state import PANELS, PREFIX
+from normviz.topics.same.variants import VARIANTS
+from normviz.ui.frame import show_error
+from normviz.ui.large_pictures import in_turn
+from normviz.ui.link import View, segments
+from normviz.ui.tensor import shape_of, tensor
+from normviz.ui.tensor_controls import offer_fit
+
+Panel = Callable[[View, np.ndarray, str], None]
+"""A panel of a view, a tensor and a theme."""
+
+
+def show(view: View, theme: str) -> None:
+    """Show the panel of a view, or why its tensor cannot be shown."""
+    segments(PREFIX + "panel", "Show", PANELS)
+    with st.container():
+        if view["panel"] == "detect":
+            detector(view)
+        else:
+            _show_on_tensor(view, theme, *ON_TENSOR[view["panel"]])
+
+
+def _show_pairs(view: View, x: np.ndarray, theme: str) -> None:
+    """Show a pair in two cubes; large tensors of several sessions one after the other."""
+    with in_turn(2 * x.size):
+        known_pairs(view, x, theme)
+
+
+def _show_variants(view: View, x: np.ndarray, theme: str) -> None:
+    """Show the three variants; large tensors of several sessions one after the other."""
+    with in_turn(x.size * len(VARIANTS)):
+        variants(view, x, theme)
+
+
+def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
+    """Show a panel on the tensor of a view, or offer a shape with at most `limit` elements."""
+    try:
+        check_shape(shape_of(view), AXES["activation"], limit)
+        x = tensor(view)
+    except InvalidInput as error:
+        show_error(error)
+        offer_fit(view, limit)
+        return
+    panel(view, x, theme)
+
+
+ON_TENSOR: dict[str, tuple[Panel, int]] = {
+    "same": (_show_pairs, MAX_ELEMENTS // 2),
+    "variants": (_show_variants, LIMIT),
+    "own": (own_two, MAX_ELEMENTS // 2),
+}
+"""The panels that need the tensor of the link, with the most elements that they show."""

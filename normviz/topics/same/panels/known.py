@@ -1,0 +1,196 @@
+"""Pairs of schemes as questions: a guess, then the answer, both cubes, and the parameters that differ."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.equality import difference, is_rounding
+from normviz.core.fields import Shape
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.text import measured
+from normviz.describe import notation
+from normviz.describe.aims import scope_words
+from normviz.describe.wording import gap_text, labelled, parameter_words, sentence, shape_words
+from normviz.topics.same.furthest import place, shares, two_cubes
+from normviz.topics.same.identities import ALWAYS, IDENTITIES, Identity, both, residual
+from normviz.topics.same.state import PAIRS, PREFIX
+from normviz.ui.link import KEPT, View
+from normviz.ui.saving import save_table
+from normviz.ui.tensor import OWN_DATA, SIZES, tensor
+
+GUESSES = {"yes": "= Same", "no": "≠ Different"}
+"""The answers to choose from."""
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _both(key: str, x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    return both(IDENTITIES[key], x, eps)
+
+
+def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
+    """Show a pair with its question, or with its answer once that was guessed or revealed."""
+    identity = IDENTITIES[view["row"]]
+    shape = identity.condition.mend(x.shape)
+    drawn = x if shape == x.shape else _tensor_of(shape, view)
+    covered = not view["reveal"] and identity.key not in guesses()
+    told, cubes = st.columns([4, 5], gap="large")
+    with told, st.container(key="pair", gap="small"):
+        st.caption(_count(identity.key))
+        st.markdown(f"## {identity.question}")
+        for side in identity.sides:
+            scheme = side.scheme(shape)
+            name = " ".join(filter(None, [labelled(scheme), side.words]))
+            st.markdown(f"**{name}** normalizes {scope_words(scheme)}.")
+        if covered:
+            st.markdown("Do both always give the same x̂?")
+            with st.container(horizontal=True, key="guess"):
+                for guess, label in GUESSES.items():
+                    st.button(label, f"vote {guess}", on_click=partial(_guess, identity.key, guess))
+        else:
+            _answer(identity, drawn.shape)
+    with cubes:
+        _cubes(identity, drawn, covered, view, theme)
+        if not covered:
+            found = difference(*_both(identity.key, x, view["eps"])).residual
+            st.caption(
+                measured_words(identity, x.shape, is_rounding(found, x.dtype)),
+                help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {gap_text(found)}.",
+            )
+    with told, st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox("All pairs", PAIRS, key=PREFIX + "row", **KEPT, format_func=lambda key: IDENTITIES[key].question)
+        if view["reveal"] or len(guesses()) == len(PAIRS):
+            st.button("Start again", on_click=_start_again)
+        else:
+            st.button("Reveal all", on_click=_set, args=("reveal", True))
+    if not covered:
+        with st.expander("Formulas and numbers"):
+            _formulas(identity, drawn, view["eps"])
+            save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
+
+
+def guesses() -> dict[str, str]:
+    """Return the guesses of this session, keys of `GUESSES` by pair, in their order."""
+    return st.session_state.setdefault(PREFIX + "guesses", {})
+
+
+def numbers(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
+    """Return every pair with the largest difference of both x̂ on this tensor, in columns."""
+    found = [residual(identity, x, eps) for identity in identities]
+    return {
+        "pair": [identity.question for identity in identities],
+        "residual": found,
+        "equal to rounding": [is_rounding(gap, x.dtype) for gap in found],
+    }
+
+
+def measured_words(identity: Identity, shape: Shape, equal: bool) -> str:
+    """Return in a sentence whether both x̂ are equal on a tensor of this shape."""
+    found = f"the two x̂ {'are equal up to rounding' if equal else 'differ'}"
+    if not identity.condition.met(shape):
+        return f"Your tensor, {shape_words(shape)}, has another shape. There {found}."
+    return f"On your tensor {found}{'.' if equal == identity.holds else ', because of its special values.'}"
+
+
+def learned_words(left: Scheme, right: Scheme) -> str:
+    """Return how the parameters and the states of two schemes differ."""
+    ours, theirs = _learned(left), _learned(right)
+    told = [
+        f"Both learn {ours}." if ours == theirs else f"**γ and β differ:** {ours} on the left, {theirs} on the right."
+    ]
+    for scheme in (left, right):
+        if scheme.keeps and left.keeps != right.keeps:
+            told.append(f"For inference, {scheme.name} keeps a {' and a '.join(scheme.keeps)}.")
+    return " ".join(told)
+
+
+def stacked(latex: str) -> str:
+    """Return a formula with its parts below each other, as a column is narrow."""
+    first, *more = latex.split(r"\quad")
+    lines = r" \\ ".join([first, *more])
+    return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
+
+
+def _answer(identity: Identity, drawn: Shape) -> None:
+    """Show whether the guess was right, the answer with its reason and shapes, and the parameters that differ."""
+    guess, right = guesses().get(identity.key), "yes" if identity.holds else "no"
+    if guess is not None:
+        wrong = f"**Not quite:** you guessed “{GUESSES[guess]}”."
+        st.markdown("**Right.**" if guess == right else wrong)
+    shapes = "every shape" if identity.condition is ALWAYS else f"shapes with {identity.condition.words}"
+    st.markdown(f"### {GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.")
+    st.markdown(learned_words(*(side.scheme(drawn) for side in identity.sides)))
+    st.button(
+        "Next pair", icon=":material/arrow_forward:", type="primary", on_click=_set, args=("row", _next(identity))
+    )
+
+
+def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
+    """Draw both schemes with the field of the chosen element; while the answer is covered, only the left field."""
+    schemes = [side.scheme(x.shape) for side in identity.sides]
+    left, right = (replace(scheme, label=labelled(scheme)) for scheme in schemes)
+    if covered:
+        right = replace(SCHEMES["none"], acts_on=left.acts_on, label=f"{right.label}: ?")
+    two_cubes((left, right), x, _both(identity.key, x, view["eps"]), view, theme)
+    shown = f"Blue: the field of the orange element in a tensor of {shape_words(x.shape)}"
+    st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")
+
+
+def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
+    """Show the formulas of both sides, and both x̂ where they are furthest apart."""
+    worst = difference(*_both(identity.key, x, eps))
+    for column, side, value in zip(st.columns(2, gap="large"), identity.sides, (worst.left, worst.right), strict=True):
+        scheme = side.scheme(x.shape)
+        with column:
+            st.markdown(f"## {sentence(', '.join([scheme.name, *parameter_words(scheme)]))} {side.words}")
+            for line in notation.formulas(scheme):
+                if line.name in side.lines:
+                    st.latex(stacked(line.latex))
+            st.markdown(
+                f"x̂ = **{measured(value)}** at {place(scheme, worst.index)}. {shares(scheme, worst.index, x.shape)}"
+            )
+
+
+def _learned(scheme: Scheme) -> str:
+    """Return the parameters and the axes along which they vary: "γ and β along H, W, C"."""
+    symbols: dict[tuple[str, ...], list[str]] = {}
+    for symbol, axes in ((scheme.gain_symbol, scheme.gain), ("β", scheme.bias)):
+        if axes is not None:
+            symbols.setdefault(axes, []).append(symbol)
+    return "; ".join(f"{' and '.join(names)} along {', '.join(axes)}" for axes, names in symbols.items()) or "nothing"
+
+
+def _tensor_of(shape: Shape, view: View) -> np.ndarray:
+    """Return the data of a view in another shape; uneven noise in place of one's own data."""
+    data = "uneven" if view["data"] == OWN_DATA else view["data"]
+    return tensor({**view, **dict(zip(SIZES, shape, strict=True)), "data": data})
+
+
+def _count(key: str) -> str:
+    """Return which pair this is, and how many guesses were right: "Pair 3 of 19 · 2 of 2 guesses right"."""
+    made = guesses()
+    right = sum((guess == "yes") == IDENTITIES[pair].holds for pair, guess in made.items())
+    score = f" · {right} of {len(made)} guesses right" if made else ""
+    return f"Pair {PAIRS.index(key) + 1} of {len(PAIRS)}{score}"
+
+
+def _next(identity: Identity) -> str:
+    """Return the next pair without a guess; the next one where all have one."""
+    at = PAIRS.index(identity.key) + 1
+    following = [*PAIRS[at:], *PAIRS[: at - 1]]
+    return next((key for key in following if key not in guesses()), following[0])
+
+
+def _guess(key: str, guess: str) -> None:
+    guesses()[key] = guess
+
+
+def _set(name: str, value: object) -> None:
+    st.session_state[PREFIX + name] = value
+
+
+def _start_again() -> None:
+    st.session_state[PREFIX + "guesses"] = {}
+    _set("reveal", False)
+    _set("row", PAIRS[0])

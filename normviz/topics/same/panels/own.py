@@ -1,0 +1,123 @@
+"""Two schemes of one's own, and whether they are equal: by their fields, and on random tensors."""
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.equality import WORK, Comparison, compare, general_form
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Shape
+from normviz.core.registry import Scheme, same_as
+from normviz.core.text import measured
+from normviz.describe.aims import scope_words
+from normviz.describe.wording import gap_text, named, plural, sentence
+from normviz.topics.same.furthest import place, two_cubes
+from normviz.topics.same.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
+from normviz.ui.choice import words
+from normviz.ui.drawers import drawer, open_drawer
+from normviz.ui.frame import show_error
+from normviz.ui.link import KEPT, View
+
+TYPED = PREFIX + "typed"
+"""The key of the part in which axes are typed."""
+
+
+def own_two(view: View, x: np.ndarray, theme: str) -> None:
+    """Show two schemes side by side, and whether they are equal on the shape of x."""
+    told, cubes = st.columns([4, 5], gap="large")
+    with told:
+        left, right = (_choose_side(view, side, x.shape) for side in SIDES)
+        if left is not None and right is not None:
+            _verdict(left, right, x.shape, view)
+    if left is not None and right is not None:
+        xhats = general_form(x, left, view["eps"]), general_form(x, right, view["eps"])
+        with cubes:
+            two_cubes((left, right), x, xhats, view, theme)
+    typed = drawer(st.expander, "Type the axes of both", TYPED)
+    if typed.open:
+        for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
+            for name, label in FIELD_LABELS.items():
+                column.text_input(
+                    f"{sentence(side)}: {label}",
+                    key=f"{PREFIX}{side}_{name}",
+                    **KEPT,
+                    placeholder="no such step",
+                    help=HOW,
+                )
+
+
+def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
+    """Show the controls of one side, and its scope; return None where that is no scheme on this shape."""
+    try:
+        scheme, error = scheme_of(view, side), ""
+        scheme.check(shape, WORK)
+    except InvalidInput as wrong:
+        scheme, error = None, str(wrong)
+    key, now = f"{PREFIX}{side} known", {name: view[f"{side}_{name}"] for name in FIELD_LABELS}
+    matching = [name for name, row in KNOWN.items() if field_texts(row) == now]
+    if not matching and st.session_state.get(key, "") is not None:
+        open_drawer(TYPED)
+    if st.session_state.get(key) not in matching:
+        st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
+    st.selectbox(
+        sentence(side),
+        list(KNOWN),
+        key=key,
+        format_func=words,
+        placeholder="Your own",
+        on_change=_fill,
+        args=(side,),
+    )
+    with st.container():
+        if scheme is None:
+            show_error(sentence(error))
+        else:
+            chosen = st.session_state[key]
+            scheme = replace(scheme, label=KNOWN[chosen].label if chosen else sentence(side))
+            same = ", ".join(named(row) for row in same_as(scheme, shape)) or "no scheme that has a name"
+            st.markdown(f"{sentence(scope_words(scheme))}.{'' if chosen else f' On this shape: {same}.'}")
+    return scheme
+
+
+def _fill(side: str) -> None:
+    """Write a known scheme's fields into the text fields."""
+    chosen = st.session_state[f"{PREFIX}{side} known"]
+    if chosen is not None:
+        st.session_state.update({f"{PREFIX}{side}_{name}": text for name, text in field_texts(KNOWN[chosen]).items()})
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _compare(left: Scheme, right: Scheme, shape: Shape, eps: float, seed: int) -> Comparison:
+    return compare(left, right, shape, eps, seed)
+
+
+def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
+    """Show whether two schemes are equal on a shape, with a counter-example if not."""
+    try:
+        found = _compare(left, right, shape, view["eps"], view["seed"])
+    except InvalidInput as error:
+        show_error(sentence(str(error)))
+        return
+    found_text = (
+        f"The largest difference on {plural(found.draws, 'random tensor')} is {gap_text(found.worst.residual)}, "
+        "relative to the largest x̂."
+    )
+    if found.equal:
+        st.success(f"**They are the same on this shape.** {_why_equal(found)} {found_text}", icon=":material/check:")
+    else:
+        worst = found.worst
+        st.info(
+            f"**They differ.** {found_text}  \nCounter-example: x = {measured(found.x[worst.index])} at "
+            f"{place(left, worst.index)} becomes {measured(worst.left)} on the left, {measured(worst.right)} on the "
+            "right.",
+            icon=":material/close:",
+        )
+
+
+def _why_equal(found: Comparison) -> str:
+    if found.same_fields:
+        return "Every statistic of an element is taken over it and the same others."
+    if not np.any(found.left):
+        return "Every element is its own mean, and 0 is left of it."
+    return "Of two elements with one mean, each is as far from it as the other, whether one of them divides or both."

@@ -1,0 +1,110 @@
+"""Three variants of layer norm side by side: cubes, formulas, uses, invariances and code."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.charts import cube
+from normviz.core.fields import MAX_ELEMENTS, Shape
+from normviz.core.normalize import Normalized, normalize
+from normviz.core.registry import SCHEMES, Scheme, same_as
+from normviz.core.text import measured, typeset
+from normviz.core.theory import degenerate
+from normviz.describe import notation, wording
+from normviz.describe.aims import scope_words
+from normviz.describe.snippets import snippet
+from normviz.topics.same.state import CAMERA, CODE, PREFIX
+from normviz.topics.same.variants import SHAPES, USES, VARIANTS, tabulate_invariance
+from normviz.ui.cube import copies
+from normviz.ui.link import View, segments
+
+SCHEMES_SHOWN = [SCHEMES[key] for key in VARIANTS]
+LIMIT = MAX_ELEMENTS // len(VARIANTS)
+"""The most elements of a tensor that is drawn three times."""
+
+
+def variants(view: View, x: np.ndarray, theme: str) -> None:
+    """Show the three variants on this tensor, their uses, their invariances and their code."""
+    results = [normalize(x, scheme, view["eps"]) for scheme in SCHEMES_SHOWN]
+    levels, legend = cube.plain_levels((len(SCHEMES_SHOWN), *x.shape))
+    copies(SCHEMES_SHOWN, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
+    columns = st.columns(len(SCHEMES_SHOWN), gap="medium", border=True)
+    for column, scheme, result in zip(columns, SCHEMES_SHOWN, results, strict=True):
+        with column:
+            _variant(scheme, result, view["focus"], x.shape)
+    for words in notes(x.shape, view["eps"]):
+        st.info(words, icon=":material/equal:")
+    with st.expander("Who uses which"):
+        uses()
+    with st.expander("Which changes does each variant cancel?"):
+        invariances()
+    with st.expander("Code"):
+        code(view)
+
+
+def _variant(scheme: Scheme, result: Normalized, focus: tuple[int, ...], shape: Shape) -> None:
+    """Show one variant: the averaged axes, the formula, and the field and x̂ of the chosen element."""
+    st.markdown(f"#### {scheme.label}\n{wording.sentence(scope_words(scheme))}")
+    lines = {line.name: line.latex for line in notation.essentials(scheme)}
+    st.latex(lines["mean"])
+    st.latex(lines["normalized"])
+    box = wording.boxes(scheme, focus, shape)[0]
+    st.markdown(
+        f"{wording.sentence(wording.count_words(scheme, shape))}.  \nField of the chosen element: {box.where}.  \n"
+        f"Its **x̂ = {measured(result.xhat[focus])}**."
+    )
+
+
+def notes(shape: Shape, eps: float) -> list[str]:
+    """Return sentences on the variants that coincide on this shape, and on those without a spread."""
+    said = []
+    for k, scheme in enumerate(SCHEMES_SHOWN):
+        alike = [each for each in SCHEMES_SHOWN if each.canonical(shape) == scheme.canonical(shape)]
+        if len(alike) > 1 and SCHEMES_SHOWN.index(alike[0]) == k:
+            said.append(f"On this shape {' and '.join(each.label for each in alike)} are one and the same.")
+    hollow = [each.label for each in SCHEMES_SHOWN if each.field is not None and each.field.least(shape) == 1]
+    if hollow:
+        after = f"0/√{typeset(eps)} = 0" if eps else "0/0, shown as 0"
+        said.append(f"{' and '.join(hollow)}: every field is a single element, x − μ = 0, and x̂ = {after} everywhere.")
+    signs = [each for each in SCHEMES_SHOWN if each.label not in hollow and degenerate(each, shape, 0.0)]
+    if signs:
+        names = " and ".join(each.label for each in signs)
+        said.append(f"{names}: of two elements only the signs are left, x̂ = ±1 but for ε.")
+    others = same_as(SCHEMES["layer-spatial"], shape)
+    if "batch" in {each.key for each in others}:
+        said.append(f"On this shape {SCHEMES['layer-spatial'].label} is batch norm in training, too.")
+    return said
+
+
+def uses() -> None:
+    """Show who uses which variant."""
+    rows = [
+        {"Variant": SCHEMES[use.variant].label, "Who": f"[{use.who}]({use.url})", "In its words": use.how}
+        for use in USES
+    ]
+    st.table(rows, border="horizontal")
+    st.caption(
+        "Ba et al. define layer norm by the units of a layer and say little of convolutions: over H, W, C is their "
+        "definition taken at its word. On a dense layer (N, C) it is the same as over C alone, and a token of a "
+        "transformer is such a layer."
+    )
+
+
+def invariances() -> None:
+    """Show which changes of Table 1 leave the output of each variant as it was."""
+    st.table(tabulate_invariance(), border="horizontal")
+    shown = "; ".join(f"{layer}: pre-activations {wording.shape_words(shape)}" for layer, (shape, _) in SHAPES.items())
+    rows = ",".join(VARIANTS)
+    st.caption(
+        f"Predicted from the fields, at ε = 0 ({shown}). 0/0: every field is a single element. "
+        f"Train it: Table 1 of these rows, [dense](/invariance?schemes={rows}) and "
+        f"[conv](/invariance?schemes={rows}&layer=conv)."
+    )
+
+
+def code(view: View) -> None:
+    """Show the code of each variant in a framework."""
+    segments(PREFIX + "code", "Framework", CODE)
+    shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
+    for scheme in SCHEMES_SHOWN:
+        st.markdown(f"**{scheme.label}**")
+        st.code(snippet(scheme, framework, shape, view["eps"]), wrap_lines=True)

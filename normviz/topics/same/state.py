@@ -1,0 +1,126 @@
+"""The page "Same or different?": what its link holds, and the two schemes of one's own that are compared."""
+
+from typing import Any
+
+from normviz.core.fields import AXES, OWN, Field
+from normviz.core.layouts import ALL_LAYOUTS
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.describe.snippets import FRAMEWORKS
+from normviz.topics.same.detection.examples import EXAMPLES
+from normviz.topics.same.identities import IDENTITIES
+from normviz.ui import appearance, scheme, tensor
+from normviz.ui.link import Param, View, choice, switch
+from normviz.ui.tensor import OWN_DATA, SIZES
+
+PAGE = "identities"
+PREFIX = PAGE + " "
+"""Of the keys that are this page's own; the tensor's are those of the tensor lab, and follow from page to page."""
+
+PANELS = {
+    "same": "Pairs",
+    "variants": "Three layer norms",
+    "own": "Two of your own",
+    "detect": "Detect a layer",
+}
+"""The panels, by their names in the link."""
+
+PAIRS = (
+    "one-group", "rms-is-layer", "layer-is-over-the-batch", "one-case", "layer-is-batch-at-one-case", "all-groups",
+    "one-channel", "layer-is-its-default", "dense", "over-positions", "groups-are-sizes", "layer-is-over-positions",
+    "centred-rms", "whitening-is-batch", "whitening-alone", "over-positions-one-case", "windows-batch", "windows-layer",
+    "weight-length",
+)  # fmt: skip
+"""All pairs in the order of the questions, the easy ones first."""
+
+BELONGS = {
+    **dict.fromkeys(("focus", "camera"), ("same", "variants", "own")),
+    "code": ("variants",),
+    **dict.fromkeys(("try", "layout"), ("detect",)),
+    **dict.fromkeys(("row", "reveal"), ("same",)),
+}
+"""The panels in which a value means something, where these are not all."""
+
+SHARED = (*SIZES, "data", "seed", "focus", "eps")
+CAMERA = appearance.camera(PREFIX)
+
+CODE = {name: name for name in FRAMEWORKS if name != "NumPy"}
+"""The frameworks in which a variant is shown."""
+
+GUESS = "guess"
+LAYOUT_NAMES = {GUESS: "Any"} | {key: f"({', '.join(key)})" for key in ALL_LAYOUTS}
+"""The axes of one's own arrays; "Any": the detector tries all layouts with as many axes."""
+
+OWN_FILES = "own"
+TRY = {key: example.name for key, example in EXAMPLES.items()} | {OWN_FILES: "Your own files"}
+"""The arrays that the detector looks at."""
+
+SIDES = ("left", "right")
+FIELD_LABELS = {"mean": "mean over", "divide": "root mean square over"}
+"""The two fields of a scheme of one's own, by the last part of their names in the link."""
+
+HOW = (
+    "A rule for every axis that is not its own: full, groups(2) or window(1), as in N=full,C=groups(2). "
+    "Empty: no such step."
+)
+KNOWN = {
+    key: row
+    for key, row in SCHEMES.items()
+    if row.acts_on in ("activation", "none") and row.in_the_form and key != "custom"
+}
+"""The schemes that fields alone make."""
+
+
+def field_text(field: Field | None) -> str:
+    """A field as one types it, without the axes that are their own: "H=full,W=full,C=groups(2)"; empty: no field."""
+    if field is None:
+        return ""
+    named = {axis: rule for axis, rule in field.named().items() if rule != str(OWN)}
+    return ",".join(f"{axis}={rule}" for axis, rule in (named or {AXES["activation"][0]: str(OWN)}).items())
+
+
+def field_texts(scheme: Scheme) -> dict[str, str]:
+    """Both fields of a scheme as one types them, by the last part of their names in the link."""
+    return dict(zip(FIELD_LABELS, map(field_text, (scheme.summation, scheme.suppression)), strict=True))
+
+
+def _typed(side: str, key: str) -> list[Param]:
+    defaults = field_texts(SCHEMES[key]).items()
+    return [Param(f"{PREFIX}{side}_{name}", text, lambda value, view: str(value)[:120]) for name, text in defaults]
+
+
+def _panel(value: Any, view: View) -> str:
+    """Return the panel of a link; refuted pairs once had a panel of their own, "belief"."""
+    return choice(list(PANELS))("same" if value == "belief" else value, view)
+
+
+PARAMS = (
+    *(param for param in (*tensor.PARAMS, *scheme.PARAMS) if param.name in SHARED),
+    CAMERA,
+    Param(
+        f"{PREFIX}panel", "same", _panel, label="Show", words=PANELS.__getitem__,
+        why=lambda given, view: "" if given == "belief" else None,
+    ),
+    Param(
+        f"{PREFIX}row", PAIRS[0], lambda value, view: choice(PAIRS)(value or PAIRS[0], view), label="Pair",
+        words=lambda key: f"“{IDENTITIES[key].question}”", why=lambda given, view: None if given else "",
+    ),
+    switch(f"{PREFIX}reveal", False),
+    *_typed("left", "layer"),
+    *_typed("right", "instance"),
+    Param(f"{PREFIX}code", "PyTorch", choice(list(CODE)), label="Framework"),
+    Param(f"{PREFIX}try", next(iter(EXAMPLES)), choice(list(TRY)), label="Try", words=TRY.__getitem__),
+    Param(f"{PREFIX}layout", GUESS, choice(list(LAYOUT_NAMES)), label="Axes", words=LAYOUT_NAMES.__getitem__),
+)  # fmt: skip
+
+
+def has(view: View, name: str) -> bool:
+    """Return True if a value means something in this view."""
+    if name == "seed":
+        return view["data"] != OWN_DATA
+    return view["panel"] in BELONGS.get(name, PANELS)
+
+
+def scheme_of(view: View, side: str) -> Scheme:
+    """The scheme that is typed on one side; raises InvalidInput."""
+    texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
+    return SCHEMES["custom"].with_fields(*(Field.parse(text) if text else None for text in texts))

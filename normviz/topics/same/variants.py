@@ -1,0 +1,103 @@
+"""The three variants of layer norm, who uses which, and what each is invariant to."""
+
+from dataclasses import dataclass
+
+from normviz.core.fields import Shape
+from normviz.core.registry import BA, SCHEMES, Scheme
+from normviz.core.theory import degenerate, predict
+from normviz.core.transformations import TRANSFORMATIONS
+
+VARIANTS = ("layer", "layer-channels", "layer-spatial")
+"""The keys of their schemes."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use of a variant.
+
+    Attributes:
+        variant: the key of its scheme.
+        who: a paper, a framework or a blog.
+        url: the address of its text.
+        how: the name that it writes, and the axes that this averages.
+    """
+
+    variant: str
+    who: str
+    url: str
+    how: str
+
+
+TORCH = "https://docs.pytorch.org/docs/stable/generated/torch.nn"
+KERAS = "https://keras.io/api/layers/normalization_layers"
+
+USES = (
+    Use("layer", BA.text, str(BA.url), "all hidden units of a layer share one μ and one σ; every example has its own"),
+    Use(
+        "layer", "PyTorch's documentation, image example", f"{TORCH}.LayerNorm.html",
+        "`nn.LayerNorm([C, H, W])`, with a γ and a β for each element",
+    ),
+    Use(
+        "layer", "TensorFlow 1", "https://www.tensorflow.org/versions/r1.15/api_docs/python/tf/contrib/layers/layer_norm",
+        "`tf.contrib.layers.layer_norm`: by default over all axes but the first, with a γ and a β for each channel",
+    ),
+    Use(
+        "layer", "Huang et al. 2018, MUNIT: its code", "https://github.com/NVlabs/MUNIT/blob/master/networks.py",
+        "`LayerNorm` over C, H, W with a γ and a β for each channel; it divides by the sample deviation + ε",
+    ),
+    Use(
+        "layer-channels", "Keras", f"{KERAS}/layer_normalization",
+        "`LayerNormalization()`: its default is `axis=-1`, the channels alone",
+    ),
+    Use(
+        "layer-channels", "PyTorch's documentation, text example", f"{TORCH}.LayerNorm.html",
+        "`nn.LayerNorm(C)` on (B, T, C): the last axis alone",
+    ),
+    Use(
+        "layer-channels", "Vaswani et al. 2017, Attention Is All You Need: its code",
+        "https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/layers/common_layers.py",
+        "`layer_norm` averages over the last axis: each token by itself",
+    ),
+    Use(
+        "layer-channels", "Liu et al. 2022, ConvNeXt: its code",
+        "https://github.com/facebookresearch/ConvNeXt/blob/main/models/convnext.py",
+        "`LayerNorm` over the channels of each position, for both orders of the axes",
+    ),
+    Use(
+        "layer-spatial", "Mao 2019, Layer Normalization Explained (a blog)",
+        "https://leimao.github.io/blog/Layer-Normalization/",
+        "“layer norm for convolutions”, each channel over its H, W; the blog itself says that it equals instance norm",
+    ),
+    Use(
+        "layer-spatial", "Ulyanov et al. 2016, by its usual name", str(SCHEMES["instance"].reference.url),
+        "instance norm: `nn.InstanceNorm2d(C, affine=True)`",
+    ),
+)  # fmt: skip
+"""Papers, frameworks and blogs by variant."""
+
+SHAPES: dict[str, tuple[Shape, Shape]] = {
+    "dense": ((8, 1, 1, 6), (1, 1, 5, 6)),
+    "conv": ((8, 4, 4, 6), (3, 3, 5, 6)),
+}
+"""By layer, the shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) of the invariances."""
+
+SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}
+"""By invariance: the output of a changed layer, in a sign and a word; None: every field is one centred element."""
+
+
+def is_invariant(scheme: Scheme, change: str, layer: str) -> bool | None:
+    """Return True if a variant is invariant to a change of Table 1 at ε = 0; None if its x̂ is 0/0."""
+    shape, weights = SHAPES[layer]
+    if degenerate(scheme, shape, 0.0):
+        return None
+    return predict(scheme, TRANSFORMATIONS[change], layer, shape, weights).invariant
+
+
+def tabulate_invariance() -> dict[str, list[str]]:
+    """Return the invariances in columns: the change, then every variant on dense and on conv layers."""
+    columns = {"Change": [f"{row.name}: {row.plain}" for row in TRANSFORMATIONS.values()]}
+    for key in VARIANTS:
+        for layer in SHAPES:
+            verdicts = (is_invariant(SCHEMES[key], change, layer) for change in TRANSFORMATIONS)
+            columns[f"{SCHEMES[key].label}, {layer}"] = [SIGNS[verdict] for verdict in verdicts]
+    return columns

@@ -1,0 +1,208 @@
+"""A case of Table 1, one scheme and one change, in the words of the page."""
+
+from typing import NamedTuple
+
+from normviz.core.fields import FULL
+from normviz.core.registry import Scheme
+from normviz.core.text import sentence, typeset
+from normviz.core.theory import spanned_words
+from normviz.core.transformations import PAPER, Transformation
+from normviz.describe.aims import field_noun
+from normviz.describe.wording import hint as menu_hint
+from normviz.topics.table1.table import Cell
+from normviz.train.problem import PICTURED
+from normviz.train.setting import Setting
+
+
+class ChangeWords(NamedTuple):
+    """One change in words.
+
+    In braces: sign, "× 5" or "+ noise"; delta, δ; batch, the size of a batch; unit, of `UNITS`; added, "noise".
+
+    Attributes:
+        title: what is changed, for the title of a case.
+        short: the same in two or three words, for the head of a column below its sign.
+        twin: what the twin has, in a sentence.
+    """
+
+    title: str
+    short: str
+    twin: str
+
+
+CHANGES = {
+    "weight-matrix-rescaling": ChangeWords(
+        "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large."
+    ),
+    "weight-matrix-recentering": ChangeWords(
+        "all weights {sign}",
+        "the same for all",
+        "The twin starts with the same noise, τ, added to the weights of every {unit}.",
+    ),
+    "weight-vector-rescaling": ChangeWords(
+        "the weights of one {unit} {sign}",
+        "one {unit}",
+        "The twin starts with the weights of one {unit} (one output of the layer) {delta} times as large.",
+    ),
+    "dataset-rescaling": ChangeWords(
+        "every image {sign}", "all images", "The twin sees every image {delta} times as bright."
+    ),
+    "dataset-recentering": ChangeWords(
+        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added."
+    ),
+    "case-rescaling": ChangeWords(
+        "one image of each batch {sign}",
+        "one image",
+        "In every batch of {batch}, the twin sees one image {delta} times as bright.",
+    ),
+}
+"""By the key of a transformation."""
+
+UNITS = {"dense": "neuron", "conv": "channel"}
+"""An output of a layer, by the kind of the layer."""
+
+
+def name_of(scheme: Scheme) -> str:
+    """Return the name of a scheme as it is spoken: "batch norm"."""
+    return scheme.name.replace("no normalization", "no norm").replace("normalization", "norm")
+
+
+def sign_of(change: Transformation, setting: Setting) -> str:
+    """Return a change as a sign: "× 5", "+ noise"."""
+    return f"+\u00a0{_added(change, setting)}" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
+
+
+def in_words(text: str, change: Transformation, setting: Setting) -> str:
+    """Return a text of `CHANGES` with the words and numbers of a setting."""
+    return text.format(
+        sign=sign_of(change, setting), delta=typeset(setting.delta), batch=setting.batch,
+        unit=UNITS[setting.layer], added=_added(change, setting),
+    )  # fmt: skip
+
+
+def _added(change: Transformation, setting: Setting) -> str:
+    """Return what τ is: for a convolution of digits one number, else one for every pixel or weight."""
+    return "constant" if change.on == "data" and setting.layer == "conv" else "noise"
+
+
+def title_of(scheme: Scheme, change: Transformation, setting: Setting) -> str:
+    """Return the title of a case: "Batch norm, every image × 5"."""
+    return f"{sentence(name_of(scheme))}, {in_words(CHANGES[change.key].title, change, setting)}"
+
+
+def row_words(scheme: Scheme, setting: Setting) -> str:
+    """Return what a scheme does, in the few words that stand below its name: "normalizes each image"."""
+    if scheme.acts_on == "none":
+        return "to compare with"
+    if scheme.key == "weight":
+        return f"divides each {UNITS[setting.layer]}'s weights by their length"
+    if scheme.acts_on == "weight":
+        return f"weights {menu_hint(scheme)}"
+    if scheme.suppression is None or scheme.suppression.windows:
+        return menu_hint(scheme)
+    field = scheme.fields[-1]
+    noun = field_noun(field, scheme.axes, setting.shapes[0]).replace("channel", UNITS[setting.layer])
+    over = " over the batch" if field.rules[0] == FULL else ""
+    return f"normalizes each {noun.replace('example', 'image')}{over}" if noun else ""
+
+
+def twin_words(change: Transformation, setting: Setting, follow: bool) -> str:
+    """Return in sentences how the twin differs from the network."""
+    said = in_words(CHANGES[change.key].twin, change, setting)
+    factor = change.rate_factor(setting.optimizer, setting.delta)
+    if change.weight_factor is not None and factor != 1.0:
+        rate = f"is × {typeset(factor)}, to match" if follow else "stays the same"
+        whose = "Their" if change.weight_factor == () else f"That {UNITS[setting.layer]}'s"
+        said += f" {whose} learning rate {rate}."
+    return f"{said} Everything else is identical."
+
+
+def square_words(change: Transformation, setting: Setting) -> str:
+    """Return what a square of the picture of a change is."""
+    if change.on == "data":
+        return f"Each square is one image; {min(PICTURED, setting.batch)} of the {setting.batch} in a batch are shown."
+    if setting.layer == "conv":
+        return "Each square is the filter of one channel."
+    return "Each square is one neuron: its weights, one for each pixel."
+
+
+def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
+    """Return how a scheme normalizes, and the question to ask of the change; without the answer."""
+    if scheme.acts_on == "none":
+        return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
+    about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
+    does = f" {row_words(scheme, setting)}." if scheme.key in PAPER else f": {about}"
+    how = f"{sentence(name_of(scheme))}{does}"
+    if scheme.acts_on == "weight":
+        return f"{how} Does the change pass through that division?"
+    if change.factor is None:
+        return f"{how} Is the same number added to all the values that are averaged together?"
+    return f"{how} Are all the values that are averaged together multiplied by the same number?"
+
+
+def answer_words(cell: Cell, scheme: Scheme, change: Transformation) -> str:
+    """Return the answer in a sentence that introduces "invariant"."""
+    name = "A network without normalization" if scheme.acts_on == "none" else sentence(name_of(scheme))
+    if cell.degenerate or cell.unchanged:
+        return "δ = 1 changes nothing." if cell.unchanged else f"{name} has nothing to compare here."
+    if cell.fades:
+        return f"{name} is **invariant** to {change.name} at ε = 0 only."
+    if cell.predicted and cell.parted_by_rate:
+        return f"The outputs of {name_of(scheme)} are **invariant** to {change.name}, but the learning rates differ."
+    return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to this change."
+
+
+def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
+    """Return why the answer is so, in a sentence or two; for uncommon kinds of schemes as the theory says it."""
+    if cell.degenerate or cell.unchanged:
+        return cell.degenerate or "So nothing can be told."
+    if cell.fades:
+        return f"ε = {typeset(setting.eps)} is added under the root and is not re-scaled, so part of the change stays."
+    if cell.predicted and cell.parted_by_rate:
+        return "The twin's weights are of another size, so steps of the same size change its outputs by another amount."
+    uncommon = scheme.spectral or scheme.whitens or scheme.pointwise or scheme.weight or scheme.acts_on == "both"
+    if uncommon or any(field.windows for field in scheme.fields):
+        return sentence(cell.reason.removeprefix(f"{sentence(change.name)}: "))
+    if scheme.acts_on == "weight":
+        return _weight_reason(cell, scheme, change, UNITS[setting.layer])
+    return _activation_reason(cell, scheme, change, setting)
+
+
+def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str) -> str:
+    if change.on == "data":
+        if cell.predicted:
+            return cell.reason
+        return f"{sentence(name_of(scheme))} changes only the weights, so a change of the images passes through."
+    if cell.predicted:
+        return f"Each {unit}'s weights are divided by their own size. This cancels the factor before any image is seen."
+    if scheme.summation is None:
+        return "No mean is subtracted from the weights, so the added noise stays."
+    return f"The noise differs from weight to weight, so subtracting the mean of a {unit}'s weights does not remove it."
+
+
+def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
+    name, shape = sentence(name_of(scheme)), setting.shapes[0]
+    centred = scheme.summation is not None and scheme.summation == scheme.suppression
+    divisor = "standard deviation" if centred else "root mean square"
+    if change.factor is None:
+        if scheme.summation is None:
+            return "Nothing subtracts a mean, so the shift stays."
+        if cell.predicted:
+            return "All values that share a mean are shifted by the same amount. Subtracting the mean cancels it."
+        over = spanned_words((scheme.summation,), scheme.axes, change.shift[setting.layer], shape)
+        return f"{name} averages over {_plain(over, setting)}. The shift differs between them, so it does not cancel."
+    if scheme.suppression is None:
+        return "Nothing divides, so the factor stays."
+    if cell.predicted:
+        same = f"All values that share a {divisor} are multiplied by the same factor."
+        return f"{same} Dividing by that {divisor} cancels the factor."
+    over = spanned_words(scheme.fields, scheme.axes, change.factor, shape)
+    return (
+        f"{name} averages over {_plain(over, setting)}, but only one of them is changed. "
+        f"The {divisor} that all of them share changes, so the others change too."
+    )
+
+
+def _plain(words: str, setting: Setting) -> str:
+    """Return the axes of a tensor in the words of the page."""
+    return words.replace("channels", f"{UNITS[setting.layer]}s").replace("examples", "images of a batch")

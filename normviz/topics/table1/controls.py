@@ -1,0 +1,75 @@
+"""The Table 1 page's controls: the choice of rows, and the settings that are rarely changed, each behind a click."""
+
+import streamlit as st
+
+from normviz.core.settings import declarations
+from normviz.core.text import typeset
+from normviz.topics.table1.state import ORDER, PREFIX, Page, has, lengths
+from normviz.ui import custom
+from normviz.ui.choice import choose_several
+from normviz.ui.drawers import drawer
+from normviz.ui.link import View
+from normviz.ui.settings import Controls, limits
+
+LEFT, RIGHT = ("layer", "optimizer", "rate", "follow", "steps", "batch", "width"), ("dtype", "depth", "seed", "device")
+"""The settings in two columns; δ, τ and ε, which the page follows while they are dragged, stand above the second."""
+
+
+USUAL = ("delta", "shift", "eps", "layer", "optimizer")
+"""The settings that the line beside the others names."""
+
+ROWS, SETTINGS = "rows", "settings"
+"""The keys of the choice of rows and of the settings."""
+
+
+def rows(view: View) -> None:
+    """Show the choice of the normalizations that have a row."""
+    place = drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
+    if not place.open:
+        return
+    with place:
+        choose_several(PREFIX + "schemes", ORDER)
+        if "custom" in view["schemes"]:
+            custom.controls(view, lengths, PREFIX)
+        Controls(Page, PREFIX, view, has).draw("groups", "radius")
+
+
+def settings(view: View) -> None:
+    """Show all settings behind a click, and a line with the usual ones where one of them is not its default."""
+    page, words = Controls(Page, PREFIX, view, has), declarations(Page)
+    line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
+    layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
+    if any(view[name] != words[name].preset(view) for name in USUAL):
+        st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
+    place = drawer(st.expander, "Settings", SETTINGS)
+    if not place.open:
+        return
+    with place:
+        left, right = st.columns(2)
+        with left:
+            page.draw(*LEFT)
+        with right:
+            page.draw("delta")
+            _exactly(view)
+            page.draw("shift", "eps", *RIGHT)
+
+
+def _exactly(view: View) -> None:
+    """δ as a number, also one that is refused: the page then says why.
+
+    Whenever something else moves δ, this is another widget. A browser that has not shown the new δ yet still sends the
+    number of before, with the clock by which the page follows a training, and that would count as typed.
+    """
+    state, place = st.session_state, f"{PREFIX}delta exactly"
+    moves, shown = state.get(place, (0, view["delta"]))
+    moves += view["delta"] != shown
+    key = f"delta number {moves}"
+    state[place], state[key] = (moves, view["delta"]), view["delta"]
+
+    def typed() -> None:
+        if state[place] == (moves, view["delta"]):  # Streamlit also asks the widget that is no longer there
+            state[place] = moves, state[key]
+            state[f"{PREFIX}delta"] = state[key]
+
+    least, most = limits(declarations(Page)["delta"], view)
+    st.number_input("δ exactly", least, most, key=key, step=None, format="%g", on_change=typed)

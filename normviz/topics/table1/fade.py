@@ -1,0 +1,129 @@
+"""How far ε > 0 lets a re-scaling through, from the summed inputs alone: no kernel, no training.
+
+A re-scaling by s multiplies v by s and E_B[v²] by s², but not ε:
+
+    x̂ = v / sqrt(E_B[v²] + ε)    becomes    x̂' = s v / sqrt(s² E_B[v²] + ε)
+
+Whitening does the same along the eigenvectors of the covariance matrix, each with its own variance. Behind spectral
+norm any change of the weights is a re-scaling too: it changes the number that divides them all.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import Field
+from normviz.core.registry import Scheme
+from normviz.core.transformations import TRANSFORMATIONS, Transformation
+from normviz.train.problem import ORIGINAL, firing_unit, make_problem, position
+from normviz.train.setting import Setting
+
+
+class Fade(NamedTuple):
+    """How far the outputs come: max|x̂' - x̂| / max|x̂|, as forward gaps are, and ‖x̂' - x̂‖ / ‖x̂‖, which losses follow.
+
+    Where a field's spread is tiny, ε reaches its few elements alone, and the second is far smaller.
+    """
+
+    largest: float
+    typical: float
+
+
+def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
+    """How far every re-scaling comes through in the first layer, on the first mini-batch, in float64.
+
+    Holds where s is constant inside every field and a shift is taken off, for a scheme that divides activations. Raises
+    InvalidInput where the scheme does not fit the setting.
+    """
+    v, square, unit = centred_and_squares(scheme, setting)
+    axes = np.eye(v.shape[-1])
+    if scheme.whitens:
+        axes = _eigenvectors(v, scheme.matrices(v.shape))
+        v = v @ axes
+        square = (v**2).mean((0, 1, 2))  # of each direction
+    before = _ratio(v, square + setting.eps)
+    largest, norm = np.abs(before @ axes.T).max() or 1.0, np.linalg.norm(before) or 1.0
+    places = {(): (), ("C",): (..., unit), ("N",): (0,)}
+    gaps = {}
+    for key, change in TRANSFORMATIONS.items():
+        front = _by_the_front(scheme, change, setting)
+        if change.factor is not None or front != 1.0:
+            s = np.full(v.shape, front)
+            if change.factor is not None:
+                s[places[change.factor]] *= setting.delta
+            apart = _ratio(s * v, s**2 * square + setting.eps) - before
+            gaps[key] = Fade(float(np.abs(apart @ axes.T).max() / largest), float(np.linalg.norm(apart) / norm))
+    return gaps
+
+
+def centred_and_squares(
+    scheme: Scheme, setting: Setting, change: Transformation | None = None
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return v and E_B[v²] of the first layer's sums on the first mini-batch, and the firing unit, in float64.
+
+    They are those of the original network, or of the one that `change` transforms. Raises InvalidInput where the
+    scheme, which is one on activations, does not fit the setting.
+    """
+    setting.check([scheme])
+    problem = make_problem(replace(setting, steps=1), [ORIGINAL if change is None else position(change)])
+    x = problem.inputs[problem.order[0]] * problem.factor[0] + problem.shift[0]
+    w = problem.weights[0][0]
+    unit = firing_unit(w)
+    if scheme.on_weights is not None:
+        v, square = _parts(w, scheme.on_weights)
+        below = _largest_singular_value(w) if scheme.on_weights.spectral else np.sqrt(square)
+        w = v / below * scheme.on_weights.scale(w.shape)
+    a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
+    return *_parts(a, scheme), unit
+
+
+def _by_the_front(scheme: Scheme, change: Transformation, setting: Setting) -> float:
+    """By what a change of the weights re-scales them all, as the singular value that divides them changes; else 1."""
+    front = scheme.on_weights
+    if front is None or not front.spectral or change.on != "weights":
+        return 1.0
+    before, after = make_problem(replace(setting, steps=1), [ORIGINAL, position(change)]).weights[0]
+    return _largest_singular_value(before) / _largest_singular_value(after)
+
+
+def _largest_singular_value(w: np.ndarray) -> float:
+    return float(np.linalg.norm(w.reshape(-1, w.shape[-1]), 2))
+
+
+def _eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
+    """Those of the covariance matrices of all groups of channels, in the columns of one matrix, (C, C).
+
+    Zeros stand for those along which v is rounding: only there would a tiny ε have something to divide.
+    """
+    size = v.shape[-1] // groups
+    found = np.zeros((v.shape[-1], v.shape[-1]))
+    for start in range(0, v.shape[-1], size):
+        part = slice(start, start + size)
+        rows = v[..., part].reshape(-1, size)
+        squares, vectors = np.linalg.eigh(rows.T @ rows)
+        found[part, part] = vectors * (squares > size * np.finfo(float).eps * squares[-1])
+    return found
+
+
+def _parts(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
+    """v and E_B[v²]; 1 where nothing divides."""
+    v = x if scheme.summation is None else x - _average(x, scheme.summation)
+    return v, np.ones(1) if scheme.suppression is None else _average(v**2, scheme.suppression)
+
+
+def _average(x: np.ndarray, field: Field) -> np.ndarray:
+    """The mean over every element's box, by a row-stochastic matrix for each axis."""
+    for axis, (rule, n) in enumerate(zip(field.rules, x.shape, strict=True)):
+        if rule.kind == "full":
+            x = x.mean(axis, keepdims=True)
+        elif rule.kind != "own":
+            index, (low, high) = np.arange(n), rule.bounds(n).T[:, :, None]
+            inside = (index >= low) & (index < high)
+            x = np.moveaxis(np.tensordot(inside / inside.sum(1, keepdims=True), x, (1, axis)), 0, axis)
+    return x
+
+
+def _ratio(v: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """v / √square, where 0/0 is 0."""
+    return v / np.sqrt(np.where(square > 0, square, 1.0))

@@ -1,0 +1,213 @@
+"""One forward pass: how far the normalized outputs of a transformed layer are from the original's."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from normviz.core.fields import Field, Shape
+from normviz.core.normalize import normalize, quiet
+from normviz.core.registry import Scheme
+from normviz.core.scheme_spec import Row
+from normviz.jobs.spec import Step
+from normviz.topics.table1.fade import Fade, fade_gaps
+from normviz.train.problem import BASES, MEASURED, make_problem
+from normviz.train.setting import Setting
+
+PIECE = 2**20
+"""Elements of laid out windows up to which a tensor is normalized at once: an eighth of a second."""
+
+Cut = tuple[slice, ...]
+
+
+def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+    """Return max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
+
+    x̂' is a network's, x̂ that of its base: of the original, or of the network that a control is a disturbed copy of.
+    x̂ is what the layer's normalization gives: of a = Wx where the scheme normalizes activations, otherwise a itself,
+    with normalized W. A gap is infinite where a number is not finite, as when float16 overflows.
+    """
+    gaps = np.empty((len(schemes), len(MEASURED)))
+    for row, scheme in enumerate(schemes):
+        for gaps[row] in measuring(scheme, setting):
+            pass
+    return gaps
+
+
+@lru_cache(maxsize=1024)
+def first_layer(setting: Setting) -> Setting:
+    """A setting with what a forward pass of the first layer depends on, and the least of everything else."""
+    depth = setting.depth if setting.kernel == 2 else 1  # which filters a convolution has
+    return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="cpu")
+
+
+class Measured(NamedTuple):
+    """One row on a forward pass, as far as it has come.
+
+    Attributes:
+        gaps: of all networks, (networks,), NaN where there is none yet.
+        fades: how far ε lets every re-scaling through, by transformation; empty where it does nothing to the row, and
+            None as long as that is not known: it comes last.
+    """
+
+    gaps: np.ndarray
+    fades: dict[str, Fade] | None = None
+
+
+def has_eps(scheme: Scheme) -> bool:
+    """Return True if a scheme divides activations, and so has an ε beside the divisor."""
+    on_activations = scheme.on_activations
+    return on_activations is not None and on_activations.suppression is not None
+
+
+def fading(scheme: Scheme, setting: Setting) -> bool:
+    """Return True if a positive ε is beside what a scheme divides activations by."""
+    return setting.eps > 0 and has_eps(scheme)
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Measure one row on a forward pass."""
+
+    kind: ClassVar[str] = "table1/forward"
+    version: ClassVar[int] = 2
+
+    row: Row
+    setting: Setting
+
+    @classmethod
+    def of(cls, scheme: Scheme, setting: Setting) -> "Forward":
+        """The measurement of a scheme."""
+        return cls(Row.of(scheme), first_layer(setting))
+
+    def steps(self) -> Iterator[Step[Measured]]:
+        """Network by network, and at last how it fades."""
+        scheme = self.row.scheme
+        for gaps in measuring(scheme, self.setting):
+            yield Step(float(np.mean(~np.isnan(gaps))), partial(Measured, gaps))
+        fades = fade_gaps(scheme, self.setting) if fading(scheme, self.setting) else {}
+        yield Step(1.0, partial(Measured, gaps, fades))
+
+
+def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
+    """`forward_gaps` of one scheme, network by network, so that the tensors of a few are there at a time, not of all.
+
+    Yields after every network, and within one wherever it may be left, all gaps, (networks,), NaN where there is none
+    yet.
+    """
+    start = _start(first_layer(setting))
+    outputs: dict[int, np.ndarray] = {}
+    gaps = np.full(len(MEASURED), np.nan)
+    for number, network in enumerate(MEASURED):
+        same = MEASURED.index(network._replace(follows=True))  # the learning rate matters in training alone
+        if same == number:
+            x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
+            for out in _output(x, start.weights[number], scheme, setting):
+                outputs[number] = out
+                yield gaps.copy()
+            gaps[number] = gap(outputs[number], outputs[BASES[number]])
+            if number not in BASES:
+                del outputs[number]
+        else:
+            gaps[number] = gaps[same]
+        yield gaps.copy()
+
+
+class _Start(NamedTuple):
+    """What all schemes of a setting are measured on; the attributes are those of `Problem`, of the first layer."""
+
+    examples: np.ndarray
+    factor: np.ndarray
+    shift: np.ndarray
+    weights: np.ndarray
+
+
+@lru_cache(maxsize=4)  # one scheme after the other is measured on the same
+def _start(setting: Setting) -> _Start:
+    problem = make_problem(setting, range(len(MEASURED)))
+    weights = problem.weights[0].astype(setting.storage)
+    return _Start(problem.inputs[problem.order[0]], problem.factor, problem.shift, weights)
+
+
+def outputs(scheme: Scheme, setting: Setting, networks: Sequence[int]) -> list[np.ndarray]:
+    """Return x̂ of the first layer on the first mini-batch, (N, H, W, C), for the networks at these positions."""
+    start, found = _start(first_layer(setting)), []
+    for number in networks:
+        x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
+        (out,) = deque(_output(x, start.weights[number], scheme, setting), maxlen=1)
+        found.append(out)
+    return found
+
+
+def summed(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
+    """a = Wx, (N, H, W, C), of patches x (N, positions, fan-in), with W normalized where the scheme does that."""
+    w = weights
+    if scheme.on_weights is not None:
+        w = _rounded(normalize(_rounded(w, setting), scheme.on_weights, 0.0).xhat, setting)
+    return (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
+
+
+def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
+    """What a layer's normalization gives, (N, H, W, C), for patches (N, positions, fan-in): the last one yielded."""
+    a, on_activations = summed(x, weights, scheme, setting), scheme.on_activations
+    if on_activations is None:
+        yield a
+        return
+    for out in in_pieces(_rounded(a, setting), on_activations, setting.eps):
+        yield out
+    yield _rounded(out, setting)
+
+
+def in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
+    """x̂ of activations: the last that is yielded; a large tensor with windows in pieces, centred first.
+
+    `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
+    """
+    fields = [field for field in scheme.fields if field.windows]
+    if max((field.laid_out(x.shape) for field in fields), default=0) <= PIECE:
+        yield normalize(x, scheme, eps).xhat
+        return
+    for field, alone in (
+        (scheme.summation, scheme.with_fields(scheme.summation, None)),
+        (scheme.suppression, scheme.with_fields(None, scheme.suppression)),
+    ):
+        out = np.empty_like(x)
+        for inner, outer in [] if field is None else _cuts(field, x.shape):
+            part = normalize(x[outer], alone, eps).xhat
+            kept = tuple(slice(i.start - o.start, i.stop - o.start) for i, o in zip(inner, outer, strict=True))
+            out[inner] = part[kept]
+            yield out
+        x = x if field is None else out
+    yield x
+
+
+def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
+    """Pieces of a tensor, each with what its statistics are of: along the longest axis on which boxes end somewhere."""
+    reach = [{"own": 0, "window": rule.number}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
+    axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
+    n, near = shape[axis], min(reach[axis], shape[axis])
+    length = max(n * PIECE // field.laid_out(shape), near, 1)
+    whole = [slice(0, size) for size in shape]
+    for start in range(0, n, length):
+        inner = slice(start, min(start + length, n))
+        outer = slice(max(inner.start - near, 0), min(inner.stop + near, n))
+        yield (*whole[:axis], inner, *whole[axis + 1 :]), (*whole[:axis], outer, *whole[axis + 1 :])
+
+
+@quiet
+def gap(out: np.ndarray, base: np.ndarray) -> float:
+    """Return max|out − base| / max|base|; infinite where a number is not finite."""
+    found = np.abs(out - base).max() / (np.abs(base).max() or 1.0)
+    return float("inf") if np.isnan(found) else float(found)
+
+
+@quiet
+def _rounded(x: np.ndarray, setting: Setting) -> np.ndarray:
+    if setting.dtype == "bfloat16":
+        import torch  # which has a bfloat16; NumPy has none
+
+        return torch.tensor(x).bfloat16().float().numpy()
+    return x.astype(setting.dtype).astype(x.dtype)

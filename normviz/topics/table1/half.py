@@ -1,0 +1,46 @@
+"""What a half type breaks in a layer that computes its statistics in it, as many users' own code does."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from normviz.core.registry import Scheme
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import ROUNDING
+from normviz.core.transformations import TRANSFORMATIONS, Transformation
+from normviz.topics.table1.fade import centred_and_squares
+from normviz.topics.table1.forward import first_layer
+from normviz.train.setting import HALF, Setting
+
+LEAST, MOST = 2.0**-24, 65_504.0
+"""The smallest and the largest number of float16. bfloat16 has float32's range."""
+
+
+def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
+    """Where ε vanishes and where squares overflow, in sentences; nothing in the longer types."""
+    if setting.dtype not in HALF or scheme.acts_on == "weight" or scheme.suppression is None:
+        return []
+    usual, largest = _sizes(scheme, change.key, first_layer(setting))
+    eps, dtype = setting.eps, setting.dtype
+    found = []
+    if dtype == "float16" and 0 < eps < LEAST / 2:
+        found.append(f"ε = {typeset(eps)} is 0 in float16, whose smallest number is 6·10⁻⁸.")
+    elif 0 < eps < usual * ROUNDING[dtype] / 2:
+        found.append(
+            f"ε = {typeset(eps)} vanishes in {dtype}: half of the mean squares are over {measured(usual, 2)}, and "
+            "adding ε to such a number leaves it as it is."
+        )
+    if dtype == "float16" and largest**2 > MOST:
+        found.append(f"The largest |v| is {measured(largest)}: its square is beyond 65,504, where float16 ends.")
+    return [f"{text} {ADVICE}" for text in found]
+
+
+@lru_cache(maxsize=256)
+def _sizes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
+    """Return the median of the original's E_B[v²], and the largest |v| of the original and the transformed network."""
+    v, square, _ = centred_and_squares(scheme, setting)
+    transformed, _, _ = centred_and_squares(scheme, setting, TRANSFORMATIONS[change])
+    return float(np.median(square)), float(max(np.abs(v).max(), np.abs(transformed).max()))
+
+
+ADVICE = "PyTorch's layers, and this app, sum statistics in float32 and are spared; code of your own may not be."

@@ -1,0 +1,350 @@
+"""What the Table 1 page shows: one case with its question or its answer, and what is behind it for those who look."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from normviz.charts.palette import THEMES
+from normviz.charts.statistics import gap_panels
+from normviz.core.registry import BA, Scheme
+from normviz.core.text import spoken, typeset
+from normviz.core.transformations import TRANSFORMATIONS, Transformation
+from normviz.describe import notation
+from normviz.describe.wording import gap_text, sentence
+from normviz.topics.table1 import sweeps
+from normviz.topics.table1.cases import answer_words, hint, reason_words, sign_of, square_words, title_of, twin_words
+from normviz.topics.table1.forward import has_eps
+from normviz.topics.table1.grid import SIGNS, UNCHANGED, answer_of, key_of, trained_gap
+from normviz.topics.table1.half import broken
+from normviz.topics.table1.pictures import change_picture
+from normviz.topics.table1.script import cell_script
+from normviz.topics.table1.state import ONE_CASE, PANELS, PREFIX, WHY_RATE
+from normviz.topics.table1.table import Cell
+from normviz.topics.table1.training_panels import results
+from normviz.topics.table1.twin_plot import is_visible, loss_plot, output_plot
+from normviz.train.problem import ORIGINAL, position
+from normviz.train.setting import DTYPES, Setting
+from normviz.ui.link import View, segments
+from normviz.ui.saving import save_table
+from normviz.web.components.plot import plot
+from normviz.web.components.twins import twins
+
+Votes = dict[str, str]
+"""By cell, in the order of the guesses: what was guessed, a key of `GUESSES`."""
+
+GUESSES = {"yes": "the same", "no": "differently", "fades": "nearly the same"}
+"""The answers to choose from; the last one only where ε > 0."""
+
+ANSWERS = {
+    "yes": "they learn the same",
+    "no": "they learn differently",
+    "fades": "they learn nearly the same",
+    "none": "nothing can be told",
+}
+"""The answers in words."""
+
+EASY = (
+    "dataset-rescaling", "case-rescaling", "weight-matrix-rescaling", "weight-vector-rescaling", "dataset-recentering",
+    "weight-matrix-recentering",
+)  # fmt: skip
+"""The changes, the easy ones first: the order of the cases."""
+
+LEGEND = "**=** learns the same · **≠** learns differently · **?** click and guess"
+
+SCRIPT = (
+    "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
+    "page also compares with float64, and allows for deeper layers that cancel a change."
+)
+"""What the script has in common with the page, and what it lacks."""
+
+
+def covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
+    """Return the keys of the cells whose answers are not shown: those without a guess, unless something reveals them.
+
+    A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
+    """
+    if view["reveal"] or view["panel"] not in ONE_CASE:
+        return []
+    seen = {*votes(), *([view["cell"]] if view["panel"] == "script" else [])}
+    return [key for key in map(key_of, cells) if key not in seen]
+
+
+def votes() -> Votes:
+    """Return the guesses of this session."""
+    return st.session_state.setdefault("votes", {})
+
+
+def case_panel(
+    cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], follow: bool
+) -> None:
+    """Show a case: what is normalized, what is changed, and a picture of the change."""
+    change = TRANSFORMATIONS[cell.transformation]
+    with st.container(border=True, key="case-card", gap="xsmall"):
+        st.caption(_count(cell, cells, covered))
+        st.markdown(f"## {title_of(scheme, change, setting)}")
+        with st.container(key="change", horizontal=True, vertical_alignment="center"):
+            st.html(change_picture(change, setting, sign_of(change, setting)), width="content")
+            st.markdown(f"{twin_words(change, setting, follow)} :small[:gray[{square_words(change, setting)}]]")
+
+
+def question_panel(cell: Cell, scheme: Scheme, setting: Setting) -> None:
+    """Ask for a guess; nothing of the answer is in it."""
+    st.markdown("### Do both networks learn the same?")
+    with st.container(horizontal=True, key="guess"):
+        for vote, text in GUESSES.items():
+            if vote != "fades" or setting.eps:
+                on = partial(_vote, key_of(cell), vote)
+                st.button(f"{SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
+    with st.expander("Hint"):
+        st.markdown(hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
+
+
+def answer_panel(
+    cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], view: View, theme: str
+) -> None:
+    """Show the answer of a case: the curves, whether the guess was right, why, and what it was checked by."""
+    change = TRANSFORMATIONS[cell.transformation]
+    losses = results().losses(scheme, setting)[:, [ORIGINAL, position(change, view["follow"])]]
+    shown, note = _plotted(cell, scheme, change, setting, losses)
+    with st.container(key="answer", horizontal=True):
+        with st.container(key="shown"):
+            gap = gap_text(trained_gap(cell))
+            alt = f"{sentence(shown['y'])} of network and twin; largest gap of the losses {gap}."
+            colours = [THEMES[theme].original, THEMES[theme].transformed]
+            twins({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
+        with st.container(key="told", gap="small"):
+            heading = _heading(votes().get(key_of(cell)), cell)
+            why = f"{answer_words(cell, scheme, change)} {reason_words(cell, scheme, change, setting)}"
+            st.markdown(f"### {heading}\n{why}\n\n{note} {_final(cell, losses, setting)}")
+            with st.container(horizontal=True, gap="small"):
+                following = following_case(view["cell"], cells, covered)
+                if following:
+                    on = partial(open_case, following)
+                    st.button("Next case", icon=":material/arrow_forward:", type="primary", on_click=on)
+                st.button("PyTorch script", on_click=partial(_set, "panel", "script"))
+    for warning in _notes(cell, scheme, setting):
+        st.warning(warning, icon=":material/warning:")
+    with st.expander("Checked in three ways"):
+        _checks(cell, scheme, change, setting)
+
+
+def open_case(key: str) -> None:
+    """Open a case; the script of another one closes, as it would tell of this one."""
+    _set("cell", key)
+    if st.session_state[PREFIX + "panel"] == "script":
+        _set("panel", "changed")
+
+
+def following_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> str | None:
+    """Return the next covered case after this one, change by change; None where all answers are shown."""
+    places = {change: place for place, change in enumerate(EASY)}
+    order = [key_of(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
+    at = order.index(key)
+    return next((each for each in (*order[at + 1 :], *order[:at]) if each in covered), None)
+
+
+def reveal_button(covered: Sequence[str]) -> None:
+    """Show the button that reveals all answers, or the one that covers them again."""
+    if covered:
+        st.button("Reveal all", on_click=partial(_set, "reveal", True))
+    else:
+        st.button("Start again", on_click=_start_again)
+
+
+def choose_panel(covered: Sequence[str]) -> str:
+    """Show the choice of what stands below the case, and return it; a case has a button for its script."""
+    with st.container(key="more", horizontal=True, vertical_alignment="center"):
+        st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
+        panel = str(st.session_state[PREFIX + "panel"])
+        segments(PREFIX + "panel", "More", PANELS, [key for key in PANELS if key != "script" or key == panel])
+    return panel
+
+
+def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
+    """Show the case as a script of its own."""
+    script = cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(SCRIPT, width="stretch")
+        st.download_button("Download", script, f"{key_of(cell)}.py", "text/x-python", on_click="ignore")
+    st.code(script, "python", height=480)
+
+
+def numbers_panel(cells: Sequence[Cell]) -> None:
+    """Show what theory, forward pass and training say of every case, as a table and as a file."""
+    st.caption(
+        "Gaps between network and twin, relative: of their outputs x̂, and the largest of their losses. About 10⁻¹⁶ is "
+        "rounding in float64, 10⁻⁷ in float32."
+    )
+    columns = numbers(cells)
+    words = {True: "invariant", False: "not invariant", None: "–"}
+    shown = {name: [_in_table(each, words) for each in column] for name, column in columns.items()}
+    st.table({sentence(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
+    save_table(lambda: columns, "table-1")
+
+
+def numbers(cells: Sequence[Cell]) -> dict[str, list]:
+    """Return what is known of the cells as columns: a row a cell."""
+    names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
+    return {name: [getattr(cell, name) for cell in cells] for name in names}
+
+
+def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
+    """ε against the gap, for all six transformations, one curve a scheme."""
+    settings = sweeps.over_eps(setting)
+    over = sweeps.training_over if trained else sweeps.forward_over
+    found = over(schemes, settings, results())
+    names = [sentence(change.name) for change in TRANSFORMATIONS.values()]
+    panels = {
+        name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
+        for column, name in enumerate(names)
+    }
+    alt = f"{'Training' if trained else 'Forward'} gap over ε, for six transformations, a curve a scheme."
+    figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
+    plot(figure, "sweep", alt, "34rem")
+    without = [scheme.label for scheme in schemes if not has_eps(scheme)]
+    note = f" ε does nothing to {spoken(without, 'and')}." if without else ""
+    if any(scheme.on_weights.spectral for scheme in schemes if scheme.on_weights and scheme.weight):
+        note += " Behind spectral norm, a shift of the weights fades too."
+    unchanged = f"{UNCHANGED}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
+    st.caption(
+        f"{unchanged}ε is added to the mean square under the root, and a factor does not multiply it. So a scheme that "
+        "is invariant to a factor at ε = 0 loses this little by little as ε grows. The gap compares the largest "
+        "outputs; it can fall again where other outputs become the largest. A shift that the mean cancels stays "
+        f"cancelled at every ε. A scheme without a mean, such as RMS norm, cancels no shift at any ε.{note}"
+    )
+
+
+def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
+    """δ against the gap of one scheme, a curve a precision, for the transformations that have a factor."""
+    found = sweeps.forward_over([scheme], sweeps.over_delta(setting), results())
+    found = found.reshape(len(DTYPES), len(sweeps.DELTAS), -1)
+    panels = {
+        sentence(change.name): {dtype: found[row, :, column] for row, dtype in enumerate(DTYPES)}
+        for column, change in enumerate(TRANSFORMATIONS.values())
+        if change.factor is not None
+    }
+    alt = f"Gap of the forward pass of {scheme.name} over δ, a curve a precision."
+    plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
+    st.caption(
+        f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
+        "float32 24, float16 11 and bfloat16 8. A δ that is a power of two re-scales without rounding; δ = 1 changes "
+        "nothing, and has no gap. float16 ends at 65,504."
+    )
+
+
+def _in_table(value: Any, words: dict) -> str:
+    return gap_text(value) if isinstance(value, float) else words.get(value, value)
+
+
+def _set(name: str, value: Any) -> None:
+    st.session_state[PREFIX + name] = value
+
+
+def _start_again() -> None:
+    st.session_state["votes"] = {}
+    _set("reveal", False)
+    _set("panel", "changed")
+
+
+def _vote(key: str, vote: str) -> None:
+    votes()[key] = vote
+
+
+def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
+    """Return which case this is, and how many guesses were right: "Case 3 of 24 · 2 of 2 guesses right"."""
+    answers = {key_of(each): answer_of(each) for each in cells}
+    guessed = {key: vote for key, vote in votes().items() if key in answers}
+    place = [*guessed, key_of(cell)].index(key_of(cell)) + 1
+    which = f"Case {place} of {len(cells)}" if key_of(cell) in {*guessed, *covered} else f"{len(cells)} cases"
+    counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]
+    score = f" · {sum(counted)} of {len(counted)} guesses right" if counted else ""
+    return f"{which}{score}"
+
+
+def _heading(vote: str | None, cell: Cell) -> str:
+    """Return the answer as a heading, with whether a guess was right: "= Right: they learn the same"."""
+    answer = answer_of(cell)
+    if vote is None or answer == "none":
+        return f"{SIGNS[answer]} {sentence(ANSWERS[answer])}"
+    return f"{SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWERS[answer]}"
+
+
+def _plotted(
+    cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, losses: np.ndarray
+) -> tuple[dict[str, Any], str]:
+    """Return what the plot shows, and a sentence where that is not the losses or nothing is to be seen in them."""
+    shown = loss_plot(losses, setting)
+    if len(losses) < setting.steps or answer_of(cell) not in ("no", "fades") or is_visible(shown):
+        return shown, ""
+    outputs = output_plot(scheme, change, setting)
+    if outputs is not None and is_visible(outputs):
+        note = "The losses are too close to see a difference, so the plot shows outputs of the first layer: of the "
+        return outputs, f"{note}image where they differ most."
+    return shown, "The difference is too small to see here."
+
+
+def _final(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
+    """Return the losses at the end of the training in a sentence."""
+    if len(losses) < setting.steps:
+        return f"Step {len(losses)} of {setting.steps}."
+    if not np.isfinite(losses[-1]).all():
+        return "The losses did not stay finite."
+    network, twin = (typeset(loss, 3) for loss in losses[-1])
+    if cell.trained and network == twin:
+        return f"Both end at a loss of {network}."
+    return f"Final loss: {network} (network), {twin} (twin)."
+
+
+def _checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> None:
+    """Show theory, forward pass, training and the paper, with their numbers and formulas."""
+    st.markdown(f"**{_sign(None if cell.unchanged else cell.predicted)} Theory.** {cell.degenerate or cell.reason}")
+    outputs = _compared("outputs x̂", cell.forward_gap, cell.forward, cell.forward_unanswered)
+    st.markdown(f"**{_sign(cell.forward)} One forward pass.** {outputs}", help=_exactly(cell.forward_gap))
+    gap = trained_gap(cell)
+    losses = _compared("losses", gap, cell.trained, cell.unanswered)
+    st.markdown(f"**{_sign(cell.trained)} Training.** {losses}", help=_exactly(gap))
+    if cell.paper is not None:
+        st.markdown(f"**{_sign(cell.paper)} The paper.** [Table 1]({BA.url}) of {BA.text}.")
+    if change.weight_factor is not None:
+        equal = f"At equal learning rates the losses differ by up to {gap_text(cell.training_gap_equal_lr) or '…'}. "
+        st.caption(equal + WHY_RATE)
+    st.latex(notation.CHANGES[change.key])
+    if scheme.on_weights is None or change.on == "data":
+        st.latex(rf"\Rightarrow\quad {notation.on_sums(change, setting.layer)}")
+    for line in notation.essentials(scheme):
+        st.latex(line.latex)
+
+
+def _sign(together: bool | None) -> str:
+    return SIGNS["none" if together is None else "yes" if together else "no"]
+
+
+def _compared(what: str, gap: float, together: bool | None, why: str | None) -> str:
+    """Return how far the twin's outputs or losses are from the network's, in a sentence."""
+    if together:
+        return f"The {what} are equal up to rounding."
+    return f"The {what} differ by up to {gap_text(gap)} of the largest." if together is False else why or ""
+
+
+def _exactly(gap: float) -> str | None:
+    """Return the number behind "equal up to rounding"."""
+    return f"Largest difference: {gap_text(gap)} of the largest" if gap_text(gap) else None
+
+
+def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
+    """Why there is no answer, where a network stopped being finite, and what a short type breaks."""
+    untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
+    notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
+    change, known = TRANSFORMATIONS[cell.transformation], results()
+    named = {"The network": ORIGINAL, "The twin": position(change)}
+    for name, place in named.items():
+        failure = known.failure(scheme, setting, place)
+        if failure is not None:
+            notes.append(
+                f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "
+                f"A smaller learning rate than {typeset(setting.rate)} would do."
+            )
+    return notes + broken(scheme, change, setting)

@@ -1,0 +1,221 @@
+"""One cell of Table 1 as a plain PyTorch script to show in class, which prints the verdict that the app shows.
+
+What the scheme, the transformation and the setting decide is decided here; the template lays it out. A script's
+tensors have PyTorch's axes: (N, C) and weights (Cin, Cout) in dense layers, (N, C, H, W) and (Cout, Cin, kh, kw) in
+convolutions. Its random numbers are drawn as `make_problem` draws them, so its losses are the app's.
+"""
+
+from dataclasses import dataclass, replace
+from math import log2, prod
+
+from normviz.core.fields import AXIS, Field, Rule
+from normviz.core.registry import Scheme
+from normviz.core.text import typeset
+from normviz.core.theory import degenerate, predict
+from normviz.core.tolerances import EXPLAINED, MAGNIFIED
+from normviz.core.transformations import Transformation
+from normviz.data.digits import CLASSES, SIDE
+from normviz.describe.code import Step, inside, render, steps
+from normviz.describe.parameters import CHANNELS_FIRST
+from normviz.topics.table1.verdict import APART, DIVERGED, LEAST, SHOWS
+from normviz.train.problem import PROBE_SIZE
+from normviz.train.setting import BETAS, FIRST_BIAS, HALF, MOMENTUM, NOISE, Setting
+
+LINE = 100
+"""The longest line of a script."""
+
+AXES: dict[str, dict[str, tuple[str, ...]]] = {
+    "dense": {"activation": ("N", "C"), "weight": ("Cin", "Cout")},
+    "conv": CHANNELS_FIRST,
+}
+"""The axes of a layer's tensors in PyTorch."""
+
+
+def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
+    """A script that trains the original, its twin, the controls and the probe as the app does, and prints the verdict.
+
+    `follow`: whether the learning rate of re-scaled weights follows them.
+
+    Raises:
+        InvalidInput: a field of the scheme does not fit the setting's layers.
+    """
+    setting.check([scheme])
+    parts = [part for part in (scheme.on_weights, scheme.on_activations) if part is not None and part.acts]
+    normalizers = [_normalizer(part, setting) for part in parts]
+    eps = setting.eps if any(map(_takes_eps, parts)) else None
+    return render(
+        "cell_script.py.jinja",
+        scheme=scheme,
+        change=transformation,
+        setting=setting,
+        line=LINE,
+        conditions=_conditions(transformation, setting, eps, follow),
+        numbers=_numbers(transformation, setting, eps),
+        normalizers=normalizers,
+        windows=any(step.kind == "window" for part in normalizers for mean in part.averages for step in mean.steps),
+        half=setting.dtype in HALF,
+        power=round(log2(transformation.rate_factor(setting.optimizer, 2.0))) if follow else 0,
+        positions=prod(setting.shapes[-1][1:3]),
+        degenerate=degenerate(scheme, setting.shapes[0], setting.eps, setting.dtype),
+        unchanged=transformation.factor is not None and setting.delta == 1.0,
+        parted=not follow and transformation.rate_factor(setting.optimizer, setting.delta) != 1.0,
+        size=_size(transformation, setting),
+        fades=predict(
+            scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
+        ).fades,
+        margins=EXPLAINED[setting.dtype],
+        shows=SHOWS,
+        apart=APART,
+        out_of_proportion=LEAST,
+        magnified=MAGNIFIED[setting.dtype],
+        probe=PROBE_SIZE,
+        diverged=int(DIVERGED),
+        side=SIDE,
+        classes=CLASSES,
+        shift=setting.shift,
+        first_bias=FIRST_BIAS,
+        noise=NOISE,
+    )
+
+
+def _conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
+    """What the cell is measured under, in words: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
+    parts = [f"{setting.depth} {setting.layer} layers" if setting.depth > 1 else setting.layer]
+    parts += [f"δ = {typeset(setting.delta)}"] if change.factor is not None else []
+    parts += [f"ε = {typeset(eps)}"] if eps is not None else []
+    parts += [setting.dtype, setting.optimizer]
+    parts += ["equal learning rates"] if change.weight_factor is not None and not follow else []
+    return ", ".join(parts)
+
+
+def _size(change: Transformation, setting: Setting) -> str:
+    """How large the change is, as `verdict.size_of` says."""
+    if change.factor is not None:
+        return "min(1.0, abs(delta - 1))"
+    return str(min(1.0, setting.shift)) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
+
+
+def _numbers(change: Transformation, setting: Setting, eps: float | None) -> dict[str, float | None]:
+    """The numbers of the setting that the script uses, by name."""
+    memory: dict[str, dict[str, float | None]]
+    memory = {"momentum": {"momentum": MOMENTUM}, "adam": {"beta1": BETAS[0], "beta2": BETAS[1]}}
+    numbers: dict[str, float | None] = {"rate": setting.rate}
+    numbers |= {"delta": setting.delta} if change.factor is not None else {}
+    numbers |= {"eps": eps} if eps else {}
+    return numbers | memory.get(setting.optimizer, {})
+
+
+@dataclass(frozen=True)
+class Average:
+    """The mean over the boxes of a field: over what, in words, and by which steps.
+
+    function: the name of the script's function for it; None where a mean over whole axes, or nothing, will do.
+    """
+
+    over: str
+    steps: tuple[Step, ...]
+    function: str | None
+
+
+@dataclass(frozen=True)
+class Normalizer:
+    """A function of the script: of the weights w or the summed inputs a.
+
+    The general form, spectral norm, whitening, or f(αx + s) of every element.
+
+    Attributes:
+        scheme: what it computes.
+        function, x, axes: its name, what it normalizes, and the axes of that as PyTorch has them.
+        centre, square: E_A and E_B; None: no such step.
+        takes_eps: whether the setting's ε is added under the root; where that is 0, 0/0 must be 0.
+        passed: f(αx + s) in code; empty where the scheme is not pointwise.
+        matrices: how many groups of channels are whitened; 0 if none are, or each is one channel, which is batch norm.
+    """
+
+    scheme: Scheme
+    function: str
+    x: str
+    axes: tuple[str, ...]
+    centre: Average | None
+    square: Average | None
+    takes_eps: bool
+    passed: str
+    matrices: int
+
+    @property
+    def averages(self) -> list[Average]:
+        """E_A and E_B, each once."""
+        return list(dict.fromkeys(average for average in (self.centre, self.square) if average is not None))
+
+    @property
+    def letters(self) -> str:
+        """The indices of what is normalized."""
+        return "".join(AXIS[axis].letter for axis in self.axes)
+
+    @property
+    def what(self) -> str:
+        """What it computes, in words: "Mean and mean square over N, H, W"."""
+        if self.scheme.pointwise is not None:
+            return "Each element by itself"
+        if self.scheme.spectral:
+            return "The matrix of w over its largest singular value"
+        if self.matrices:
+            groups = "all channels" if self.matrices == 1 else f"each of {self.matrices} groups of C"
+            return f"Mean over N{'' if len(self.axes) == 2 else ', H, W'}; covariance matrix of {groups}"
+        if self.centre is not None and self.centre == self.square:
+            return f"Mean and mean square over {self.centre.over}"
+        named = {"Mean": self.centre, "Mean square": self.square}
+        return "; ".join(f"{name} over {average.over}" for name, average in named.items() if average is not None)
+
+
+def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
+    """The function for the part of a scheme that acts on the weights, or for the part that acts on the activations."""
+    weights = scheme.acts_on == "weight"
+    tensor, suffix = ("weight", "_weights") if weights else ("activation", "")
+    axes = AXES[setting.layer][tensor]
+    shapes = setting.weight_shapes if weights else setting.shapes
+    sizes = dict(zip(scheme.axes, zip(*shapes, strict=True), strict=True))
+
+    def average(field: Field | None, name: str) -> Average | None:
+        if field is None or not scheme.in_the_form:
+            return None
+        rules = dict(zip(scheme.axes, field.rules, strict=True))
+        return _average([_plain(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
+
+    matrices = scheme.matrices(shapes[0])
+    if matrices == shapes[0][-1]:
+        scheme, matrices = replace(scheme, suppression=scheme.summation, whitens=False), 0
+    alike = len(set(scheme.fields)) == 1
+    return Normalizer(
+        scheme=scheme,
+        function="normalize" + suffix,
+        x="w" if weights else "a",
+        axes=axes,
+        centre=average(scheme.summation, "average" if alike else "centre_average"),
+        square=average(scheme.suppression, "average" if alike else "square_average"),
+        takes_eps=_takes_eps(scheme),
+        passed="" if scheme.function is None else scheme.function.torch.format(u=inside(scheme, "a")),
+        matrices=matrices,
+    )
+
+
+def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> Average:
+    """The mean over the boxes of a field with these rules, in a function of that name where it takes one."""
+    words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
+    taken = steps(rules)
+    over = (
+        words[step.kind].format(axes=", ".join(axes[axis] for axis in step.axes), number=step.number) for step in taken
+    )
+    plain = all(step.kind == "full" for step in taken)
+    return Average(", ".join(over) or "single elements", taken, None if plain else name)
+
+
+def _plain(rule: Rule, sizes: tuple[int, ...]) -> Rule:
+    """Groups and windows as own or full, where that is the same in every layer."""
+    same = {rule.canonical(n) for n in sizes}
+    return same.pop() if rule.parameter is not None and len(same) == 1 else rule
+
+
+def _takes_eps(scheme: Scheme) -> bool:
+    """Whether the setting's ε enters: schemes on the weights have none."""
+    return scheme.acts_on != "weight" and scheme.suppression is not None

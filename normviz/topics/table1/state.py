@@ -1,0 +1,112 @@
+"""The state of the Table 1 page: what its link holds, and the schemes and the setting that it asks for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from normviz.core.fields import divisors
+from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.core.settings import By, Choice, Given, among, build, choice, several, switch, value, whole, with_default
+from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.train.setting import Setting
+from normviz.ui import custom
+from normviz.ui.custom import MAX_RADIUS, SIZES
+from normviz.ui.link import View, params
+
+PAGE = "table"
+PREFIX = f"{PAGE} "
+"""Of all keys in the session: the lab has values of the same names."""
+
+ROWS = ("none", *PAPER)
+"""The rows of the first view: no normalization, to compare with, and the paper's three."""
+
+ORDER = (*ROWS, *(key for key in SCHEMES if key not in ROWS))
+"""The rows to choose from."""
+
+PANELS = {
+    "changed": "The case only",
+    "script": "PyTorch script",
+    "eps": "Effect of ε, forward",
+    "training": "Effect of ε, training",
+    "delta": "Effect of δ",
+    "numbers": "All numbers",
+}
+"""What is shown below the case; only that is computed."""
+
+ONE_CASE = ("changed", "script")
+"""The panels that show no answer of another case."""
+
+FOLLOW = {
+    key: f"Re-scaled weights: learning rate × {power}"
+    for key, power in (("sgd", "δ²"), ("momentum", "δ²"), ("adam", "δ"))
+}
+"""By optimizer, what keeps the twins of re-scaled weights together."""
+
+WHY_RATE = (
+    "If a scheme cancels δ, weights δ times as large get gradients 1/δ times as large, but must move δ times as far to "
+    "compute the same as the original. So the learning rate is multiplied by δ². With Adam it is multiplied by δ, "
+    "since the size of Adam's steps does not depend on the size of the gradient."
+)
+"""What that factor is for."""
+
+
+def _cell(given: Any, view: Given) -> str:
+    scheme, _, change = str(given).partition(".")
+    rows = view["schemes"] or [ORDER[0]]
+    change = Choice("", tuple(TRANSFORMATIONS)).fit(change, view)
+    return f"{scheme if scheme in rows else rows[0]}.{change}"
+
+
+@dataclass(frozen=True)
+class Page(Setting):
+    """What the page's link holds: a setting, the rows, and what is shown of them.
+
+    δ, τ and the size of a batch are chosen so that the losses of twins that learn differently are seen to part on a
+    linear axis, by at least 12% of it in the first view.
+    """
+
+    delta: float = with_default(Setting.delta, 10.0)
+    shift: float = with_default(Setting.shift, 2.0)
+    batch: int = with_default(Setting.batch, 16)
+    schemes: Sequence[str] = several(ROWS, {key: SCHEMES[key].label for key in ORDER}, label="Rows")
+    follow: bool = switch(True, label=By("optimizer", FOLLOW), help=WHY_RATE)
+    groups: int = among(2, lambda given: divisors(given["width"]), label="Groups G")
+    radius: int = whole(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
+    cell: str = value("batch.dataset-rescaling", _cell)
+    panel: str = choice("changed", PANELS)
+    reveal: bool = switch(False)
+    cover: bool = switch(True)  # in links of before: now every answer is covered until it is guessed
+
+
+def shaped(view: View) -> Setting:
+    """A setting with the shape of the view, whatever else it says."""
+    return Setting(layer=view["layer"], batch=view["batch"], width=view["width"], depth=view["depth"])
+
+
+def lengths(view: View) -> dict[str, int]:
+    """The length of every axis of the first normalized layer."""
+    return dict(zip(SIZES, shaped(view).shapes[0], strict=True))
+
+
+PARAMS = (*params(Page, PREFIX), *custom.params(lengths, PREFIX))
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything to the rows that are shown: a link and the controls leave out what does not."""
+    if name == "cover":
+        return False
+    kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters if key != "custom"}
+    if name in custom.KEYS:
+        return "custom" in view["schemes"]
+    return {"groups": "groups" in kinds, "radius": "window" in kinds}.get(name, True)
+
+
+def schemes_of(view: View) -> list[Scheme]:
+    """The rows, with everything that the view says of them filled in."""
+    made = {"custom": custom.scheme_of(view)}
+    return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]
+
+
+def setting_of(view: View) -> Setting:
+    """The setting; raises InvalidInput, as for δ < 0."""
+    return build(Setting, view)

@@ -1,0 +1,49 @@
+"""How invariance fades: gaps over ε, and over δ in several precisions."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from normviz.core.registry import Scheme
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.table1.results import Results
+from normviz.topics.table1.table import loss_gaps
+from normviz.train.problem import position
+from normviz.train.setting import DTYPES, Setting
+
+EPSILONS = tuple(10.0**k for k in range(-15, 2))
+DELTAS = tuple(float(10**k) for k in np.arange(-3, 3.01, 0.5))
+COLUMNS = [position(change) for change in TRANSFORMATIONS.values()]
+
+
+def over_eps(setting: Setting) -> list[Setting]:
+    """The setting once for every ε of the sweep."""
+    return [replace(setting, eps=eps) for eps in EPSILONS]
+
+
+def over_delta(setting: Setting) -> list[Setting]:
+    """The setting once for every precision and every δ of the sweep."""
+    return [replace(setting, dtype=dtype, delta=delta) for dtype in DTYPES for delta in DELTAS]
+
+
+def forward_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
+    """Forward gaps, (settings, schemes, transformations); NaN where they are not there yet, or nothing is changed."""
+    rows = [[results.forward(scheme, setting).gaps[COLUMNS] for scheme in schemes] for setting in settings]
+    return np.where([[_unchanged(setting)] for setting in settings], np.nan, rows)
+
+
+def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
+    """Training gaps, (settings, schemes, transformations); NaN where training is not over, or nothing is changed."""
+    found = np.full((len(settings), len(schemes), len(COLUMNS)), np.nan)
+    for i, setting in enumerate(settings):
+        for j, scheme in enumerate(schemes):
+            losses = results.losses(scheme, setting)
+            if len(losses) == setting.steps:
+                found[i, j] = np.where(_unchanged(setting), np.nan, loss_gaps(losses).max(0)[COLUMNS])
+    return found
+
+
+def _unchanged(setting: Setting) -> np.ndarray:
+    """For every transformation, whether it changes nothing, as a factor of 1 does."""
+    return np.array([change.factor is not None and setting.delta == 1.0 for change in TRANSFORMATIONS.values()])

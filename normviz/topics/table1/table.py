@@ -1,0 +1,268 @@
+"""Table 1: for every scheme and every transformation three answers side by side, and the paper's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.theory import degenerate, predict
+from normviz.core.tolerances import ROUNDING
+from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
+from normviz.describe.wording import gap_text, sentence
+from normviz.jobs.store import Hashed
+from normviz.topics.table1.forward import Measured
+from normviz.topics.table1.results import Results
+from normviz.topics.table1.verdict import APART, Answer, explained, of_losses, of_outputs, size_of
+from normviz.train.problem import BASES, MEASURED, NETWORKS, ORIGINAL, position
+from normviz.train.setting import Setting
+
+FADE = 0.05
+"""How far, relative, a fading gap may be from what the fade predicts, beside rounding."""
+
+NOTHING = "δ = 1 changes nothing, so nothing can be told."
+
+HIDDEN = "What ε lets through is far smaller than rounding to {}, so what parts the losses is rounding."
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: what is predicted and why, what was measured, and what the paper says.
+
+    Attributes:
+        scheme, transformation: their keys.
+        predicted, reason: the rule's answer, and why, in a sentence.
+        fades: whether invariance is lost only because ε > 0.
+        degenerate: why the question means nothing here, in a sentence; None where it has a meaning.
+        forward_gap, training_gap, training_gap_equal_lr: relative distances from the original: of the normalized
+            outputs, and of the losses at a learning rate that follows the weights and at the original's. Infinite where
+            a run did not stay finite, NaN where nothing has been measured or trained yet.
+        forward, trained: whether the twins are together, in their outputs and in their losses; None for no answer.
+        forward_unanswered, unanswered: why there is none, in a sentence; None where there is one.
+        paper: the answer in the paper's Table 1; None where it has no such row.
+        parted_by_rate: whether re-scaled weights kept the original's learning rate, so that the twins part in training
+            even where their outputs agree.
+        pending: whether training is not over.
+        unchanged: whether nothing was changed, as δ = 1.
+        rounding: the largest training gap that rounding explains; NaN where nothing has been trained.
+        fade: the forward gap of a cell that fades as ε, δ and the summed inputs predict it; 0 of all others.
+        faded: whether what was measured is that; true of all others.
+        front: key of the scheme of the weights in front of the scheme; None where there is none.
+    """
+
+    scheme: str
+    transformation: str
+    predicted: bool
+    fades: bool
+    reason: str
+    degenerate: str | None
+    forward_gap: float
+    training_gap: float
+    training_gap_equal_lr: float
+    forward: bool | None
+    forward_unanswered: str | None
+    trained: bool | None
+    unanswered: str | None
+    paper: bool | None
+    parted_by_rate: bool = False
+    pending: bool = False
+    unchanged: bool = False
+    rounding: float = float("nan")
+    fade: float = 0.0
+    faded: bool = True
+    front: str | None = None
+
+    @property
+    def row(self) -> str:
+        """The row's name on the command line: the scheme's key, and what was put in front of it."""
+        return self.scheme if self.front == SCHEMES[self.scheme].weight else f"{self.scheme} behind {self.front}"
+
+    @property
+    def invariant(self) -> bool | None:
+        """What was measured: whether outputs and losses agree; None where that cannot be told."""
+        if self.unchanged:
+            return None
+        if self.degenerate is not None or False in (self.forward, self.trained):
+            return False
+        return None if None in (self.forward, self.trained) else True
+
+    @property
+    def untold(self) -> str:
+        """Why something cannot be told, in sentences; empty where everything can."""
+        why = (NOTHING,) if self.unchanged else (self.forward_unanswered, self.unanswered)
+        return " ".join(text for text in dict.fromkeys(why) if text)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether what was measured meets the prediction, as far as anything can be told.
+
+        A degenerate cell has nothing to meet, nor has one where nothing was changed.
+        """
+        if self.degenerate is not None or self.unchanged:
+            return True
+        if self.fades:
+            return self.faded
+        together = self.predicted and not self.parted_by_rate
+        return self.forward in (self.predicted, None) and self.trained in (together, None)
+
+    def record(self) -> dict:
+        """The cell as plain data, as the command `table1 --json` prints it."""
+        return {
+            "scheme": self.scheme,
+            "front": self.front,
+            "transformation": self.transformation,
+            "predicted": self.predicted,
+            "forward_gap": _finite(self.forward_gap),
+            "training_gap": _finite(self.training_gap),
+            "training_gap_equal_lr": _finite(self.training_gap_equal_lr),
+            "invariant": self.invariant,
+            "paper": self.paper,
+            "degenerate": self.degenerate is not None,
+            "reason": self.degenerate or (NOTHING if self.unchanged else self.reason),
+        }
+
+
+def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow: bool = True) -> list[Cell]:
+    """All cells of these schemes, from what has been measured and trained so far.
+
+    `follow`: whether `trained` is about the twins whose learning rate follows the weights, or those at the original's.
+    """
+    return [cell for scheme in schemes for cell in _row(scheme, setting, results, follow)]
+
+
+def _row(scheme: Scheme, setting: Setting, results: Results, follow: bool) -> list[Cell]:
+    """Return the cells of a scheme; those of a row with nothing missing are computed once."""
+    key = Hashed(scheme, setting, follow)
+    row = results.rows.get(key)
+    if row is None:
+        measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.exact)
+        losses = results.losses(scheme, setting)
+        largest = loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
+        row = [
+            _cell(scheme, change, setting, measured, exact, losses, largest, follow)
+            for change in TRANSFORMATIONS.values()
+        ]
+        if len(losses) == setting.steps and measured.fades is not None and exact.fades is not None:
+            results.rows.put(key, row)
+    return row
+
+
+def measure(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
+    """All cells of these schemes, once they are trained. Raises InvalidInput where one does not fit the setting."""
+    results = Results()
+    results.fill(schemes, setting)
+    return table(schemes, setting, results)
+
+
+def loss_gaps(losses: np.ndarray) -> np.ndarray:
+    """|l' - l| / max|l| of every step and network, (steps, networks); l: the losses of its base, max|l| the original's.
+
+    Infinite where a loss is not finite.
+    """
+    original = losses[:, ORIGINAL]
+    scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
+    bases = BASES[: losses.shape[1]]
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.nan_to_num(np.abs(losses - losses[:, bases]) / scale, nan=np.inf)
+
+
+def _cell(
+    scheme: Scheme,
+    change: Transformation,
+    setting: Setting,
+    measured: Measured,
+    exact: Measured,
+    losses: np.ndarray,
+    largest: np.ndarray,
+    follow: bool,
+) -> Cell:
+    """Return one cell; `largest`: the largest gap of each network's losses."""
+    shape, twin, place = setting.shapes[0], position(change), position(change, follow)
+    verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
+    hollow = degenerate(scheme, shape, setting.eps, setting.dtype)
+    parted = not follow and change.rate_factor(setting.optimizer, setting.delta) != 1.0
+    gaps = _gaps(measured)
+    fade = (measured.fades or {}).get(change.key) if verdict.fades else None
+    size = size_of(change, setting)
+    of_x, of_loss = (size, size) if fade is None else (min(part, 1.0) for part in fade)
+    rounding = explained(gaps, change, setting, "forward")
+    forward = of_outputs(gaps, twin, change, of_x, setting)
+    trained = of_losses(losses, largest, place, change, of_loss, setting)
+    if setting.exact != setting:
+        wide = _gaps(exact)
+        told = of_outputs(wide, twin, change, of_x, setting.exact)
+        forward = _held(forward, told, wide[twin], setting.dtype)
+        trained = trained if parted else _held(trained, told, wide[twin], setting.dtype)
+    if trained.together:
+        trained = _vouched(trained, forward, change, parted, verdict.fades and setting.depth > 1)
+    elif trained.together is False and not parted and fade is not None and fade.largest < ROUNDING[setting.dtype] / 10:
+        trained = Answer(None, HIDDEN.format(setting.dtype))
+    return Cell(
+        scheme=scheme.key,
+        transformation=change.key,
+        predicted=verdict.invariant and hollow is None,
+        fades=verdict.fades,
+        reason=sentence(verdict.reason),
+        degenerate=hollow,
+        forward_gap=float(gaps[twin]),
+        training_gap=float(largest[twin]),
+        training_gap_equal_lr=float(largest[position(change, follows=False)]),
+        forward=forward.together,
+        forward_unanswered=forward.why,
+        trained=trained.together,
+        unanswered=trained.why,
+        paper=paper_says(scheme.key, change.key),
+        parted_by_rate=parted,
+        pending=len(losses) < setting.steps,
+        unchanged=change.factor is not None and setting.delta == 1.0,
+        rounding=float(explained(largest, change, setting, "training")),
+        fade=0.0 if fade is None else fade.largest,
+        front=scheme.weight,
+        faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained),
+    )
+
+
+def _gaps(measured: Measured) -> np.ndarray:
+    """Return all gaps of a row, which come as a whole."""
+    return np.full(len(MEASURED), np.nan) if measured.fades is None else measured.gaps
+
+
+def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:
+    """That twins are together or apart in a shorter type counts only where their outputs are so in float64.
+
+    That goes for losses too: what is absorbed forward is absorbed in every step, as the learning rate follows. `gap`:
+    that of the outputs in float64.
+    """
+    if answer.together in (None, exact.together):
+        return answer
+    if exact.together is None:
+        return Answer(None, f"In float64: {exact.why}")
+    if exact.together:
+        return Answer(None, f"In float64 the outputs are together: what parts the twins here is rounding to {dtype}.")
+    return Answer(None, f"In float64 the outputs are {gap_text(gap)} apart, which {dtype} does not show.")
+
+
+def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, deep: bool) -> Answer:
+    """Return the answer that losses are together, or none where they might not show this very change.
+
+    The probe vouches for what it is like, a random change of everything. One unit or example may be dead, and a shift
+    may be slight. `deep`: whether the change fades before further layers. What ε lets through is a factor per field,
+    and the next layer can cancel it, as RMS norm does with a factor per example.
+    """
+    if parted:
+        return Answer(None, "The learning rates differ, but in these steps the losses do not show it.")
+    if change.factor != () and forward.together is not True:
+        return Answer(None, "The losses are together, but they might not show such a change: the outputs differ.")
+    if deep and forward.together is not True:
+        return Answer(None, "The losses are together, but later layers can cancel what ε lets through in the first.")
+    return trained
+
+
+def _as_predicted(fade: float, gap: float, rounding: float, trained: Answer) -> bool:
+    """Return True if a gap that fades is what the fade predicts: forward to rounding, in training not together."""
+    forward = not np.isfinite(gap) or abs(gap - fade) <= FADE * fade + APART * rounding
+    return forward and trained.together is not True
+
+
+def _finite(gap: float) -> float | None:
+    return gap if np.isfinite(gap) else None

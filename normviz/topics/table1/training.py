@@ -1,0 +1,101 @@
+"""The training of Table 1's networks as a job: plain data that say what to train, and the pure function of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from normviz.core.registry import Scheme
+from normviz.core.scheme_spec import Row
+from normviz.jobs.executors import give_back
+from normviz.jobs.spec import Step
+from normviz.train import cost
+from normviz.train.problem import Failure
+from normviz.train.setting import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LARGE = 64 * 2**20
+"""Bytes of a training from which the memory is given back at its end."""
+
+
+class Outcome(NamedTuple):
+    """What came out so far.
+
+    Attributes:
+        losses: of every step, (steps, schemes, networks).
+        failures: where networks stopped being finite, by (scheme, network); filled in after the last step.
+        device: what it ran on, in words.
+    """
+
+    losses: np.ndarray
+    failures: dict[tuple[int, int], Failure]
+    device: str
+
+
+@dataclass(frozen=True)
+class Training:
+    """Train the networks at these positions of `NETWORKS` for every row, as one stack; and explain what went wrong."""
+
+    kind: ClassVar[str] = "table1/training"
+    version: ClassVar[int] = 1
+
+    rows: tuple[Row, ...]
+    setting: Setting
+    networks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "Training":
+        """The training of these schemes."""
+        return cls(tuple(map(Row.of, schemes)), setting, tuple(networks))
+
+    @property
+    def seconds(self) -> float:
+        """Return about how long it takes on the machine on which that was measured."""
+        return cost.seconds(self.setting, len(self.rows), len(self.networks))
+
+    @property
+    def schemes(self) -> list[Scheme]:
+        """The schemes of the rows."""
+        return [row.scheme for row in self.rows]
+
+    def steps(self) -> Iterator[Step[Outcome]]:
+        """Step by step; where losses are not finite, once more to find out which tensor was the first.
+
+        The result has all its losses only when it also has the reasons. Raises InvalidInput where a field does not fit
+        the setting's layers, or there is no such device.
+        """
+        try:
+            yield from self._steps()
+        finally:
+            if cost.memory(self.setting, len(self.rows), len(self.networks)) > LARGE:
+                give_back()
+
+    def _steps(self) -> Iterator[Step[Outcome]]:
+        from normviz.train import twins  # imports torch
+
+        schemes, whole = self.schemes, self.setting.steps
+        step = Step(0.0, partial(Outcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
+        for losses in twins.training(schemes, self.setting, self.networks):
+            if len(losses) < whole:
+                step = Step(len(losses) / whole, partial(_outcome, losses))
+                yield step
+        result = _outcome(losses)
+        lost = ~np.isfinite(result.losses).all(0)
+        if lost.any():
+            rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
+            failed, networks = [schemes[row] for row in rows], [self.networks[column] for column in columns]
+            for found in twins.diagnosis(failed, self.setting, networks):
+                places = {(int(rows[row]), int(columns[column])): why for (row, column), why in found.items()}
+                result = result._replace(failures=places)
+                yield step
+        yield Step(1.0, lambda: result)
+
+
+def _outcome(losses: "Tensor") -> Outcome:
+    from normviz.train.devices import device_words
+
+    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device))

@@ -1,0 +1,120 @@
+"""What a measured gap says: together, apart, or nothing.
+
+Two scales stand beside every gap. What rounding can do is known from controls, copies that are disturbed by rounding;
+what a change can do is known from the probe, a copy that is disturbed by `PROBE_SIZE`. A twin is together with the
+original where rounding explains its gap and a change of its size would show above rounding; it is apart where rounding
+does not explain the gap, and the gap is not out of proportion to the change. Whatever is between is no answer.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.text import measured
+from normviz.core.tolerances import EXPLAINED, ROUNDING
+from normviz.core.transformations import Transformation
+from normviz.describe.wording import gap_text
+from normviz.train.problem import MEASURED, NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, controls, data_shift
+from normviz.train.setting import Setting
+
+APART = 4.0
+"""Twins are apart only from this many times what rounding explains: it may strike a twin that spared all controls."""
+
+LEAST = 1e-3
+"""A gap that is so much smaller than what a change of its size does to the outputs or losses is no answer to it."""
+
+SHOWS = {"forward": 0.15, "training": 1.0}
+"""Rounding may be this share of what the probe shows, times the size of the change, for a twin to count as together."""
+
+DIVERGED = 1e3
+"""A run has diverged when its loss has grown this many times over; its later losses say nothing about twins."""
+
+
+DISTURBED = [place for place, network in enumerate(NETWORKS) if network.disturbed in ("rounding", "magnified")]
+"""The positions of all copies that say what rounding does."""
+
+
+class Answer(NamedTuple):
+    """Whether a twin is together with the original; None where that cannot be told, and why, in a sentence."""
+
+    together: bool | None
+    why: str | None = None
+
+
+def size_of(change: Transformation, setting: Setting) -> float:
+    """How large a change is beside weights or data, up to 1: |δ - 1| for a factor, and the size of τ for a shift."""
+    if change.factor is not None:
+        return min(1.0, abs(setting.delta - 1.0))
+    return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((data_shift(setting) ** 2).mean())))
+
+
+def explained(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
+    """Return the largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
+    margins, networks = EXPLAINED[setting.dtype][kind], MEASURED[: len(gaps)]
+    found = (
+        margin * gaps[controls(change, disturbed, networks)].max(initial=0.0) for disturbed, margin in margins.items()
+    )
+    return max(*found, ROUNDING[setting.dtype if kind == "forward" else setting.storage])
+
+
+def of_outputs(gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting) -> Answer:
+    """What the forward gaps of all networks say of the twin at this place."""
+    if np.isnan(gaps).any():
+        return Answer(None, "Not measured yet.")
+    if not np.isfinite(gaps[place]):
+        return Answer(None, f"The sums overflow {setting.dtype}, so there are no outputs to compare.")
+    rounding = explained(gaps, change, setting, "forward")
+    return _judged(gaps[place], rounding, gaps[PROBE], size, SHOWS["forward"], "outputs")
+
+
+def of_losses(
+    losses: np.ndarray, gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting
+) -> Answer:
+    """What the losses of all networks, (steps so far, networks), and their largest gaps say of the twin there."""
+    if len(losses) == 0:
+        return Answer(None, "Not trained yet.")
+    original = losses[:, ORIGINAL]
+    if not np.isfinite(original).all():
+        return Answer(None, "The original network itself did not stay finite, so there is nothing to compare with.")
+    if setting.dtype == "float16" and not np.isfinite(gaps[place]):
+        return Answer(None, "The transformed network overflows float16, so there is nothing to compare.")
+    rounding = explained(gaps, change, setting, "training")
+    if not gaps[DISTURBED].any():
+        return Answer(
+            None,
+            "Copies that are disturbed by rounding have exactly the original's losses: the network lets nothing of it "
+            "through, and nothing can be told from them.",
+        )
+    if gaps[place] > rounding and np.abs(original).max() > DIVERGED * max(original[0], 1.0):
+        first, most = (measured(loss, 3) for loss in (original[0], np.abs(original).max()))
+        return Answer(None, f"The loss grew from {first} to {most}: training diverged.")
+    found = _judged(gaps[place], rounding, gaps[PROBE], size, SHOWS["training"], "losses")
+    if found.together and len(losses) < setting.steps:
+        return Answer(None, "Together so far; training is not over.")
+    return found
+
+
+def _judged(gap: float, rounding: float, probe: float, size: float, shows: float, what: str) -> Answer:
+    """A gap beside what rounding explains and what the probe shows."""
+    usual = probe / PROBE_SIZE * size
+    if gap > rounding:
+        if gap > max(APART * rounding, LEAST * usual):
+            return Answer(False)
+        return Answer(
+            None,
+            f"Too small to tell from the {what}: the gap is {gap_text(gap)}, where rounding explains up to "
+            f"{gap_text(rounding)}, and a change of this size that is not absorbed does {gap_text(usual)} or so.",
+        )
+    if probe <= rounding:
+        return Answer(
+            None,
+            f"The {what} hardly answer to anything: weights and data that are {PROBE_SIZE:.0%} off move them by "
+            f"{gap_text(probe)}, and rounding can by {gap_text(rounding)}. Nothing can be told from them.",
+        )
+    if rounding > shows * probe * size:
+        return Answer(
+            None,
+            f"Too small to tell from the {what}: rounding alone can part equal networks by {gap_text(rounding)} here, "
+            "and a change of this size need not do more.",
+        )
+    return Answer(True)

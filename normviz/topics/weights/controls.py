@@ -1,0 +1,22 @@
+"""The controls of the page "Weight normalization". Every widget's key is that of a value in `state.PARAMS`."""
+
+import streamlit as st
+
+from normviz.topics.weights.state import PREFIX, SHOWN, Page, has
+from normviz.ui.link import View, segments
+from normviz.ui.player import stop
+from normviz.ui.settings import Controls
+
+
+def choose() -> None:
+    """Draw the choice of the panel."""
+    segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
+
+
+def controls(view: View) -> None:
+    """Draw the controls of the open panel in the sidebar."""
+    page = Controls(Page, PREFIX, view, has)
+    with st.sidebar:
+        page.draw("length", "start", "layer")
+        with st.expander("Advanced"):
+            page.rest()

@@ -1,0 +1,182 @@
+"""Weight norm under SGD in pictures: the paths of w over the loss, and the lengths of w and v by step.
+
+Both grow with the step. Their axes are those of the whole run, so that nothing jumps; what is to come is faint.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from normviz.charts.chart import Figure
+from normviz.charts.palette import THEMES, Theme
+from normviz.charts.style import FLOOR, HEADING, finish, line, marker
+
+MARGIN = 0.12
+WIDTH = 360
+"""Of the picture in pixels, about: for the size of its labels."""
+
+SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
+"""Where a label may stand beside its place."""
+
+LOOKS = (0, 1, 3)
+"""Colour, dash and marker of each path, by `normviz.charts.style.line`."""
+
+GRID = 61
+FAINT = 0.3
+AROUND = np.linspace(0, 2 * np.pi, 121)
+
+HEADLINE = "<b>g moves w along a line, v turns it on a circle</b>"
+"""Of the picture of the paths."""
+
+DECADES = 2
+"""Numbers of more orders of magnitude are drawn on a logarithmic axis."""
+
+
+def extent(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a square grid's x and y that hold the origin and all points (k, 2), with a margin."""
+    points = np.concatenate([np.zeros((1, 2)), points])
+    low, high = points.min(axis=0), points.max(axis=0)
+    half = (0.5 + MARGIN) * float((high - low).max())
+    x, y = (np.linspace(middle - half, middle + half, GRID) for middle in (low + high) / 2)
+    return x, y
+
+
+def plane(
+    grid: tuple[np.ndarray, np.ndarray],
+    losses: np.ndarray,
+    lowest: np.ndarray,
+    paths: Mapping[str, np.ndarray],
+    step: int,
+    theme: str = "light",
+) -> Figure:
+    """Draw paths of two weights from one start over the loss, up to a step, and the first one's w as an arrow.
+
+    With them: the circle of all weights as long as the start, and the line of all weights in its direction.
+
+    Args:
+        grid: x and y of the losses, as of `extent`.
+        losses: (y, x).
+        lowest: the weights of the lowest loss, (2,).
+        paths: by name, the weights of the whole run, (steps + 1, 2).
+        step: up to which they are drawn; what is to come is faint.
+        theme: "light" or "dark".
+    """
+    colours, (x, y) = THEMES[theme], grid
+    figure = Figure()
+    _loss(figure, x, y, losses, colours)
+    w, start = (next(iter(paths.values()))[k] for k in (step, 0))
+    length, reach = float(np.linalg.norm(start)), 4 * max(np.ptp(x), np.ptp(y))
+    across = start / length * reach
+    thin = {"color": colours.ink, "width": 1.5, "dash": "dot"}
+    circle = length * np.stack([np.cos(AROUND), np.sin(AROUND)], axis=1)
+    for name, points in (("circle", circle), ("line", np.stack([-across, across]))):
+        figure.add_scatter(x=points[:, 0], y=points[:, 1], mode="lines", name=name, hoverinfo="skip", line=thin)
+    for k, (name, points) in zip(LOOKS, paths.items(), strict=True):
+        _grown(figure, name, (points[:, 0], points[:, 1]), step, line(k, colours, 4), marker(k, colours))
+    places = np.stack([np.zeros(2), start, lowest])
+    figure.add_scatter(
+        x=places[:, 0], y=places[:, 1], mode="markers", name="places", hoverinfo="skip",
+        marker={"color": colours.ink, "symbol": ["circle", "circle", "star"], "size": [8, 10, 16]},
+    )  # fmt: skip
+    _draw_arrow(figure, w, colours)
+    ray, arrow = np.linspace(-across, across, 400), np.linspace(np.zeros(2), next(iter(paths.values()))[-1], 20)
+    label = Labels(figure, grid, np.concatenate([*paths.values(), circle, ray, arrow, np.repeat(places, 9, axis=0)]))
+    for place, text in zip(places, ("origin", "start", "lowest loss"), strict=True):
+        label.write(place[None], text)
+    for k, (name, points) in zip(LOOKS, paths.items(), strict=True):
+        others = np.concatenate([other for each, other in paths.items() if each != name])
+        gaps = np.linalg.norm(points[:, None] - others, axis=2).min(axis=1)
+        colour = line(k, colours)["color"]
+        label.write(points[np.argsort(-gaps)[::8]], name, f'<span style="color:{colour}"><b>{name}</b></span>')
+    label.write(circle, "circle: same length")
+    label.write(ray, "line: same direction")
+    figure.update_layout(
+        showlegend=False, title={"text": HEADLINE, "font": {"size": HEADING}, "x": 0.5, "y": 0.99, "yanchor": "top"}
+    )
+    axis = {"constrain": "domain", "showgrid": False}
+    figure.update_xaxes(range=[x[0], x[-1]], title={"text": "first weight", "standoff": 4}, **axis)
+    figure.update_yaxes(range=[y[0], y[-1]], title={"text": "second weight", "standoff": 4}, scaleanchor="x", **axis)
+    return finish(figure, colours, {"t": 34, "b": 52})
+
+
+def _draw_arrow(figure: Figure, w: np.ndarray, colours: Theme) -> None:
+    """Draw weights as an arrow from the origin, with their name beside its middle."""
+    figure.add_annotation(
+        x=w[0], y=w[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
+        arrowwidth=2, arrowcolor=colours.ink,
+    )  # fmt: skip
+    figure.add_annotation(
+        x=w[0] / 2, y=w[1] / 2, text="<b>w</b>", showarrow=False, xshift=12 * np.sign(w[1]), yshift=-12 * np.sign(w[0])
+    )
+
+
+def _loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:
+    """Draw the loss as contours, coloured by its logarithm."""
+    figure.add_contour(
+        x=x, y=y, z=np.log(losses), ncontours=14, line={"width": 1, "color": colours.muted}, opacity=0.5,
+        colorscale=[[0, colours.middle], [1, colours.muted]], hoverinfo="skip", showscale=False,
+    )  # fmt: skip
+
+
+class Labels:
+    """Labels in a square picture, each where it covers the least of what is drawn and of the labels before it.
+
+    They are placed for the whole run, so that they stay where they are while it plays.
+
+    Args:
+        figure: that they are written in.
+        grid: x and y of the picture.
+        points: on all lines, (k, 2).
+    """
+
+    def __init__(self, figure: Figure, grid: tuple[np.ndarray, np.ndarray], points: np.ndarray) -> None:
+        self.figure, self.points = figure, points
+        self.middle, self.half = np.array([each.mean() for each in grid]), np.ptp(grid[0]) / 2
+        self.boxes: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def write(self, anchors: np.ndarray, text: str, html: str = "") -> None:
+        """Write a text beside the best of some places (k, 2); `html`: the same with a look of its own."""
+        pixel = 2 * self.half / WIDTH
+        half = pixel * np.array([4.0 * len(text), 10.0])
+        sides = (half + 7 * pixel) * SIDES
+        centres = (anchors[:: max(len(anchors) // 40, 1), None] + sides).reshape(-1, 2)
+        cover = (np.abs(self.points - centres[:, None]) < half + 2 * pixel).all(axis=2).sum(axis=1)
+        for centre, size in self.boxes:
+            cover += 99 * (np.abs(centre - centres) < half + size).all(axis=1)
+        cover += 999 * (np.abs(centres - self.middle) + half > self.half).any(axis=1)
+        best = centres[np.argmin(cover)]
+        self.boxes.append((best, half))
+        self.figure.add_annotation(x=best[0], y=best[1], text=html or text, showarrow=False)
+
+
+def by_step(curves: Mapping[str, np.ndarray], step: int, theme: str = "light") -> Figure:
+    """Draw lengths by name over the steps, up to a step; what is to come is faint.
+
+    The axis is logarithmic where no number is below 0, and they are of more than two orders of magnitude.
+    """
+    colours = THEMES[theme]
+    figure = Figure()
+    everything = np.concatenate(list(curves.values()))
+    least, most = float(everything.min()), float(everything.max())
+    logarithmic = 0 <= least < most / 10**DECADES
+    for k, (name, values) in enumerate(curves.items()):
+        shown = np.maximum(values, FLOOR) if logarithmic else values
+        _grown(figure, name, (np.arange(len(shown)), shown), step, line(k, colours, 3), marker(k, colours))
+    figure.update_layout(showlegend=True)
+    figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
+    scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
+    low, high = (float(np.log10(max(end, FLOOR))) if logarithmic else end for end in (least, most))
+    margin = 0.06 * (high - low) or 1.0
+    figure.update_yaxes(title="length", range=[low - margin, high + margin], automargin=True, **scale)
+    return finish(figure, colours, {"l": 60}, {"y": -0.24})
+
+
+def _grown(figure: Figure, name: str, points: Sequence[np.ndarray], step: int, look: dict, last: dict) -> None:
+    """Draw a line up to its point of this number, which is marked, and faintly what is to come."""
+    x, y = points
+    figure.add_scatter(x=x, y=y, mode="lines", line=look, opacity=FAINT, hoverinfo="skip", showlegend=False)
+    sizes = np.zeros(step + 1)
+    sizes[-1] = 10
+    figure.add_scatter(
+        x=x[: step + 1], y=y[: step + 1], name=name, mode="lines+markers", line=look, marker=last | {"size": sizes},
+    )  # fmt: skip

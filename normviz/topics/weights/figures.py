@@ -1,0 +1,62 @@
+"""Figures of spectral norm: an ellipse and a histogram."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from normviz.charts.chart import Figure
+from normviz.charts.palette import THEMES
+from normviz.charts.style import finish, line, rule
+
+BINS = 45
+AROUND = np.linspace(0, 2 * np.pi, 121)
+
+
+def ellipses(values: np.ndarray, estimate: float, least: float, theme: str = "light") -> Figure:
+    """Draw where a matrix maps the unit circle of its two most stretched directions: before and after a division.
+
+    Args:
+        values: singular values, descending; the two largest are the half-axes.
+        estimate: the number that divides.
+        least: the smallest estimate of all steps, after which everything is still in the picture.
+        theme: "light" or "dark".
+    """
+    colours = THEMES[theme]
+    first, second = float(values[0]), float(values[1]) if len(values) > 1 else 0.0
+    figure = Figure()
+    circles = {
+        "output before": (first, second, {"color": colours.muted, "width": 3}),
+        "output after the division": (first / estimate, second / estimate, line(0, colours, 4)),
+        "input: all vectors of length 1": (1.0, 1.0, {"color": colours.ink, "width": 2, "dash": "dash"}),
+    }
+    for name, (across, up, look) in circles.items():
+        figure.add_scatter(
+            x=across * np.cos(AROUND), y=up * np.sin(AROUND), mode="lines", name=name, line=look, hoverinfo="skip"
+        )
+    reach = 1.1 * max(first, first / least, 1.0)
+    figure.update_layout(showlegend=True)
+    figure.update_xaxes(
+        range=[-reach, reach], title={"text": "direction stretched the most", "standoff": 4}, constrain="domain"
+    )
+    tall = 1.1 * max(second, second / least, 1.0)
+    figure.update_yaxes(range=[-tall, tall], title="second direction", scaleanchor="x", constrain="domain")
+    return finish(figure, colours, {"l": 60}, {"y": -0.22}, zero="xy")
+
+
+def ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
+    """Draw histograms of stretch factors by name, over an axis from 0, with a line at 1."""
+    colours = THEMES[theme]
+    edges = np.linspace(0, 1.05 * max(float(max(map(np.max, kinds.values()))), 1.0), BINS + 1)
+    figure = Figure()
+    top = 0.0
+    for name, hue, ratios in zip(kinds, (colours.muted, colours.lines[0]), kinds.values(), strict=True):
+        share = np.histogram(ratios, edges)[0] / len(ratios)
+        top = max(top, float(share.max()))
+        style = {"color": hue, "pattern": {"shape": "" if hue == colours.muted else "/", "fillmode": "overlay"}}
+        figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=share, name=name, marker=style, opacity=0.75)
+    figure.add_vline(1, line=rule(colours))
+    figure.add_annotation(text="1: distance kept", x=1, y=1.1 * top, xanchor="left", xshift=5, showarrow=False)
+    figure.update_layout(barmode="overlay", bargap=0, showlegend=True)
+    figure.update_xaxes(range=[0, edges[-1]], title={"text": "output distance / input distance", "standoff": 4})
+    figure.update_yaxes(range=[0, 1.2 * top], tickformat=".0%", title="share of pairs", automargin=True)
+    return finish(figure, colours, {"l": 60}, {"y": -0.22})

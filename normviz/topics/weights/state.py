@@ -1,0 +1,107 @@
+"""The state of the page "Weight normalization": the values in its link, and the cached results of its panels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.normalize import normalize
+from normviz.core.registry import SCHEMES
+from normviz.core.settings import among, choice, whole
+from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend, loss, lowest, regression
+from normviz.topics.weights.weights import (
+    FIRST_LAYERS,
+    MAX_TRAINING,
+    PAIRS,
+    lipschitz_ratios,
+    operator,
+    pairs_of_digits,
+    trained_weights,
+)
+from normviz.ui.link import View, params
+from normviz.ui.player import SPEEDS
+
+PAGE = "weights"
+
+PREFIX = PAGE + " "
+"""Of all keys in the session: other pages have values of the same names."""
+
+ITERATIONS = 40
+
+SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm"}
+"""The panels; only the open one is computed."""
+
+FORMER_PANEL = "all"
+"""The key of a panel that the page no longer has: spectral norm has the same layers."""
+
+BELONGS = {
+    **dict.fromkeys(("rate", "length", "start", "batch", "step", "pace"), ("norm",)),
+    **dict.fromkeys(("layer", "trained", "iteration", "iteration_pace"), ("spectral",)),
+}
+"""Where a value means something; one that is not here does everywhere."""
+
+DRAWN = {"weight": "learn both", "length": "learn g", "direction": "learn v"}
+"""The parametrizations whose paths are drawn, and their names."""
+
+
+@dataclass(frozen=True)
+class Page(Setting):
+    """The values in the page's link: a run of SGD, a layer, and the open panel."""
+
+    show: str = choice("norm", SHOWN)
+    step: int = whole(STEPS, 0, STEPS)
+    pace: int = among(5, SPEEDS)
+    layer: str = choice(
+        "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
+    )
+    trained: int = whole(
+        200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
+    )
+    iteration: int = whole(ITERATIONS, 0, ITERATIONS)
+    iteration_pace: int = among(2, SPEEDS)
+
+
+PARAMS = params(Page, PREFIX)
+
+
+def has(view: View, name: str) -> bool:
+    """Return True if a value means something in the open panel; links and controls leave out all others."""
+    return view["show"] in BELONGS.get(name, tuple(SHOWN))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def paths(setting: Setting) -> dict[str, Path]:
+    """Return a whole run of each parametrization, by its key."""
+    return {key: descend(form, setting) for key, form in PARAMETRIZATIONS.items()}
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the loss of all digits at the points of a grid of two weights, (y, x)."""
+    return loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
+
+
+@st.cache_data(max_entries=1, show_spinner=False)
+def best_weights() -> np.ndarray:
+    """Return the two weights of the lowest loss."""
+    return lowest(regression("plane"))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def weights_of(layer: str, trained: int, seed: int) -> np.ndarray:
+    """Return the weights of a layer (kh, kw, Cin, Cout)."""
+    return trained_weights(FIRST_LAYERS[layer], trained, seed)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def stretched(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return how a layer changes the distance of pairs of digits, before and after spectral norm.
+
+    With them the singular values of the whole layer after it, 0 for the directions of the input that it maps to 0.
+    """
+    before, after = (operator(each, FIRST_LAYERS[layer]) for each in (w, normalize(w, SCHEMES["spectral"]).xhat))
+    values = np.zeros(len(after))
+    found = np.linalg.svd(after, compute_uv=False)
+    values[: len(found)] = found
+    pairs = pairs_of_digits(PAIRS, seed)
+    return {"before": lipschitz_ratios(before, *pairs), "after": lipschitz_ratios(after, *pairs)}, values

@@ -1,0 +1,135 @@
+"""Charts of the page on why: networks that learn, clouds with their covariance, lines to the identity."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from normviz.charts.chart import Figure, make_subplots
+from normviz.charts.curves import BELOW, ROOM, faint
+from normviz.charts.palette import THEMES
+from normviz.charts.style import DASHES, finish, here, line
+from normviz.data.digits import CLASSES
+
+DRAWN = 500
+"""Of a cloud so many points are drawn."""
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A cloud of points.
+
+    Attributes:
+        points: (N, 2).
+        outlines: closed lines (k, 2) by the name of what they are; the first one is that of all points.
+        arrows: by name, from a point to a point: where the features point.
+        axes: what x and y are.
+        middle, half: the square that is shown.
+    """
+
+    points: np.ndarray
+    outlines: dict[str, np.ndarray]
+    arrows: dict[str, tuple[np.ndarray, np.ndarray]]
+    axes: tuple[str, str]
+    middle: np.ndarray
+    half: float
+
+
+def cloud_figure(cloud: Cloud, theme: str = "light") -> Figure:
+    """A cloud with the ellipse of its covariance, and where the features point."""
+    colours, figure = THEMES[theme], Figure()
+    points = cloud.points[:DRAWN]
+    figure.add_scatter(
+        x=points[:, 0], y=points[:, 1], mode="markers", hoverinfo="skip", showlegend=False,
+        marker={"color": colours.muted, "size": 4, "opacity": 0.55},
+    )  # fmt: skip
+    for k, (name, outline) in enumerate(cloud.outlines.items()):
+        figure.add_scatter(
+            x=outline[:, 0], y=outline[:, 1], mode="lines", name=name, hoverinfo="skip", showlegend=True,
+            line={"color": colours.field if k else colours.ink, "width": 3, "dash": DASHES[k]},
+        )  # fmt: skip
+    for k, (name, (start, end)) in enumerate(cloud.arrows.items()):
+        figure.add_annotation(
+            x=end[0], y=end[1], ax=start[0], ay=start[1], text="", showarrow=True, arrowhead=2, arrowwidth=3,
+            arrowcolor=colours.lines[1 + k], xref="x", yref="y", axref="x", ayref="y",
+        )  # fmt: skip
+        figure.add_annotation(
+            x=end[0], y=end[1], text=f"<b>{name}</b>", showarrow=False, xref="x", yref="y",
+            xshift=14 if end[0] >= start[0] else -14, yshift=14 if end[1] >= start[1] else -14,
+        )  # fmt: skip
+    (x, y), half = cloud.middle, cloud.half
+    _square(figure, cloud.axes)
+    figure.update_xaxes(range=[x - half, x + half])
+    figure.update_yaxes(range=[y - half, y + half])
+    return finish(figure, colours, {"t": 34, "b": ROOM, "l": 62}, BELOW, zero="xy")
+
+
+def _square(figure: Figure, axes: tuple[str, str]) -> None:
+    """Axes of one scale."""
+    for update, name in ((figure.update_xaxes, axes[0]), (figure.update_yaxes, axes[1])):
+        update(title={"text": name, "standoff": 4}, constrain="domain", nticks=6)
+    figure.update_yaxes(scaleanchor="x")
+
+
+def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
+    """Draw the test accuracy of networks of one kind by step: a line for each seed, and their mean.
+
+    Args:
+        title: of the figure.
+        steps: when it was measured, (looks,).
+        accuracy: in per cent, (looks, seeds).
+        look: the number of the kind's colour.
+        theme: a key of THEMES.
+    """
+    colours = THEMES[theme]
+    colour, figure = colours.lines[look], make_subplots(1, 1, [title], horizontal_spacing=0, vertical_spacing=0)
+    for seed in accuracy.T:
+        line = {"color": faint(colour, 0.55), "width": 2}
+        figure.add_scatter(x=steps, y=seed, mode="lines", line=line, showlegend=False, hoverinfo="skip")
+    mean = {"color": colour, "width": 6}
+    figure.add_scatter(x=steps, y=accuracy.mean(1), mode="lines", line=mean, name="mean", showlegend=False)
+    figure.add_hline(100 / CLASSES, line=here(colours))
+    figure.add_annotation(
+        x=steps[-1], y=100 / CLASSES, xanchor="right", yanchor="top", text="guessing", showarrow=False,
+        font={"color": colours.ink},
+    )  # fmt: skip
+    figure.update_xaxes(title={"text": "step", "standoff": 4}, range=[0, steps[-1]])
+    figure.update_yaxes(title={"text": "test accuracy, %", "standoff": 4}, range=[0, 101], dtick=25)
+    return finish(figure, colours, {"t": 34, "b": 46, "l": 60, "r": 16})
+
+
+def scattered(whole: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light") -> Figure:
+    """The ellipse of all points over those of mini-batches (k, 2), of which the first is drawn strongly."""
+    colours, figure = THEMES[theme], Figure()
+    for k, each in reversed(list(enumerate(batches))):
+        name = "one mini-batch" if k == 0 else "other mini-batches"
+        figure.add_scatter(
+            x=each[:, 0], y=each[:, 1], mode="lines", name=name, legendgroup=name, showlegend=k < 2, hoverinfo="skip",
+            line={"color": colours.training, "width": 3 if k == 0 else 1.5, "dash": "dash" if k == 0 else "solid"},
+            opacity=1.0 if k == 0 else 0.5,
+        )  # fmt: skip
+    figure.add_scatter(
+        x=whole[:, 0], y=whole[:, 1], mode="lines", name="all points", hoverinfo="skip",
+        line={"color": colours.ink, "width": 3},
+    )  # fmt: skip
+    _square(figure, axes)
+    return finish(figure, colours, {"t": 10, "b": ROOM, "l": 62}, BELOW)
+
+
+def lines_to_identity(
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], ends: tuple[float, float], theme: str = "light"
+) -> Figure:
+    """y over x, a line a channel, over the line y = x; `ends`: of the vertical axis."""
+    colours, figure = THEMES[theme], Figure()
+    figure.add_scatter(
+        x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip",
+        line={"color": colours.ink, "width": 6},
+        opacity=0.35,
+    )  # fmt: skip
+    for k, (across, up) in enumerate(zip(x, y, strict=True)):
+        figure.add_scatter(x=across, y=up, mode="lines", name=f"c = {k}", line=line(k, colours, 3))
+    figure.update_layout(showlegend=True)
+    low, high = (float(how([how(each) for each in x])) for how in (np.min, np.max))
+    figure.update_xaxes(title={"text": "x", "standoff": 4}, range=[low - 0.2, high + 0.2])
+    figure.update_yaxes(title={"text": "y", "standoff": 4}, range=[ends[0] - 0.2, ends[1] + 0.2])
+    return finish(figure, colours, {"t": 10, "b": ROOM, "l": 55}, BELOW, zero="xy")

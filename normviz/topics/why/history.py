@@ -1,0 +1,24 @@
+"""When the schemes came: their papers' dates, and what came before them."""
+
+from datetime import date
+
+from normviz.core.registry import SCHEMES, Reference, Scheme
+
+BEFORE = (
+    Reference("Heeger 1992, Normalization of Cell Responses in Cat Striate Cortex"),
+    Reference("LeCun et al. 1998, Efficient BackProp"),
+    Reference("Jarrett et al. 2009, What is the Best Multi-Stage Architecture?"),
+    Reference("Krizhevsky et al. 2012, ImageNet Classification with Deep CNNs"),
+)
+"""Papers that the schemes of the app come from."""
+
+
+def submitted(arxiv: str) -> date:
+    """Return the month in which a paper was submitted, from its number: 1502.03167 is of February 2015."""
+    return date(2000 + int(arxiv[:2]), int(arxiv[2:4]), 1)
+
+
+def sort_schemes() -> list[Scheme]:
+    """Return all schemes with a source by the number of their preprint; those without a preprint come last."""
+    listed = (row for row in SCHEMES.values() if row.key not in ("none", "custom"))
+    return sorted(listed, key=lambda row: row.reference.arxiv or "–")

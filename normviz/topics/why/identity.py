@@ -1,0 +1,41 @@
+"""γ and β: that they can undo the normalization.
+
+Source: Ioffe & Szegedy 2015, arXiv 1502.03167, section 3: with γ = √Var[x], β = E[x] the original activations are
+recovered.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.normalize import normalize
+from normviz.core.registry import SCHEMES
+from normviz.data.samples import SAMPLES
+
+SHAPE = (32, 8, 8, 4)
+"""Feature maps of digits: the layer that is undone."""
+
+
+class Undone(NamedTuple):
+    """x and y of every element by channel (C, elements), μ, √(σ²+ε), γ and β by channel, and max|y − x|."""
+
+    x: np.ndarray
+    y: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+    gain: np.ndarray
+    bias: np.ndarray
+    gap: float
+
+
+def undone(part: float, eps: float, seed: int) -> Undone:
+    """Batch norm of feature maps with γ and β on their way from 1 and 0 to √(σ²+ε) and μ; `part`: how far, 0 to 1."""
+    x, scheme = SAMPLES["features"].make(SHAPE, seed), SCHEMES["batch"]
+    plain = normalize(x, scheme, eps)
+    assert plain.mean is not None
+    assert plain.deviation is not None
+    gain, bias = 1 + part * (plain.deviation - 1), part * plain.mean
+    y = normalize(x, scheme, eps, gain, bias).y
+    before, after = (np.moveaxis(each, -1, 0).reshape(SHAPE[-1], -1) for each in (x, y))
+    mean, deviation, gains, biases = (np.ravel(each) for each in (plain.mean, plain.deviation, gain, bias))
+    return Undone(before, after, mean, deviation, gains, biases, float(np.abs(y - x).max()))

@@ -1,0 +1,133 @@
+"""How robustly deep networks learn with and without batch norm: by learning rate and scale of the first weights.
+
+The results at depth 5 from seed 0 are shipped in `learning.npz`, since they take some minutes to compute. This command
+writes the file anew:
+
+    python -m normviz.topics.why.learning
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import product
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from normviz.describe.seeds import choose_rate
+from normviz.jobs.spec import Step, digest, finish
+from normviz.topics.why import network, saturation
+from normviz.topics.why.saturation import RATES, SCALES, Learned, Setting
+
+FILE = Path(__file__).with_name("learning.npz")
+
+KINDS = {False: "without batch norm", True: "with batch norm"}
+
+Arrays = dict[str, np.ndarray]
+
+LEARNS = 0.8
+"""A network that reads at least this share of the test digits has learned."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The networks whose results are shipped; its digest names them.
+
+    Raise `version` when the same networks give other results than before.
+    """
+
+    kind: ClassVar[str] = "why/learning"
+    version: ClassVar[int] = 1
+
+    depth: int = Setting().depth
+    seed: int = Setting().seed
+    seeds: int = saturation.SEEDS
+    scales: tuple[float, ...] = SCALES
+    rates: tuple[float, ...] = RATES
+    width: int = saturation.WIDTH
+    length: int = saturation.STEPS
+    every: int = saturation.EVERY
+    batch: int = network.BATCH
+    parts: tuple[int, ...] = (network.VALIDATED, network.TESTED)
+    slope: float = saturation.SLOPE
+
+    def place(self, setting: Setting) -> tuple[int, int] | None:
+        """Return the positions of the scale and the rate of a setting; None where it is not in the study."""
+        if (setting.depth, setting.seed) != (self.depth, self.seed):
+            return None
+        if setting.start not in self.scales or setting.rate not in self.rates:
+            return None
+        return self.scales.index(setting.start), self.rates.index(setting.rate)
+
+    def steps(self) -> Iterator[Step[Arrays]]:
+        """Train networks of one kind, scale and rate after the other.
+
+        The result has the fields of `Learned` by name, each with leading axes (scales, rates, kinds).
+        """
+        cells = list(product(self.scales, self.rates, KINDS))
+        found: list[Learned] = []
+        for scale, rate, normalized in cells:
+            setting = Setting(self.depth, scale, rate, self.seed)
+            found.append(saturation.run(setting, normalized, self.seeds).learned)
+            yield Step(len(found) / len(cells), partial(self._collect, found))
+
+    def _collect(self, found: list[Learned]) -> Arrays:
+        cells = (len(self.scales), len(self.rates), len(KINDS))
+        arrays = {name: np.array([getattr(each, name) for each in found], np.float32) for name in Learned._fields}
+        return {name: array.reshape(*cells, *array.shape[1:]) for name, array in arrays.items()}
+
+
+STUDY = Study()
+
+
+@lru_cache(maxsize=1)
+def read_study() -> Arrays:
+    """Return the shipped results, and the digest of their study."""
+    with np.load(FILE) as file:
+        return {name: file[name] if name == "digest" else file[name].astype(float) for name in file.files}
+
+
+@dataclass(frozen=True)
+class RateSweep:
+    """The end of training at every learning rate, of networks of one kind and scale of the first weights.
+
+    Attributes:
+        accuracy: on the test digits, (rates, seeds).
+        validation: accuracy on the validation digits, (rates, seeds).
+    """
+
+    accuracy: np.ndarray
+    validation: np.ndarray
+
+    @property
+    def best(self) -> int:
+        """The position of the rate with the highest mean accuracy on the validation digits."""
+        return choose_rate(1 - self.validation)
+
+    @property
+    def robust(self) -> int:
+        """The number of rates at which the networks of all seeds learn."""
+        return int((self.accuracy >= LEARNS).all(1).sum())
+
+
+def find_shipped(setting: Setting) -> dict[str, Learned] | None:
+    """Return the shipped results of a setting by KINDS; None where none are shipped."""
+    place = STUDY.place(setting)
+    if place is None:
+        return None
+    found = [read_study()[field][place] for field in Learned._fields]
+    return {name: Learned(*(each[kind] for each in found)) for kind, name in enumerate(KINDS.values())}
+
+
+def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
+    """Return the shipped results at all learning rates by KINDS; None where none are shipped."""
+    place = STUDY.place(replace(setting, rate=STUDY.rates[0]))
+    if place is None:
+        return None
+    accuracy, validation = (read_study()[field][place[0]] for field in ("accuracy", "validation"))
+    return {name: RateSweep(accuracy[:, kind, -1], validation[:, kind]) for kind, name in enumerate(KINDS.values())}
+
+
+if __name__ == "__main__":
+    np.savez_compressed(FILE, allow_pickle=False, digest=np.array(digest(STUDY)), **finish(STUDY))

@@ -1,0 +1,17 @@
+"""What the page on why shows: one panel at a time."""
+
+from collections.abc import Callable
+
+from normviz.topics.why.panels import history, identity, learning, outside, saturation, style, whitening
+from normviz.ui.link import View
+
+PANELS: dict[str, Callable[[View, str], None]] = {
+    "learning": learning.show,
+    "saturation": saturation.show,
+    "whitening": whitening.show,
+    "outside": outside.show,
+    "identity": identity.show,
+    "style": style.show,
+    "history": history.show,
+}
+"""By a key of `state.SHOWN`: what draws it, for a view and a theme."""

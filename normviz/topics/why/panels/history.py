@@ -1,0 +1,29 @@
+"""All schemes in the order of their papers, with what each does."""
+
+import streamlit as st
+
+from normviz.core.registry import SCHEMES
+from normviz.describe.wording import sources
+from normviz.topics.why.history import BEFORE, sort_schemes, submitted
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+
+
+def show(view: View, theme: str) -> None:
+    """Show all schemes in a table."""
+    schemes = sort_schemes()
+    batch = SCHEMES["batch"].reference
+    since = {row.reference for row in schemes if row.reference.arxiv and row.reference.arxiv > (batch.arxiv or "")}
+    day = submitted(batch.arxiv or "")
+    st.markdown(
+        f"### Batch norm came in {day:%b %Y}; the schemes of the {len(since)} papers since then average over other "
+        "axes, divide by something else or by nothing, act on the weights, or use no statistics."
+    )
+    rows = {
+        "Scheme": [f"[{scheme.label}](/?scheme={scheme.key})" for scheme in schemes],
+        "What it does": [scheme.about for scheme in schemes],
+        "Source": [sources(scheme) for scheme in schemes],
+    }
+    st.table(rows, border="horizontal")
+    save_table(lambda: rows, "schemes")
+    st.caption(f"What came before: {'; '.join(row.text for row in BEFORE)}.")

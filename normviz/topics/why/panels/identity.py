@@ -1,0 +1,62 @@
+"""γ and β: they can undo the normalization."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.core.registry import SCHEMES
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import RELATIVE
+from normviz.describe.wording import shape_words
+from normviz.topics.why import state
+from normviz.topics.why.figures import lines_to_identity
+from normviz.topics.why.identity import SHAPE
+from normviz.ui.link import View
+from normviz.ui.settings import Controls
+from normviz.web.components.plot import plot
+
+FIRST_VALUES = "experiments?show=start&start_schemes=batch"
+"""The experiment on the first values of γ and β, with batch norm."""
+
+
+def show(view: View, theme: str) -> None:
+    """A layer on its way to doing nothing, and a link to the experiment on its first values."""
+    page = Controls(state.Page, state.PREFIX, view, state.has)
+    page.draw("part")
+    _undone(view, theme)
+    st.markdown(f"Do the first values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 49 pairs.")
+
+
+def _undone(view: View, theme: str) -> None:
+    """y over x."""
+    found, start, there = (state.undone(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
+    span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))
+    least = RELATIVE["float64"] * float(np.abs(found.x).max())
+    gap, none = (measured(each.gap, 2, least) for each in (found, there))
+    told = "" if view["part"] == 1 else f" Here, {view['part']:.0%} of the way there, it differs by up to {gap}."
+    st.markdown(f"### With γ = √(σ²+ε) and β = μ the layer does nothing: y differs from x by {none}.{told}")
+    ends = [np.array([each.min(), each.max()]) for each in found.x]
+    made = [np.array([each.min(), each.max()]) for each in found.y]
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        alt = f"Output over input, a line for each of {SHAPE[3]} channels, and the line y = x: apart by {gap}."
+        plot(lines_to_identity(ends, made, span, theme), "lines", alt, "24rem")
+    with right:
+        st.table(
+            {
+                "c": [str(k) for k in range(SHAPE[3])],
+                "μ": _column(found.mean),
+                "√(σ²+ε)": _column(found.deviation),
+                "γ": _column(found.gain),
+                "β": _column(found.bias),
+            },
+            border="horizontal",
+        )
+        st.caption(
+            f"Batch norm on feature maps of digits, (N, H, W, C) = {shape_words(SHAPE)}. What normalizing takes from "
+            "the layer, γ and β can give back: so a network with it can represent all that one without can "
+            f"([{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), section 3)."
+        )
+
+
+def _column(numbers: np.ndarray) -> list[str]:
+    return [typeset(each, 4) for each in numbers]

@@ -1,0 +1,123 @@
+"""The same deep networks learning with and without batch norm, from eight seeds, and at every learning rate."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from normviz.charts.curves import Curve, Panel, curves
+from normviz.core.text import typeset
+from normviz.describe.seeds import LEVEL, band, compare, mean_percent
+from normviz.topics.why import state
+from normviz.topics.why.controls import again_button, draw_beside
+from normviz.topics.why.figures import learning_figure
+from normviz.topics.why.learning import KINDS, LEARNS, STUDY, RateSweep, find_sweeps
+from normviz.topics.why.network import BATCH, TESTED, VALIDATED
+from normviz.topics.why.saturation import EVERY, RATES, STEPS, WIDTH, Learned, Setting
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.web.components.plot import plot
+
+PLAIN, NORMED = KINDS.values()
+
+LOOKS = np.arange(0, STEPS + 1, EVERY)
+"""Steps at which the accuracy is measured."""
+
+
+def show(view: View, theme: str) -> None:
+    """Show the networks learning, one line for each seed; then their accuracy at the end by learning rate."""
+    setting = Setting(start=view["start"], rate=view["rate"], seed=view["seed"])
+    draw_beside(view)
+    runs, is_shipped = state.learned(setting)
+    sweeps = find_sweeps(setting)
+    ends = {name: run.accuracy[-1] for name, run in runs.items()}
+    levels = {name: mean_percent(end) for name, end in ends.items()}
+    accuracies = f"Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it."
+    st.markdown(f"### {accuracies if sweeps is None else _robustness(sweeps)}")
+    for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
+        with column:
+            title = f"{name.capitalize()}: {levels[name]}"
+            alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
+            figure = learning_figure(title, LOOKS, 100 * run.accuracy, k, theme)
+            key = "learning normalized" if k else "learning"
+            plot(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
+    again_button()
+    st.caption(_caption(setting, len(ends[PLAIN]), is_shipped))
+    save_table(lambda: _numbers(runs, setting.seed), "learning")
+    if sweeps is not None:
+        _sweep(sweeps, theme)
+
+
+def _robustness(sweeps: Mapping[str, RateSweep]) -> str:
+    """Say at how many learning rates the networks of all seeds learn."""
+    plain, normed = sweeps[PLAIN].robust, sweeps[NORMED].robust
+    only = f"at {'only ' * (plain < normed)}{plain}"
+    counts = (
+        f"all {STUDY.seeds} networks learn at {normed} of {len(RATES)} learning rates with batch norm, {only} "
+        "without it"
+    )
+    if normed > plain:
+        return f"Training becomes robust: {counts}."
+    return f"From first weights of this scale, batch norm makes training no more robust: {counts}."
+
+
+def _spoken(levels: Mapping[str, str]) -> str:
+    return ", ".join(f"{level} {name}" for name, level in levels.items())
+
+
+def _caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
+    """Say what was trained, and when."""
+    origin = "computed in advance by this code" if is_shipped else "trained just now"
+    return (
+        f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "
+        f"{setting.depth} layers of {WIDTH} sigmoid units, {STEPS} mini-batches of {BATCH} digits, SGD. Both kinds "
+        f"start from the same weights. Accuracy on {TESTED} test digits; thick line: mean; ±: 95% interval "
+        "over the seeds; dotted: guessing."
+    )
+
+
+def _numbers(runs: Mapping[str, Learned], first: int) -> dict[str, list]:
+    """Return the accuracies by step, a column for each network."""
+    columns = {
+        f"{name}, seed {first + k}": accuracy.tolist()
+        for name, run in runs.items()
+        for k, accuracy in enumerate(run.accuracy.T)
+    }
+    return {"step": LOOKS.tolist()} | columns
+
+
+def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
+    """Show the accuracy at the end by learning rate, and compare the best rates."""
+    st.markdown("## At which learning rates do they learn?")
+    best = {name: sweep.accuracy[sweep.best] for name, sweep in sweeps.items()}
+    levels = {name: mean_percent(accuracy) for name, accuracy in best.items()}
+    st.markdown(f"### At the best rate of each: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it.")
+    lines = []
+    for k, (name, sweep) in enumerate(sweeps.items()):
+        mean, low, high = (np.clip(100 * each, 0, 100) for each in band(sweep.accuracy))
+        lines.append(Curve(name, np.array(RATES), mean, k, low, high, points=True))
+    panel = Panel("", lines, "learning rate", "test accuracy, %", "x", span=(0, 101), marks=RATES)
+    told = "; ".join(
+        f"{name} {', '.join(f'{100 * each:.0f}%' for each in sweep.accuracy.mean(1))}" for name, sweep in sweeps.items()
+    )
+    plot(curves([panel], theme), "rates", f"Test accuracy by learning rate, mean over the seeds: {told}.", "22rem")
+    rates = {name: typeset(RATES[sweep.best]) for name, sweep in sweeps.items()}
+    difference = compare(best[NORMED], best[PLAIN])
+    clear = "a clear difference" if difference.p_value <= LEVEL else "no clear difference"
+    st.caption(
+        f"Bands: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATED} validation digits: "
+        f"{_spoken(rates)}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A network learns "
+        f"here if it reads at least {LEARNS:.0%} of the test digits after {STEPS} steps; at low rates, more steps help."
+    )
+    save_table(lambda: _rates(sweeps), "learning-rates")
+
+
+def _rates(sweeps: Mapping[str, RateSweep]) -> dict[str, list]:
+    """Return the accuracies at the end, a row for each rate and seed."""
+    columns = {
+        f"{name}, {part}": getattr(sweep, attribute).ravel().tolist()
+        for name, sweep in sweeps.items()
+        for part, attribute in (("test", "accuracy"), ("validation", "validation"))
+    }
+    seeds = range(STUDY.seed, STUDY.seed + STUDY.seeds)
+    return {"learning rate": [rate for rate in RATES for _ in seeds], "seed": [*seeds] * len(RATES)} | columns

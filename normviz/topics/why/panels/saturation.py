@@ -1,0 +1,135 @@
+"""The inputs of a sigmoid unit while the layers before it learn, and the share of saturated inputs by layer."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from normviz.charts.curves import Curve, Panel, curves
+from normviz.core.registry import SCHEMES
+from normviz.core.settings import build
+from normviz.core.text import typeset
+from normviz.data.digits import CLASSES
+from normviz.describe.seeds import band, estimate, mean_percent
+from normviz.describe.wording import decimals
+from normviz.topics.why import state
+from normviz.topics.why.controls import draw_beside
+from normviz.topics.why.learning import KINDS
+from normviz.topics.why.network import BATCH, TESTED
+from normviz.topics.why.saturation import EDGE, QUANTILES, SLOPE, STEPS, WIDTH, Learned, Seen, Setting
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.web.components.plot import plot
+
+PLAIN, NORMED = KINDS.values()
+STUCK = 2 / CLASSES
+"""Networks that read no more digits than this have learned nothing to speak of: guessing reads half as many."""
+
+NOTHING = 0.005
+"""A smaller share is written 0%."""
+
+
+def show(view: View, theme: str) -> None:
+    """Show bands of one unit's input, with and without batch norm; then the saturated share by layer."""
+    draw_beside(view)
+    setting = build(Setting, view)
+    runs, layer, unit = state.trained(setting), view["layer"], view["unit"]
+    _bands(runs, layer, unit, theme)
+    st.markdown("## Which layers saturate?")
+    learned, _ = state.learned(setting)
+    _saturated(learned, runs, theme)
+    paper = SCHEMES["batch"].reference
+    st.caption(
+        f"{len(learned[PLAIN].validation)} networks of each kind, from seeds that follow each other: {view['depth']} "
+        f"layers of {WIDTH} sigmoid units, {STEPS} mini-batches of {BATCH} digits, SGD. Bands and ±: 95% intervals "
+        "over the seeds. A layer receives what the layers before it compute, and that changes while they learn: "
+        f"internal covariate shift ([{paper.text}]({paper.url}), sections 1, 2 and 4.1)."
+    )
+    save_table(lambda: _numbers(runs, layer, unit), "saturation")
+
+
+def _bands(runs: Mapping[str, Seen], layer: int, unit: int, theme: str) -> None:
+    """Draw the quantiles of one unit's input by step."""
+    seen = {name: run.quantiles[:, :, layer, unit] for name, run in runs.items()}
+    st.markdown(f"### {_moved_words(seen)}")
+    span = _span(list(seen.values()))
+    panels = [
+        Panel(
+            name.capitalize(),
+            [Curve("median, and the middle 70%", runs[name].steps, q[:, 1], k, q[:, 0], q[:, 2])],
+            "step", "input of the sigmoid" if not k else "", levels=(-EDGE, EDGE), span=span,
+        )
+        for k, (name, q) in enumerate(seen.items())
+    ]  # fmt: skip
+    ends = "; ".join(f"{name}, median {decimals(q[0, 1], 1)} to {decimals(q[-1, 1], 1)}" for name, q in seen.items())
+    alt = f"Quantiles of the input of unit {unit} in layer {layer} over {STEPS} steps: {ends}."
+    for column, panel in zip(st.columns(2), panels, strict=True):
+        with column:
+            plot(curves([panel], theme), "bands" if panel is panels[0] else "bands normalized", alt, "21rem")
+    low, _, high = (f"{q:.0%}" for q in QUANTILES)
+    st.caption(
+        f"Layer {layer}, unit {unit} of one network of each kind: {low}, 50% and {high} quantiles over {TESTED} test "
+        f"digits. Lines across: beyond ±{EDGE:.2f} the slope σ′ of a sigmoid is below {SLOPE:g}, a tenth of its "
+        "largest. We call such a unit saturated."
+    )
+
+
+def _saturated(learned: Mapping[str, Learned], runs: Mapping[str, Seen], theme: str) -> None:
+    """Draw the share of saturated inputs by layer at the end, mean and interval over the seeds."""
+    st.markdown(f"### {_saturated_words(learned, runs)}")
+    layers = np.arange(learned[PLAIN].saturated.shape[1])
+    lines = []
+    for k, (name, run) in enumerate(learned.items()):
+        mean, low, high = (np.clip(100 * each, 0, 100) for each in band(run.saturated, 0))
+        lines.append(Curve(name, layers, mean, k, low, high, points=True))
+    told = "; ".join(f"{line.name}: {', '.join(f'{share:.0f}%' for share in line.y)}" for line in lines)
+    panel = Panel("", lines, "hidden layer", "saturated inputs, %", span=(0, 101), marks=layers.tolist())
+    plot(curves([panel], theme), "saturated", f"Share of saturated inputs by layer. {told}.", "22rem")
+
+
+def _span(bands: list[np.ndarray]) -> tuple[float, float]:
+    """Return the ends of one vertical axis for all bands."""
+    low, high = min(float(band.min()) for band in bands), max(float(band.max()) for band in bands)
+    low, high = min(low, -EDGE), max(high, EDGE)
+    return low - 0.06 * (high - low), high + 0.06 * (high - low)
+
+
+def _moved_words(seen: Mapping[str, np.ndarray]) -> str:
+    """Say how far the medians travel, over their whole way."""
+    plain, normed = (decimals(float(np.ptp(seen[name][:, 1])), 1) for name in (PLAIN, NORMED))
+    return f"The median of this unit's input moves by {plain} without batch norm, by {normed} with it."
+
+
+def _saturated_words(learned: Mapping[str, Learned], runs: Mapping[str, Seen]) -> str:
+    """Say how much the layer saturates that saturates most without batch norm, and whether the networks learn."""
+    means = {name: estimate(run.saturated, 0)[0] for name, run in learned.items()}
+    layer = int(means[PLAIN].argmax())
+    reads = {name: float(run.accuracy[-1].mean()) for name, run in learned.items()}
+    if max(means[PLAIN].max(), means[NORMED].max()) < NOTHING:
+        text = "Nothing saturates here, with or without batch norm"
+    else:
+        plain, normed = (mean_percent(learned[name].saturated[:, layer]) for name in (PLAIN, NORMED))
+        text = f"Saturated inputs of layer {layer}: {plain} without batch norm, {normed} with it"
+    if reads[PLAIN] > STUCK or reads[NORMED] <= STUCK:
+        return f"{text}."
+    if means[PLAIN].max() >= NOTHING:
+        return f"{text}. Those without have not learned to read."
+    wide, narrow = (decimals(_width(runs[name]), 2) for name in (NORMED, PLAIN))
+    return (
+        f"{text}. Yet those without have not learned to read: the middle 70% of a last unit's inputs lie within "
+        f"{narrow}, with batch norm within {wide}."
+    )
+
+
+def _width(run: Seen) -> float:
+    """Return the distance of the outer quantiles at the end, the median over the units of the last layer."""
+    return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
+
+
+def _numbers(runs: Mapping[str, Seen], layer: int, unit: int) -> dict[str, list]:
+    """Return the quantiles of the unit's input in columns."""
+    columns: dict[str, list] = {"step": runs[PLAIN].steps.tolist()}
+    for name, run in runs.items():
+        for k, share in enumerate(QUANTILES):
+            columns[f"{typeset(100 * share)}% {name}"] = run.quantiles[:, k, layer, unit].tolist()
+    return columns

@@ -1,0 +1,91 @@
+"""Style is statistics: what instance norm takes from a photograph, and another's put on."""
+
+import streamlit as st
+
+from normviz.charts.statistics import pictures
+from normviz.core.registry import SCHEMES
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import RELATIVE
+from normviz.topics.why import state
+from normviz.topics.why.style import PHOTOS, Restyled, moments
+from normviz.ui.link import View
+from normviz.web.components.picture import shades
+from normviz.web.components.plot import plot
+
+SPREAD = 2.5
+"""x̂ from −SPREAD, black, to SPREAD, white."""
+
+ADAIN = state.ADAIN
+
+
+def show(view: View, theme: str) -> None:
+    """The photograph, the other one, the first without its statistics, and with the other's."""
+    kernel = view["kernel"] if view["space"] == "features" else 0
+    found = state.restyled(view["content"], view["contrast"], kernel, view["eps"], view["seed"])
+    names = [PHOTOS[view["content"]], next(name for key, name in PHOTOS.items() if key != view["content"])]
+    st.markdown(f"### {_seen(found, names, kernel, view['contrast'])}")
+    shown = {
+        "content": (f"{names[0]}: x", found.content, 0.0, 1.0),
+        "style": (f"{names[1]}: its μ and σ", found.style, 0.0, 1.0),
+        "normalized": ("Instance norm: x̂", found.xhat, -SPREAD, SPREAD),
+        "restyled": (f"{names[0]} with the μ and σ of the other", found.y, 0.0, 1.0),
+    }
+    for row in (("content", "style"), ("normalized", "restyled")):
+        for column, key in zip(st.columns(2), row, strict=True):
+            title, image, low, high = shown[key]
+            with column:
+                means, deviations = (", ".join(typeset(v, 2) for v in each) for each in moments(image))
+                alt = f"{title}, as a picture. Red, green, blue: means {means}, standard deviations {deviations}."
+                figure = pictures({title: shades(image, low, high)}, [(low, high)], theme)
+                plot(figure, key, alt, "min(20rem, 75vw)")
+    st.latex(r"y = \sigma_\text{style}\, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \mu_\text{style}")
+    st.markdown(_contrast_words(found, view["contrast"], view["eps"]))
+    st.markdown(_honest_words(found, kernel))
+    clipped = float(((found.y < 0) | (found.y > 1)).mean())
+    beyond = f", in the last picture {clipped:.1%} of all numbers" if clipped else ""
+    instance = SCHEMES["instance"].reference
+    st.caption(
+        f"x̂ is drawn from {typeset(-SPREAD)} to {typeset(SPREAD)}; what is beyond an end is drawn as that "
+        f"end{beyond}. [{instance.text}]({instance.url}) "
+        "has neither γ nor β; with those of another picture it becomes adaptive instance norm "
+        f"([{ADAIN.text}]({ADAIN.url}), eq. 8), there on the features of a trained network."
+    )
+
+
+def _seen(found: Restyled, names: list[str], kernel: int, contrast: float) -> str:
+    """What the last picture has of each."""
+    gap = measured(found.gap, 2, 1e3 * RELATIVE["float64"])
+    what = f"each of {found.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
+    if not contrast:
+        return "Without contrast nothing is left: x̂ = 0, and in its place stands the mean of the other picture."
+    return (
+        f"What is where comes from the {names[0].lower()}, the style from the {names[1].lower()}: {what} gets the "
+        f"{names[1].lower()}'s mean and, as far as ε lets it, standard deviation (off by {gap} of the largest)."
+    )
+
+
+def _contrast_words(found: Restyled, contrast: float, eps: float) -> str:
+    """Whether x̂ notices the contrast."""
+    if not contrast:
+        return "**Instance norm takes the contrast**, but has nothing to work on where there is none."
+    gap = measured(found.contrast_gap, 2, 1e3 * RELATIVE["float64"])
+    return (
+        f"**Instance norm takes the contrast**: at contrast × {typeset(contrast)} and ε = {typeset(eps)}, x̂ is at most "
+        f"{gap} from that of full contrast. The smaller ε is beside σ², the nearer."
+    )
+
+
+def _honest_words(found: Restyled, kernel: int) -> str:
+    """What random features are, and what they are not."""
+    gap = measured(found.seen_gap, 2, 1e3 * RELATIVE["float64"])
+    if not kernel:
+        return (
+            "**On pixels the style is colour and contrast.** Style transfer proper works on features: choose *Random "
+            "features*."
+        )
+    return (
+        f"**These features are not trained**: all {kernel} × {kernel} patches in a random orthogonal basis, turned "
+        "back into a picture by the mean over the patches that hold a pixel (the pseudo-inverse). The picture's own "
+        f"features are then off by up to {gap} of the style's largest σ"
+        + (": overlapping patches cannot all have what they were given." if kernel > 1 else ".")
+    )

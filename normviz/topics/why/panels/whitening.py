@@ -1,0 +1,231 @@
+"""Whitening, and the two simplifications that make batch norm of it."""
+
+import numpy as np
+import streamlit as st
+
+from normviz.charts.curves import Curve, Panel, curves
+from normviz.core.registry import SCHEMES
+from normviz.core.text import measured, typeset
+from normviz.core.tolerances import RELATIVE
+from normviz.describe.notation import number
+from normviz.topics.why import state
+from normviz.topics.why.controls import draw_beside
+from normviz.topics.why.figures import DRAWN, Cloud, cloud_figure, scattered
+from normviz.topics.why.whitening import (
+    COUNT,
+    DRAWS,
+    FEATURES,
+    RADIUS,
+    STAGES,
+    Costs,
+    correlation,
+    covariance,
+    digits,
+    ellipse,
+    mini_batches,
+    own,
+    principal,
+    statistics_of,
+)
+from normviz.ui.link import View
+from normviz.ui.saving import save_table
+from normviz.web.components.plot import plot
+
+SYMBOLS = ("x₀", "x₁")
+"""The two features."""
+
+ROUNDING = RELATIVE["float64"]
+HALF = 4.5
+"""What is brought to a common scale is drawn from −HALF to HALF."""
+
+OUTLINED = 12
+"""Mini-batches whose ellipses are drawn."""
+
+OUTLINE = f"covariance, {RADIUS:g} standard deviations"
+
+DBN = SCHEMES["whitening"].reference
+
+COSTS = state.PREFIX + "costs"
+"""Where a session keeps that it asked for them."""
+
+
+def show(view: View, theme: str) -> None:
+    """A cloud as it is and what is made of it; then what each of the two simplifications costs and spares."""
+    draw_beside(view)
+    if view["points"] == "digits":
+        x = digits(view["first"], view["second"])
+        axes = (FEATURES[view["first"]].name, FEATURES[view["second"]].name)
+    else:
+        x, axes = own(view["correlation"], view["ratio"], view["seed"]), SYMBOLS
+    _made(view, x, axes, theme)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _jointly(theme)
+    with right:
+        _by_mini_batch(view, x, axes, theme)
+
+
+def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
+    """The cloud as it is, and at the chosen stage."""
+    stage, eps = STAGES[view["stage"]], view["eps"]
+    made, before = stage(x, eps), covariance(x)
+    after, w = covariance(made), stage.matrix(before, eps)
+    st.markdown(f"### {_seen(view['stage'], before, after, made, eps)}")
+    half = 1.1 * float(np.abs(x - x.mean(0)).max()) or 1.0
+    turn = np.linspace(0, 2 * np.pi, 97)
+    aim = {} if stage.plain else {"mean 0, covariance I": RADIUS * np.stack([np.cos(turn), np.sin(turn)], axis=-1)}
+    reach = RADIUS * np.sqrt(np.diag(before))[:, None] * np.eye(2)
+    frame = half if stage.plain else HALF
+    pointing = reach @ w.T
+    shorter = min(1.0, 0.85 * frame / (float(np.abs(pointing).max()) or 1.0))
+    pointing = shorter * pointing
+    made_axes = ("principal direction 0", "principal direction 1") if view["stage"] == "pca" else axes
+    shown = {
+        "before": Cloud(x, {OUTLINE: ellipse(x.mean(0), before)}, _arrows(x.mean(0), reach), axes, x.mean(0), half),
+        "made": Cloud(
+            made, {OUTLINE: ellipse(made.mean(0), after)} | aim, _arrows(np.zeros(2), pointing),
+            made_axes, np.zeros(2), frame,
+        ),
+    }  # fmt: skip
+    words = {"before": ("As it is", "x", before), "made": (stage.name, stage.formula, after)}
+    for column, (key, (name, formula, cov)) in zip(st.columns(2, gap="medium"), words.items(), strict=True):
+        with column:
+            st.markdown(f"**{name}**: ${formula}$")
+            alt = (
+                f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation {_correlation(cov)}."
+            )
+            plot(cloud_figure(shown[key], theme), key, alt, "23rem")
+            st.latex(_matrix(cov))
+    outside = int((np.abs(made) > HALF).any(1).sum())
+    st.caption(
+        _scaled_words(before, after, made, eps)
+        * (view["stage"] == "scaled")
+        + f"{len(x):,} points, of which {DRAWN} are drawn; mean and covariance are of all. Arrows: {RADIUS:g} standard "
+        f"deviations along each feature of x, and where they come to lie{', drawn shorter' if shorter < 1 else ''}."
+        + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
+    )
+    columns = {f"x{k} {axis}": x[:, k].tolist() for k, axis in enumerate(axes)}
+    columns |= {f"{stage.name} {k}": made[:, k].tolist() for k in range(2)}
+    save_table(lambda: columns, "whitening")
+
+
+def _arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Where each feature points."""
+    return {name: (start, start + way) for name, way in zip(SYMBOLS, reach, strict=True)}
+
+
+def _matrix(cov: np.ndarray) -> str:
+    """A covariance in LaTeX; what is 0 to rounding is 0."""
+    least = ROUNDING * float(np.abs(cov).max())
+    rows = (" & ".join(number(0.0 if abs(value) <= least else float(value)) for value in row) for row in cov)
+    return r"\mathrm{Cov} = \begin{pmatrix}" + r" \\ ".join(rows) + r"\end{pmatrix}"
+
+
+def _seen(key: str, before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
+    """What the right picture shows, in a sentence."""
+    was, now = (_correlation(cov) for cov in (before, after))
+    rank, mean = int((principal(before)[0] > 0).sum()), np.abs(made.mean(0)).max()
+    spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
+    if key == "centred":
+        return f"Centred: the mean is {_zero(mean)}, the covariance as it was, and the correlation still {now}."
+    if key == "scaled":
+        return f"Batch norm: variances {spreads}, correlation still {now}."
+    if rank < 2:
+        return f"All points lie on a line: whitening scales along it, and finds nothing across it. Variances {spreads}."
+    return f"Whitened: the correlation goes from {was} to {now}, the variances are {spreads}" + (
+        "."
+        if np.abs(after - np.eye(2)).max() <= ROUNDING * 1e3
+        else f": along each principal direction λ/(λ+ε), ε = {typeset(eps)}."
+    )
+
+
+def _scaled_words(before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
+    """Say how closely batch norm has the mean and the variances that it should have."""
+    predicted = np.diag(before) / (np.diag(before) + eps)
+    gap, mean = _zero(np.abs(predicted - np.diag(after)).max()), _zero(np.abs(made.mean(0)).max())
+    return f"Batch norm: mean {mean}, variances σ²/(σ²+ε) (difference {gap}). "
+
+
+def _correlation(cov: np.ndarray) -> str:
+    return measured(correlation(cov), 3, 1e3 * ROUNDING)
+
+
+def _zero(gap: float) -> str:
+    return measured(gap, 2, 1e3 * ROUNDING)
+
+
+def _jointly(theme: str) -> None:
+    """The first simplification, by what it spares."""
+    st.markdown("## First simplification: a feature at a time")
+    if not st.session_state.get(COSTS):
+        per, joint = statistics_of(512)
+        st.markdown(f"### For 512 features whitening estimates {joint:,} numbers, batch norm {per:,}.")
+        st.button("Measure the time on this server", key="measure costs", on_click=_ask)
+        return
+    found = state.costs()
+    st.markdown(f"### {_cost_words(found)}")
+    lines = [
+        Curve(name, found.sizes, 1e3 * seconds, look, points=True)
+        for look, (name, seconds) in enumerate(
+            {
+                "batch norm: x̂": found.per_feature,
+                "batch norm: x̂ and ∂l/∂x": found.per_feature_back,
+                "whitening: x̂": found.whitened,
+                "whitening: x̂ and ∂l/∂x": found.whitened_back,
+            }.items()
+        )
+    ]
+    ends = ", ".join(f"{curve.name} {typeset(curve.y[0], 2)} to {typeset(curve.y[-1], 2)}" for curve in lines)
+    alt = f"Milliseconds over {int(found.sizes[0])} to {int(found.sizes[-1])} features: {ends}."
+    plot(
+        curves([Panel("", lines, "features C", "milliseconds", "xy", marks=found.sizes.tolist())], theme),
+        "costs",
+        alt,
+        "24rem",
+    )
+    st.caption(
+        f"{COUNT} examples in NumPy, the fastest of a few tries. Covariance: N·C² products; its eigenvectors: of the "
+        "order of C³. The way back goes through the eigenvectors too: the gradient of an inverse root couples every "
+        f"pair of them ([{DBN.text}]({DBN.url}))."
+    )
+
+
+def _ask() -> None:
+    st.session_state[COSTS] = True
+
+
+def _cost_words(found: Costs) -> str:
+    """How much longer whitening takes, and how its time grows."""
+    there, back = found.whitened / found.per_feature, found.whitened_back / found.per_feature_back
+    return (
+        f"At C = {int(found.sizes[-1])}, whitening took {_times(there[-1])} times as long as batch norm, and with its "
+        f"gradient {_times(back[-1])} times; at C = {int(found.sizes[0])} it was {_times(there[0])} times."
+    )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+def _by_mini_batch(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
+    """The second simplification: what a mini-batch knows of the whole set."""
+    st.markdown("## Second simplification: a mini-batch at a time")
+    size, whole = view["size"], covariance(x)
+    batches = mini_batches(x, size, view["seed"])
+    covs = covariance(batches)
+    spread = covs[:, 0, 0].std() / whole[0, 0]
+    st.markdown(
+        f"### Over {DRAWS} mini-batches of {size}, the variance of the first feature scatters by {spread:.0%} of that "
+        "of all points."
+    )
+    outlines = [ellipse(batch.mean(0), cov) for batch, cov in zip(batches[:OUTLINED], covs, strict=False)]
+    low = covs[:, 0, 0].min() / whole[0, 0]
+    alt = f"The ellipse of all points over those of {OUTLINED} mini-batches of {size}: the least variance is {low:.0%}."
+    plot(scattered(ellipse(x.mean(0), whole), outlines, axes, theme), "batches", alt, "24rem")
+    flat = "A mini-batch of 2 has no area: a" if size == 2 else "A"
+    st.caption(
+        f"{OUTLINED} mini-batches; another seed draws others. {flat} covariance of m examples has at most m − 1 "
+        "directions, so with no more examples than features it has no inverse root without ε; variances of single "
+        f"features do. Both simplifications: [{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), "
+        "section 3."
+    )

@@ -1,0 +1,114 @@
+"""Deep sigmoid networks that learn with and without batch norm: their accuracy, and how far their units saturate.
+
+Source: Ioffe & Szegedy 2015, arXiv 1502.03167, sections 2 and 4.1, figure 1.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.settings import real, whole
+from normviz.topics.why.network import Network, Plan, accuracy, digits, train
+
+WIDTH = 50
+STEPS = 500
+EVERY = 25
+"""Steps between two measurements."""
+
+SEEDS = 8
+"""Networks of each kind, from seeds that follow each other."""
+
+QUANTILES = (0.15, 0.5, 0.85)
+"""Of figure 1 in the paper."""
+
+SLOPE = 0.025
+"""A sigmoid unit is saturated where σ′ is below this: a tenth of the most that it can be, 1/4."""
+
+EDGE = float(np.arccosh(0.5 / SLOPE - 1))
+"""The input beyond which that is so: σ′(a) = 1 / (2 + 2 cosh a)."""
+
+RATES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Learning rates that are compared."""
+
+SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Scales of the first weights that are compared."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A network: how many hidden layers, how large its weights are at first, how fast it learns, and the first seed."""
+
+    depth: int = whole(5, 1, 6, label="Hidden layers", control="slider")
+    start: float = real(
+        4.0, 0.5, 8.0, label="Scale of the initial weights", stops=SCALES,
+        help="The initial weights of a layer with n inputs have the standard deviation scale/√n.",
+    )  # fmt: skip
+    rate: float = real(3.0, 0.01, 10.0, label="Learning rate", stops=RATES)
+    seed: int = whole(0, 0, 9999, label="Seed")
+
+
+class Learned(NamedTuple):
+    """Results of networks that learn from seeds that follow each other, with or without batch norm.
+
+    Attributes:
+        accuracy: on the test digits, every EVERY steps from the first, (looks, seeds).
+        validation: accuracy on the validation digits at the end, (seeds,).
+        saturated: the share of inputs with a slope below SLOPE at the end, (seeds, depth).
+    """
+
+    accuracy: np.ndarray
+    validation: np.ndarray
+    saturated: np.ndarray
+
+
+class Seen(NamedTuple):
+    """Networks that learn from seeds that follow each other, with or without batch norm.
+
+    Attributes:
+        steps: the steps before which they were measured, and the last one, (looks,).
+        accuracy: on the test digits, (looks, seeds).
+        validation: accuracy on the validation digits at the end, (seeds,).
+        saturated: the share of inputs with a slope below SLOPE, (looks, seeds, depth).
+        quantiles: of the input of every unit's sigmoid, in the network of the first seed, (looks, quantiles, depth,
+            WIDTH).
+    """
+
+    steps: np.ndarray
+    accuracy: np.ndarray
+    validation: np.ndarray
+    saturated: np.ndarray
+    quantiles: np.ndarray
+
+    @property
+    def learned(self) -> Learned:
+        """The results without the distributions on the way."""
+        return Learned(self.accuracy, self.validation, self.saturated[-1])
+
+
+def run(setting: Setting, normalized: bool, seeds: int = SEEDS) -> Seen:
+    """Train networks side by side, and measure them as they learn.
+
+    The inputs of the sigmoids are those of test digits. Batch norm takes the mean and variance of these digits, as it
+    would of a mini-batch.
+    """
+    x, _ = digits("test")
+    steps, read, saturated, quantiles = [], [], [], []
+
+    def watch(step: int, network: Network) -> None:
+        if step % EVERY:
+            return
+        given = np.stack([layer.a for layer in network.layers(x[None])], axis=2)  # (seeds, digits, depth, WIDTH)
+        steps.append(step)
+        read.append(accuracy(network))
+        saturated.append((np.abs(given) > EDGE).mean((1, 3)))
+        quantiles.append(np.quantile(given[0], QUANTILES, axis=0))
+
+    widths, same = (WIDTH,) * setting.depth, (1.0,) * seeds
+    plan = Plan(
+        widths, "sigmoid", normalized, setting.rate, STEPS, setting.start, same, (0.0,) * seeds,
+        tuple(range(setting.seed, setting.seed + seeds)),
+    )  # fmt: skip
+    network, _ = train(plan, watch)
+    found = (np.array(each) for each in (steps, read, accuracy(network, "validation"), saturated, quantiles))
+    return Seen(*found)

@@ -1,0 +1,153 @@
+"""The state of the page on why: what its link holds, and what it computes once for all sessions."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from normviz.core.locks import one_at_a_time
+from normviz.core.registry import DEFAULT_EPS, Reference
+from normviz.core.settings import among, choice, declarations, real, whole
+from normviz.topics.why import identity, learning, outside, saturation, style, whitening
+from normviz.ui.link import Param, View, params
+
+PAGE = "why"
+
+PREFIX = PAGE + " "
+"""Of all keys in the session: other pages have values of the same names."""
+
+SHOWN = {
+    "learning": "Learning",
+    "saturation": "Saturated units",
+    "whitening": "Whitening",
+    "outside": "Outside the gradient",
+    "identity": "γ and β",
+    "style": "Style",
+    "history": "All schemes",
+}
+"""The panels of the page; only the one that is shown is computed."""
+
+ADVANCED = ("outside", "identity", "style")
+"""The panels behind "Advanced"."""
+
+BELONGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("points", "first", "second", "correlation", "ratio", "stage", "size"), ("whitening",)),
+    "eps": ("whitening", "identity", "style"),
+    "seed": ("learning", "whitening", "saturation", "outside", "identity", "style"),
+    **dict.fromkeys(("start", "rate"), ("learning", "saturation")),
+    **dict.fromkeys(("depth", "layer", "unit"), ("saturation",)),
+    **dict.fromkeys(("step_size", "steps"), ("outside",)),
+    **dict.fromkeys(("part",), ("identity",)),
+    **dict.fromkeys(("content", "contrast", "space", "kernel"), ("style",)),
+}
+"""Where a value means something; one that is not here does everywhere."""
+
+ADAIN = Reference("Huang & Belongie 2017, Arbitrary Style Transfer", "1703.06868")
+"""Instance norm with another picture's statistics."""
+
+POINTS = {"digits": "Digits", "own": "Your own"}
+FEATURE_NAMES = {key: feature.name.capitalize() for key, feature in whitening.FEATURES.items()}
+STAGE_NAMES = {key: stage.name for key, stage in whitening.STAGES.items()}
+
+
+@dataclass(frozen=True)
+class Page(saturation.Setting):
+    """What the page's link holds."""
+
+    show: str = choice("learning", SHOWN)
+    points: str = choice("digits", POINTS, label="Points")
+    first: str = choice("middle", FEATURE_NAMES, label="First feature")
+    second: str = choice("all", FEATURE_NAMES, label="Second feature")
+    correlation: float = real(0.9, -1.0, 1.0, label="Correlation", stops=(-1.0, -0.9, -0.5, 0.0, 0.5, 0.9, 0.99, 1.0))
+    ratio: float = real(3.0, 0.1, 10.0, label="Scale of x₀ against x₁", stops=(0.1, 0.3, 1.0, 3.0, 10.0))
+    stage: str = choice("scaled", STAGE_NAMES, label="Transformation", control="menu")
+    size: int = among(16, (2, 4, 8, 16, 32, 64, 128, 256), label="Mini-batch size m", control="menu")
+    eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
+    layer: int = whole(4, 0, lambda given: given["depth"] - 1, label="Hidden layer, from 0", control="segments")
+    unit: int = whole(0, 0, saturation.WIDTH - 1, label="Unit, from 0")
+    step_size: float = real(0.1, 0.001, 10.0, label="Learning rate", stops=(0.001, 0.01, 0.1, 1.0, 10.0))
+    steps: int = whole(50, 1, 500, label="Steps", control="slider")
+    part: float = real(0.5, 0.0, 1.0, label="From γ = 1, β = 0 to the identity", stops=(0.0, 0.25, 0.5, 0.75, 1.0))
+    content: str = choice("china", style.PHOTOS, label="Photograph")
+    contrast: float = real(0.3, 0.0, 1.0, label="Its contrast", stops=(0.0, 0.01, 0.1, 0.3, 0.5, 1.0))
+    space: str = choice("pixels", {"pixels": "Pixels", "features": "Random features"}, label="Statistics of")
+    kernel: int = among(3, (1, 3, 5), label="Patches of k × k pixels, k", control="segments")
+
+
+def _nearest_show(given: Any, view: View) -> str:
+    """Return the panel of a link; without one, whitening where the link sets a value of that panel.
+
+    The page opened on whitening before, and its links did not name it.
+    """
+    declared = declarations(Page)
+    whitening_set = (
+        name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"
+        if view[name] != declared[name].preset(view)
+    )  # fmt: skip
+    if given is None and any(whitening_set):
+        return "whitening"
+    return declared["show"].nearest(given, view)
+
+
+def _params() -> tuple[Param, ...]:
+    """Return the values of the page, the panel last: in old links it follows from the others."""
+    *others, show = sorted(params(Page, PREFIX), key=lambda param: param.name == "show")
+    return (*others, replace(show, nearest=_nearest_show))
+
+
+PARAMS = _params()
+
+
+def has(view: View, name: str) -> bool:
+    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    if name in ("first", "second") and view["points"] != "digits":
+        return False
+    if name in ("correlation", "ratio") and view["points"] != "own":
+        return False
+    if view["space"] != "features" and (name == "kernel" or (name == "seed" and view["show"] == "style")):
+        return False
+    return view["show"] in BELONGS.get(name, tuple(SHOWN))
+
+
+@st.cache_data(max_entries=1, show_spinner="Measuring …")
+def costs() -> whitening.Costs:
+    """What whitening costs on this server, once for all sessions: measured at the same time they would disturb each
+    other."""
+    return whitening.costs()
+
+
+@st.cache_data(max_entries=64, show_spinner="Training two networks …")
+@one_at_a_time
+def trained(setting: saturation.Setting) -> dict[str, saturation.Seen]:
+    """Train a network without batch norm and one with it."""
+    return {name: saturation.run(setting, normalized, 1) for normalized, name in learning.KINDS.items()}
+
+
+@st.cache_data(max_entries=64, show_spinner=f"Training {2 * saturation.SEEDS} networks …")
+@one_at_a_time
+def _learned(setting: saturation.Setting) -> dict[str, saturation.Learned]:
+    return {name: saturation.run(setting, normalized).learned for normalized, name in learning.KINDS.items()}
+
+
+def learned(setting: saturation.Setting) -> tuple[dict[str, saturation.Learned], bool]:
+    """Return the results of the networks of a setting by kind, and whether they are shipped; else trained now."""
+    shipped = learning.find_shipped(setting)
+    return (_learned(setting), False) if shipped is None else (shipped, True)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def descents(rate: float, steps: int, seed: int) -> dict[str, outside.Descent]:
+    """Gradient descent outside of the gradient's sight, and inside."""
+    return {"outside": outside.descend(rate, steps, seed, False), "inside": outside.descend(rate, steps, seed, True)}
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def undone(part: float, eps: float, seed: int) -> identity.Undone:
+    """A layer on its way to the identity."""
+    return identity.undone(part, eps, seed)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def restyled(content: str, contrast: float, kernel: int, eps: float, seed: int) -> style.Restyled:
+    """A photograph in the style of the other."""
+    return style.restyle(content, contrast, kernel, eps, seed)

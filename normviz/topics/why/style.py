@@ -1,0 +1,103 @@
+"""Style is statistics: one picture with the channel means and standard deviations of another.
+
+Instance norm takes a picture's own μ and σ, channel by channel; AdaIN puts another's in their place:
+
+    y = σ(style) · (x − μ(x)) / √(σ²(x) + ε) + μ(style)
+
+on pixels, or on features: all patches of k × k pixels in a random orthogonal basis, Q. Each pixel is in k² patches, so
+turning features back, dividing by k², is the pseudo-inverse: of features that nobody touched it gives back the picture.
+
+Source: Ulyanov et al. 2016, arXiv 1607.08022; Huang & Belongie 2017, arXiv 1703.06868, eq. 8, on the features of a
+trained network and with a trained decoder, which random features are not.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.normalize import normalize
+from normviz.core.registry import SCHEMES
+from normviz.data.samples import SAMPLES
+
+SIZE = (144, 192)
+PHOTOS = {"china": "Temple", "flower": "Flower"}
+"""In the order in which the sample has them."""
+
+INSTANCE = SCHEMES["instance"]
+
+
+class Restyled(NamedTuple):
+    """Pictures (H, W, 3): the content in its contrast, the style, x̂ as a picture, and the content in that style.
+
+    Attributes:
+        gap: how far channel means and deviations of the outcome are from the style's at most, over the largest
+            deviation of the style's, measured where they were put on.
+        seen_gap: the same in the features of the picture that is shown.
+        contrast_gap: how far x̂ is at most from that of full contrast.
+        channels: how many there are.
+    """
+
+    content: np.ndarray
+    style: np.ndarray
+    xhat: np.ndarray
+    y: np.ndarray
+    gap: float
+    seen_gap: float
+    contrast_gap: float
+    channels: int
+
+
+def photos() -> dict[str, np.ndarray]:
+    """Both photographs, (H, W, 3) in 0..1."""
+    return dict(zip(PHOTOS, SAMPLES["photo"].make((2, *SIZE, 3), 0), strict=True))
+
+
+def basis(kernel: int, seed: int) -> np.ndarray:
+    """Random orthogonal filters as columns, (k·k·3, k·k·3)."""
+    size = kernel * kernel * 3
+    return np.linalg.qr(np.random.default_rng([seed, 25]).standard_normal((size, size)))[0]
+
+
+def features(x: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
+    """(H, W, 3) -> (H, W, k·k·3): the patch around every pixel in a basis; beyond the border the picture goes on from
+    its other side."""
+    shifts = [np.roll(x, (-i, -j), (0, 1)) for i, j in _offsets(kernel)]
+    return np.concatenate(shifts, axis=-1) @ q
+
+
+def picture(found: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
+    """The picture whose features are nearest, in squares: every pixel is the mean over the patches that hold it."""
+    patches = np.split(found @ q.T, kernel * kernel, axis=-1)
+    parts = [np.roll(each, (i, j), (0, 1)) for (i, j), each in zip(_offsets(kernel), patches, strict=True)]
+    return np.mean(parts, axis=0)
+
+
+def _offsets(kernel: int) -> list[tuple[int, int]]:
+    around = range(-(kernel // 2), kernel // 2 + 1)
+    return [(i, j) for i in around for j in around]
+
+
+def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of every channel."""
+    return x.mean((0, 1)), x.std((0, 1))
+
+
+def restyle(content: str, contrast: float, kernel: int, eps: float, seed: int) -> Restyled:
+    """A photograph in the style of the other one; `kernel`: 0 for pixels, else the side of the patches."""
+    pictures = photos()
+    whole, style = pictures.pop(content), pictures.popitem()[1]
+    x = whole.mean((0, 1)) + contrast * (whole - whole.mean((0, 1)))
+    q = basis(kernel, seed) if kernel else np.eye(3)
+    seen, full, target = ((features(each, kernel or 1, q)) for each in (x, whole, style))
+    mean, deviation = moments(target)
+    done = normalize(seen[None], INSTANCE, eps, deviation, mean)
+    y = picture(done.y[0], kernel or 1, q)
+    unit = float(deviation.max())
+
+    def gap(x: np.ndarray) -> float:
+        """How far its channels' statistics are from the style's."""
+        return float(max(np.abs(a - b).max() for a, b in zip(moments(x), (mean, deviation), strict=True))) / unit
+
+    seen_gap = gap(features(y, kernel or 1, q))
+    apart = float(np.abs(done.xhat - normalize(full[None], INSTANCE, eps).xhat).max())
+    return Restyled(x, style, picture(done.xhat[0], kernel or 1, q), y, gap(done.y[0]), seen_gap, apart, seen.shape[-1])

@@ -1,0 +1,221 @@
+"""Whitening in two dimensions, and what batch norm makes of it: one feature at a time, one mini-batch at a time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.registry import DEFAULT_EPS
+from normviz.data.digits import SIDE, load_digits
+
+HALF = SIDE // 2
+POINTS = 1000
+"""Of one's own cloud."""
+
+MEAN = (2.0, 1.0)
+"""Where one's own cloud lies before it is centred; its second feature has variance 1."""
+
+RADIUS = 2.0
+"""Ellipses are drawn at so many standard deviations."""
+
+DRAWS = 200
+"""Mini-batches whose statistics are compared."""
+
+FLAT = 1e-12
+"""A direction with a smaller share of the largest variance than this has none: what is there is rounding."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number of a digit: its name, and (digits, 8, 8) -> (digits,), the mean of some pixels."""
+
+    name: str
+    of: Callable[[np.ndarray], np.ndarray]
+
+
+FEATURES = {
+    "top": Feature("ink, upper half", lambda x: x[:, :HALF].mean((1, 2))),
+    "bottom": Feature("ink, lower half", lambda x: x[:, HALF:].mean((1, 2))),
+    "left": Feature("ink, left half", lambda x: x[:, :, :HALF].mean((1, 2))),
+    "right": Feature("ink, right half", lambda x: x[:, :, HALF:].mean((1, 2))),
+    "middle": Feature("ink, middle", lambda x: x[:, 2:-2, 2:-2].mean((1, 2))),
+    "all": Feature("ink, all pixels", lambda x: x.mean((1, 2))),
+}
+"""Features of digits by key."""
+
+
+def digits(first: str, second: str) -> np.ndarray:
+    """Two features of all digits, (digits, 2)."""
+    images, _ = load_digits()
+    return np.stack([FEATURES[key].of(images) for key in (first, second)], axis=-1)
+
+
+def own(correlation: float, ratio: float, seed: int) -> np.ndarray:
+    """Normal points (POINTS, 2) of a correlation; the first feature's standard deviation is `ratio`, the other's 1."""
+    a, b = np.random.default_rng([seed, 20]).standard_normal((2, POINTS))
+    second = correlation * a + np.sqrt(max(1 - correlation**2, 0.0)) * b
+    return np.stack([ratio * a, second], axis=-1) + MEAN
+
+
+def covariance(x: np.ndarray) -> np.ndarray:
+    """Σ = E[(x − μ)(x − μ)ᵀ] over the examples of (…, N, C): (…, C, C), with 1/N as batch norm has it."""
+    v = x - x.mean(-2, keepdims=True)
+    return v.mT @ v / x.shape[-2]
+
+
+def correlation(cov: np.ndarray) -> float:
+    """Σ₀₁ / √(Σ₀₀ Σ₁₁); 0 where a feature is constant."""
+    scale = float(np.sqrt(cov[0, 0]) * np.sqrt(cov[1, 1]))
+    return float(cov[0, 1]) / scale if scale else 0.0
+
+
+def principal(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Variances λ from the largest, 0 where they are rounding, and directions as columns, their largest part > 0."""
+    values, vectors = np.linalg.eigh(cov)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    values = np.where(values > FLAT * max(float(values[0]), 0.0), values, 0.0)
+    largest = vectors[np.abs(vectors).argmax(0), np.arange(len(values))]
+    return values, vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+def root(cov: np.ndarray, eps: float, rotate_back: bool) -> np.ndarray:
+    """W with x̂ = W (x − μ): the inverse root of Σ + εI.
+
+    With Σ = E Λ Eᵀ, PCA whitening is W = (Λ + ε)^(−1/2) Eᵀ; rotated back, ZCA whitening is E (Λ + ε)^(−1/2) Eᵀ. A
+    direction without variance gives 0, as `normalize` gives for a constant field.
+
+    Source: Bell & Sejnowski 1997; Huang et al. 2018, arXiv 1804.08450, section 3.
+    """
+    values, vectors = principal(cov)
+    w = _inverse_roots(values, eps)[:, None] * vectors.T
+    return vectors @ w if rotate_back else w
+
+
+def _inverse_roots(variances: np.ndarray, eps: float) -> np.ndarray:
+    """1/√(σ² + ε); 0 where there is no variance."""
+    return np.divide(1.0, np.sqrt(variances + eps), out=np.zeros(len(variances)), where=variances > 0)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What can be made of a cloud: its name, its formula, and (Σ, ε) -> W with x̂ = W (x − μ).
+
+    `plain`: it is not brought to a common scale.
+    """
+
+    name: str
+    formula: str
+    matrix: Callable[[np.ndarray, float], np.ndarray]
+    plain: bool = False
+
+    def __call__(self, x: np.ndarray, eps: float) -> np.ndarray:
+        """W (x − μ) of all points (N, 2), by their own mean and covariance."""
+        return (x - x.mean(0)) @ self.matrix(covariance(x), eps).T
+
+
+STAGES = {
+    "centred": Stage("Centred", r"x - \mu", lambda cov, eps: np.eye(len(cov)), plain=True),
+    "scaled": Stage(
+        "Scaled per feature", r"\hat{x}_c = \frac{x_c - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}}",
+        lambda cov, eps: np.diag(_inverse_roots(np.diag(cov), eps)),
+    ),
+    "zca": Stage(
+        "Whitened (ZCA)", r"\hat{x} = (\Sigma + \varepsilon I)^{-1/2} (x - \mu)", lambda cov, eps: root(cov, eps, True)
+    ),
+    "pca": Stage(
+        "Whitened (PCA)", r"\hat{x} = (\Lambda + \varepsilon I)^{-1/2} E^\top (x - \mu)",
+        lambda cov, eps: root(cov, eps, False),
+    ),
+}  # fmt: skip
+"""By key, in the order in which one thing is added to the other."""
+
+
+def ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
+    """Points (k, 2) at RADIUS standard deviations from the mean; flat where a direction has no variance."""
+    values, vectors = principal(cov)
+    turn = np.linspace(0, 2 * np.pi, 97)
+    circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    return mean + RADIUS * (circle * np.sqrt(values)) @ vectors.T
+
+
+def mini_batches(x: np.ndarray, size: int, seed: int) -> np.ndarray:
+    """DRAWS mini-batches of distinct points, (DRAWS, size, 2)."""
+    rng = np.random.default_rng([seed, 21])
+    return np.stack([x[rng.choice(len(x), size, replace=False)] for _ in range(DRAWS)])
+
+
+COUNT = 512
+"""Examples that costs are measured on."""
+
+SIZES = tuple(2**k for k in range(1, 10))
+BUDGET = 1.5
+"""Seconds after which no larger size is begun."""
+
+TRIES = 3
+
+
+class Costs(NamedTuple):
+    """Seconds for COUNT examples by the number of features, each the least of some tries: x̂ alone, and x̂ and ∂l/∂x."""
+
+    sizes: np.ndarray
+    per_feature: np.ndarray
+    per_feature_back: np.ndarray
+    whitened: np.ndarray
+    whitened_back: np.ndarray
+
+
+def per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
+    """Batch norm of (N, C), in as few words as NumPy needs; given g = ∂l/∂x̂, ∂l/∂x of it."""
+    v = x - x.mean(0)
+    inverse = 1 / np.sqrt((v * v).mean(0) + DEFAULT_EPS)
+    xhat = v * inverse
+    return xhat if g is None else inverse * (g - g.mean(0) - xhat * (g * xhat).mean(0))
+
+
+def jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
+    """ZCA whitening of (N, C), x̂ = v W with W = (Σ + ε)^(−1/2); given g = ∂l/∂x̂, ∂l/∂x of it.
+
+    ∂l/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and of every pair of
+    eigenvalues, by their roots r = √(λ + ε), K_ij = −1 / (r_i r_j (r_i + r_j)).
+
+    Source: Huang et al. 2018, arXiv 1804.08450; K: Daleckii & Krein 1965.
+    """
+    v = x - x.mean(0)
+    values, q = np.linalg.eigh(v.T @ v / len(v))
+    roots = np.sqrt(np.maximum(values, 0.0) + DEFAULT_EPS)
+    w = (q / roots) @ q.T
+    if g is None:
+        return v @ w
+    product = v.T @ g
+    pairs = -1 / (roots[:, None] * roots * (roots[:, None] + roots))
+    dv = g @ w + v @ (q @ (pairs * (q.T @ (product + product.T) @ q)) @ q.T) / len(v)
+    return dv - dv.mean(0)
+
+
+def costs(sizes: Sequence[int] = SIZES, budget: float = BUDGET) -> Costs:
+    """How long both take on this machine, for sizes in turn while the next fits into the budget; two at least."""
+    end, rng = perf_counter() + budget, np.random.default_rng(0)
+    found: list[tuple[float, ...]] = []
+    for size in sizes:
+        if len(found) > 1 and perf_counter() + 8 * TRIES * (found[-1][3] + found[-1][4]) > end:  # C³: eight times
+            break
+        x, g = rng.standard_normal((2, COUNT, size))
+        found.append((size, *(_seconds(work, *given) for work in (per_feature, jointly) for given in ((x,), (x, g)))))
+    return Costs(*(np.array(column) for column in zip(*found, strict=True)))
+
+
+def _seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
+    """Of the fastest of some tries."""
+    taken = []
+    for _ in range(TRIES):
+        start = perf_counter()
+        work(*given)
+        taken.append(perf_counter() - start)
+    return min(taken)
+
+
+def statistics_of(features: int) -> tuple[int, int]:
+    """How many numbers are estimated: means and variances, and means and a symmetric covariance."""
+    return 2 * features, features + features * (features + 1) // 2

@@ -1,0 +1,182 @@
+"""Dense networks on digits whose pixels are in no order: normalized layers and ReLU, of many schemes and seeds."""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from normviz.core.registry import Scheme
+from normviz.data.digits import CLASSES, SIDE, digits
+from normviz.train.learning import error, started
+from normviz.train.norm import Norm, mask_gain, weights
+
+EXACT = torch.float64
+"""The type of networks that are compared with each other to rounding."""
+
+How = Callable[[Norm, torch.Tensor], torch.Tensor]
+"""`Norm.__call__` in training, `Norm.settle` once behind it, `Norm.infer` from then on."""
+
+Between = Callable[[torch.Tensor], torch.Tensor]
+"""What becomes of a hidden layer's outputs (schemes, networks, N, units) on their way to the next."""
+
+
+def unchanged(outputs: torch.Tensor) -> torch.Tensor:
+    """They pass as they are."""
+    return outputs
+
+
+class Dense:
+    """Networks of all schemes × seeds: every layer a = Wx, ReLU(γ â + β); then a linear classifier.
+
+    Schemes without a gain, such as no normalization, have γ = 1.
+
+    Args:
+        schemes: by which a, or W, is normalized.
+        seeds: of the first weights, N(0, 2/fan-in), one network each.
+        widths: units of the normalized layers.
+        batch: examples of a mini-batch.
+        eps: ε on activations.
+        dtype: of all numbers.
+    """
+
+    def __init__(
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int, eps: float,
+        device: torch.device, dtype: torch.dtype = torch.float32,
+    ) -> None:  # fmt: skip
+        sizes = [SIDE**2, *widths, CLASSES]
+        self.weights, self.gains, self.biases = [], [], []
+        for part, (into, out) in enumerate(pairwise(sizes)):
+            first = started(seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part, dtype=dtype)
+            self.weights.append(first.to(device))
+            self.gains.append(torch.ones(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
+            self.biases.append(torch.zeros(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
+        self.gains.pop()  # of the classifier
+        like = self.weights[0]
+        self.schemes = schemes
+        self.from_data = [k for k, scheme in enumerate(schemes) if scheme.key == "weight"]
+        self.widths, self.eps = widths, eps
+        self.norms = self._norms(batch)
+        self.on_weights = [weights(schemes, (1, 1, *shape), like) for shape in zip(sizes, widths, strict=False)]
+
+    @property
+    def parameters(self) -> list[torch.Tensor]:
+        """All that is learned."""
+        return [*self.weights, *self.gains, *self.biases]
+
+    def with_batches_of(self, size: int) -> "Dense":
+        """Return these networks, with the same parameters, for mini-batches of `size` examples.
+
+        `Norm.settle` then normalizes every `size` examples along N by their own statistics.
+        """
+        resized = copy(self)
+        resized.norms = self._norms(size)
+        return resized
+
+    def logits(self, x: torch.Tensor, how: How = Norm.__call__, between: Between = unchanged) -> torch.Tensor:
+        """(schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
+        for k in range(len(self.norms)):
+            gain = mask_gain(self.gains[k], self.schemes)
+            x = between(torch.relu(gain * self._normalized(k, x, how) + self.biases[k]))
+        return x @ self.weights[-1] + self.biases[-1]
+
+    @torch.no_grad()
+    def start_from_data(self, x: torch.Tensor) -> None:
+        """Start weight normalization from a mini-batch: γ and β give every unit mean 0 and variance 1 there.
+
+        Salimans & Kingma 2016, section 3. All other schemes stay as they are.
+
+        Args:
+            x: pictures (networks or 1, N, pixels).
+        """
+        if not self.from_data:
+            return
+        for k in range(len(self.norms)):
+            xhat = self._normalized(k, x, Norm.__call__)
+            mean, deviation = xhat.mean(2, keepdim=True), xhat.std(2, keepdim=True).clamp_min(1e-3)
+            for scheme in self.from_data:
+                self.gains[k][scheme] = 1 / deviation[scheme]
+                self.biases[k][scheme] = -mean[scheme] / deviation[scheme]
+            x = torch.relu(mask_gain(self.gains[k], self.schemes) * xhat + self.biases[k])
+
+    @torch.no_grad()
+    def measure_errors(
+        self, x: torch.Tensor, batch: int, unseen: Sequence[tuple[torch.Tensor, torch.Tensor]]
+    ) -> list[torch.Tensor]:
+        """Return the share of wrong answers on each set of digits, (schemes, networks), in inference.
+
+        Args:
+            x: the digits of which the running averages are taken, (N, pixels); or those of each network, (networks, N,
+                pixels), or of each scheme too.
+            batch: the size of a mini-batch.
+            unseen: sets of digits and their classes.
+        """
+        self.logits(whole(x if x.ndim > 2 else x[None], batch), Norm.settle)
+        return [error(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
+
+    @torch.no_grad()
+    def measure_own_errors(
+        self, pictures: torch.Tensor, answers: torch.Tensor, size: int, orders: np.ndarray
+    ) -> torch.Tensor:
+        """Return the share of wrong answers, (schemes, networks), on digits that normalize each other.
+
+        Args:
+            pictures: digits (N, pixels).
+            answers: their classes.
+            size: the digits that are normalized together by their own statistics; a smaller rest is left out.
+            orders: which digits are next to each other, (networks, N).
+        """
+        order = torch.from_numpy(orders[:, : len(pictures) // size * size]).to(pictures.device)
+        return error(self.with_batches_of(size).logits(pictures[order], Norm.settle), answers[order])
+
+    def _norms(self, batch: int) -> list[Norm]:
+        """Return the normalization of every layer, for mini-batches of `batch` examples."""
+        activations = [scheme.on_activations for scheme in self.schemes]
+        return [Norm(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
+
+    def _normalized(self, k: int, x: torch.Tensor, how: How) -> torch.Tensor:
+        """Return x̂ of a layer, (schemes, networks, N, units), of its inputs."""
+        w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
+        return how(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
+
+
+def rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
+    """Digits as rows of pixels in 0..1, (digits, 64), and their classes."""
+    pictures, classes = digits(test)
+    x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
+    return x, torch.tensor(classes)
+
+
+def both(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """On a device, the rows and classes to train on, and those to test on."""
+    x, labels, unseen, answers = (each.to(device) for each in (*rows(), *rows(test=True)))
+    return x, labels, unseen, answers
+
+
+class Digits(NamedTuple):
+    """Digits as rows of pixels, with their classes.
+
+    Attributes:
+        train: rows (898, 64) and classes to learn from.
+        validation: those by which learning rates are chosen (449).
+        test: those that are used for nothing but the result (450).
+    """
+
+    train: tuple[torch.Tensor, torch.Tensor]
+    validation: tuple[torch.Tensor, torch.Tensor]
+    test: tuple[torch.Tensor, torch.Tensor]
+
+
+def split_digits(device: torch.device) -> Digits:
+    """Return the digits in three parts on a device: every third of those that are not for the test validates."""
+    (x, labels), test = rows(), rows(test=True)
+    held_out = torch.arange(len(x)) % 3 == 1
+    parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)
+    return Digits(*((pictures.to(device), classes.to(device)) for pictures, classes in parts))
+
+
+def whole(x: torch.Tensor, batch: int) -> torch.Tensor:
+    """Return as many examples (…, N, pixels) as fill mini-batches, for `Norm.settle`; at least one mini-batch."""
+    return x[..., : max(x.shape[-2] // batch, 1) * batch, :]

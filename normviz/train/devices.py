@@ -1,0 +1,90 @@
+"""Devices that train: which one a name stands for, what its arithmetic is, and how much one training may take of it."""
+
+from functools import lru_cache
+
+import torch
+
+from normviz.core.errors import InvalidInput
+from normviz.train import cost
+
+COPIED = 64 * 2**20
+"""Bytes that are copied on a device to measure its bandwidth."""
+
+EXACT = [
+    *((torch.backends.cuda, "matmul"), (torch.backends.cudnn, "conv"), (torch.backends.cudnn, "rnn")),
+    *((torch.backends.mkldnn, "matmul"), (torch.backends.mkldnn, "conv")),
+]
+"""The operations of libraries that may round the factors of float32."""
+
+
+def open_device(name: str, storage: str = "float32") -> torch.device:
+    """Return the device of a name, with exact arithmetic; everything that trains gets its device here.
+
+    Args:
+        name: a key of `DEVICES`.
+        storage: the type of the tensors that it will hold.
+
+    Raises:
+        InvalidInput: where the device is not there or does not have the type.
+    """
+    make_exact()
+    return torch.device(resolve_device(name, storage))
+
+
+def make_exact() -> None:
+    """Let torch compute float32 products and convolutions with all digits of their factors.
+
+    By default cuDNN rounds the factors of a convolution to ten bits (TF32), and NVIDIA's containers ask the same of
+    matrix products. No two networks are twins then. Both interfaces are set, the older one first: where they differ,
+    torch raises an error when the older one is read.
+    """
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    for backend, operation in EXACT:
+        getattr(backend, operation).fp32_precision = "ieee"
+
+
+def resolve_device(name: str, storage: str) -> str:
+    """Return the device that a name stands for: for "auto" a GPU that has the type, where there is one.
+
+    Raises:
+        InvalidInput: where the device is not there or does not have the type, as MPS has no float64.
+    """
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "mps" and storage == "float64":
+        raise InvalidInput("MPS has no float64; dtype float32 or device cpu would do.")
+    if not there.get(name, True):
+        raise InvalidInput(f"there is no {name} device here; auto or cpu would do.")
+    if name != "auto":
+        return name
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if storage == "float32" and torch.backends.mps.is_available() else "cpu"
+
+
+def device_words(device: torch.device) -> str:
+    """Return the name of a device, for people."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type.upper()
+
+
+def measure_budget(device: torch.device) -> cost.Budget:
+    """Return what one training may take of a device as it is now."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return cost.device_budget(free + unused, _measure_bandwidth(device))
+    return cost.HOST if device.type == "cpu" else cost.MPS
+
+
+@lru_cache(maxsize=8)
+def _measure_bandwidth(device: torch.device) -> float:
+    """Return how many bytes a second a GPU copies within its memory, measured once."""
+    source = torch.zeros(COPIED, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    target.copy_(source)  # loads what a copy needs
+    start.record()
+    target.copy_(source)
+    end.record()
+    end.synchronize()
+    return COPIED / (max(start.elapsed_time(end), 1e-3) / 1000)

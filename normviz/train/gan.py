@@ -1,0 +1,211 @@
+"""Generators and discriminators of points in a plane, of many schemes and seeds (Goodfellow et al. 2014).
+
+The discriminators are normalized, the generators are not. What a network draws is of its seed alone: the same for all
+schemes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from normviz.core.registry import Scheme
+from normviz.train.learning import Learner, started
+from normviz.train.norm import Norm, weights
+from normviz.train.optimizers import Adam
+
+LATENT = 8
+"""Numbers that a generator makes a point from, N(0, 1) each."""
+
+BETAS = (0.5, 0.99)
+"""Adam's β₁ and β₂. With the usual β₁ = 0.9 GANs oscillate (Radford et al. 2016); β₂ suits short trainings."""
+
+
+class Generator:
+    """Points of numbers z: two layers of ReLU units, then a linear one."""
+
+    def __init__(self, schemes: int, seeds: Sequence[int], width: int, device: torch.device) -> None:
+        self.weights, self.biases = _layers(schemes, seeds, (LATENT, width, width, 2), 10, device)
+
+    @property
+    def parameters(self) -> list[torch.Tensor]:
+        """All that is learned."""
+        return [*self.weights, *self.biases]
+
+    def __call__(self, z: torch.Tensor) -> torch.Tensor:
+        """Points (schemes, networks, N, 2) of z (networks, N, LATENT)."""
+        x = z
+        for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = torch.relu(x @ w + b)
+        return x @ self.weights[-1] + self.biases[-1]
+
+
+class Discriminator:
+    """Logits that a point is one of the data: two layers a = Wx of ReLU(γ â + β), then a linear one.
+
+    A scheme on activations gives the â of both layers; one on weights gives the W of all three, as what it says of the
+    whole network holds only then (Miyato et al. 2018). γ is learned where the scheme has one, and stays 1 elsewhere:
+    behind a spectral norm it would undo the bound.
+
+    Args:
+        schemes: by which a, or W, is normalized.
+        seeds: of the first weights, N(0, 2/fan-in), one network each.
+        width: units of the normalized layers.
+        batch: points of a mini-batch.
+        eps: ε on activations.
+    """
+
+    def __init__(
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], width: int, batch: int, eps: float, device: torch.device
+    ) -> None:
+        sizes = (2, width, width, 1)
+        self.weights, self.biases = _layers(len(schemes), seeds, sizes, 0, device)
+        has = [scheme.gain is not None for scheme in schemes]
+        last = [scheme.gain is not None and scheme.on_weights is not None for scheme in schemes]
+        self.learned = [torch.tensor(each, device=device).view(-1, 1, 1, 1) for each in (has, has, last)]
+        self.gains = [
+            torch.ones_like(bias, requires_grad=True) if any(each) else None
+            for bias, each in zip(self.biases, (has, has, last), strict=True)
+        ]
+        like, activations = self.weights[0], [scheme.on_activations for scheme in schemes]
+        self.norms = [Norm(activations, (batch, 1, 1, width), eps, like) for _ in range(2)]
+        self.on_weights = [weights(schemes, (1, 1, *shape), like) for shape in pairwise(sizes)]
+
+    @property
+    def parameters(self) -> list[torch.Tensor]:
+        """All that is learned."""
+        return [*self.weights, *self.biases, *(gain for gain in self.gains if gain is not None)]
+
+    def used(self) -> list[torch.Tensor]:
+        """The weights of the layers as they are used: normalized by the schemes that act on weights."""
+        normed = zip(self.on_weights, self.weights, strict=True)
+        return [norm(w[:, :, None, None])[:, :, 0, 0] for norm, w in normed]
+
+    def __call__(self, batches: torch.Tensor, used: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Logits (schemes, networks, mini-batches, N) of points (schemes, networks, mini-batches, N, 2).
+
+        Each mini-batch has statistics of its own: those of data are not mixed with those of a generator.
+        """
+        count, x = batches.shape[2:4], batches.flatten(2, 3)
+        for k, w in enumerate(used):
+            x = x @ w
+            if k < len(self.norms):
+                x = self.norms[k](x.unflatten(2, count)[..., None, None, :]).flatten(2, 5)
+            gain = self.gains[k]
+            if gain is not None:
+                x = torch.where(self.learned[k], gain, 1.0) * x
+            x = x + self.biases[k]
+            if k < len(self.norms):
+                x = torch.relu(x)
+        return x.squeeze(-1).unflatten(2, count)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A mixture of Gaussians in the plane, in equal shares.
+
+    Attributes:
+        centres: (modes, 2).
+        deviation: σ of each Gaussian along both axes.
+        scale: factor that points have when a discriminator reads them.
+    """
+
+    centres: np.ndarray
+    deviation: float
+    scale: float = 1.0
+
+    def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Draw points (count, 2)."""
+        chosen = self.centres[rng.integers(len(self.centres), size=count)]
+        return chosen + self.deviation * rng.standard_normal((count, 2), np.float32)
+
+
+class Game:
+    """Generators against discriminators, for every scheme, learning rate and seed, on points of a mixture.
+
+    The discriminator learns to tell data from generated points. The generator learns to have its points taken for data.
+    Both minimize the cross-entropy. The generator's is -log D(G(z)), whose gradient does not vanish where it loses.
+    Networks are stacked by rate and then by seed; at all rates a seed has the same first weights, data and z.
+
+    Args:
+        schemes: of the discriminators.
+        seeds: one network each at every rate.
+        rates: learning rates of Adam, of both networks.
+        data: what the discriminators compare generated points with.
+        width: units of each hidden layer.
+        batch: points of a mini-batch.
+        eps: ε of schemes on activations.
+        device: on which all tensors are.
+    """
+
+    def __init__(
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], rates: Sequence[float], data: Mixture, width: int,
+        batch: int, eps: float, device: torch.device,
+    ) -> None:  # fmt: skip
+        self.data, self.batch, self.rates, self.device = data, batch, rates, device
+        networks = tuple(seeds) * len(rates)
+        self.generator = Generator(len(schemes), networks, width, device)
+        self.discriminator = Discriminator(schemes, networks, width, batch, eps, device)
+        adam, each = partial(Adam, betas=BETAS), np.repeat(rates, len(seeds))[None]
+        self._learners = [Learner(one.parameters, adam, each) for one in (self.generator, self.discriminator)]
+        self._draws = [np.random.default_rng([seed, 3]) for seed in seeds]
+
+    def train_discriminator(self) -> torch.Tensor:
+        """Take one step of the discriminators and return their losses (schemes, networks)."""
+        with torch.no_grad():
+            generated = self.generator(self._draw_latent())
+            batches = torch.stack([self._draw_data().expand_as(generated), generated], 2)
+        logits = self._judge(batches, self.discriminator.used())
+        signs = logits.new_tensor([-1.0, 1.0])[:, None]
+        losses = torch.nn.functional.softplus(signs * logits).sum(2).mean(-1)
+        self._learners[1].step(losses)
+        return losses.detach()
+
+    def train_generator(self) -> torch.Tensor:
+        """Take one step of the generators and return their losses (schemes, networks)."""
+        with torch.no_grad():
+            used = self.discriminator.used()
+        logits = self._judge(self.generator(self._draw_latent())[:, :, None], used)
+        losses = torch.nn.functional.softplus(-logits).mean((2, 3))
+        self._learners[0].step(losses)
+        return losses.detach()
+
+    @torch.no_grad()
+    def generate(self, z: torch.Tensor) -> torch.Tensor:
+        """Return points (schemes, networks, N, 2) of latent numbers z (seeds, N, LATENT)."""
+        return self.generator(self._repeat(z))
+
+    def _judge(self, batches: torch.Tensor, used: Sequence[torch.Tensor]) -> torch.Tensor:
+        return self.discriminator(self.data.scale * batches, used)
+
+    def _repeat(self, drawn: torch.Tensor) -> torch.Tensor:
+        """Repeat what was drawn for every seed for all rates."""
+        return drawn.to(self.device, torch.float32).repeat(len(self.rates), 1, 1)
+
+    def _draw_latent(self) -> torch.Tensor:
+        drawn = [rng.standard_normal((self.batch, LATENT), np.float32) for rng in self._draws]
+        return self._repeat(torch.from_numpy(np.stack(drawn)))
+
+    def _draw_data(self) -> torch.Tensor:
+        """Draw points (networks, N, 2) of the mixture."""
+        return self._repeat(torch.from_numpy(np.stack([self.data.draw(rng, self.batch) for rng in self._draws])))
+
+
+def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
+    """Draw latent numbers (seeds, count, LATENT); `stream`: its number, 4 or more, as the lower ones train."""
+    drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT), np.float32) for seed in seeds]
+    return torch.from_numpy(np.stack(drawn))
+
+
+def _layers(
+    schemes: int, seeds: Sequence[int], sizes: Sequence[int], part: int, device: torch.device
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """First weights of layers of these sizes, and their biases, 0."""
+    drawn, biases = [], []
+    for k, (into, out) in enumerate(pairwise(sizes), part):
+        drawn.append(started(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k).to(device).requires_grad_())
+        biases.append(torch.zeros(schemes, len(seeds), 1, out, device=device, requires_grad=True))
+    return drawn, biases

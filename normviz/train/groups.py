@@ -1,0 +1,83 @@
+"""Mini-batches of groups that are normalized by themselves: digits of one class and a blank picture in each."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from normviz.data.digits import CLASSES
+from normviz.train.dense import Dense
+from normviz.train.learning import error
+from normviz.train.norm import Norm
+
+ONE_CLASS, SHUFFLED = range(2)
+"""Groups of one class, and the same pictures in other groups."""
+
+
+class Batches(NamedTuple):
+    """Mini-batches of ten groups, one of each class; and the same pictures in shuffled groups.
+
+    Attributes:
+        pictures: positions in the digits (2, seeds, mini-batches, N), those in groups of one class first; the blank
+            picture is behind the last digit.
+        labels: their classes, of the same shape. A blank picture has the class of the group that it is drawn for.
+    """
+
+    pictures: np.ndarray
+    labels: np.ndarray
+
+    @classmethod
+    def draw(cls, labels: np.ndarray, group: int, count: int, seeds: tuple[int, ...], use: int) -> "Batches":
+        """Draw `count` mini-batches for every seed; those of another `use` are drawn anew."""
+        found = []
+        for seed in seeds:
+            rng = np.random.default_rng([seed, 7, use])
+            drawn = [_draw_group(np.flatnonzero(labels == k), len(labels), group, count, rng) for k in range(CLASSES)]
+            ordered = np.concatenate(drawn, axis=1)
+            answers = np.broadcast_to(np.repeat(np.arange(CLASSES), group), ordered.shape)
+            order = rng.permuted(np.broadcast_to(np.arange(ordered.shape[1]), ordered.shape), axis=1)
+            found.append([np.stack([each, np.take_along_axis(each, order, axis=1)]) for each in (ordered, answers)])
+        pictures, classes = (np.stack(each, axis=1) for each in zip(*found, strict=True))
+        return cls(pictures, classes)
+
+    def of(
+        self, digits: torch.Tensor, groups: Sequence[int], copies: int, steps: slice
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the pictures of some mini-batches, joined along N, and their classes.
+
+        Args:
+            digits: rows of pixels (digits, pixels).
+            groups: `ONE_CLASS` or `SHUFFLED` for each scheme.
+            copies: the networks of each seed.
+            steps: the mini-batches.
+
+        Returns:
+            Pictures (schemes, copies · seeds, N, pixels) and classes (schemes, copies · seeds, N).
+        """
+        chosen, labels = (
+            torch.from_numpy(each[list(groups)][:, :, steps]).flatten(2).to(digits.device).repeat(1, copies, 1)
+            for each in self
+        )
+        return torch.cat([digits, torch.zeros_like(digits[:1])])[chosen], labels
+
+
+def _draw_group(own: np.ndarray, blank: int, group: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return groups (count, group) of different digits of one class, each with the blank picture."""
+    chosen = rng.random((count, len(own))).argsort(axis=1)[:, : group - 1]
+    return np.concatenate([own[chosen], np.full((count, 1), blank)], axis=1)
+
+
+def measure_wrong(network: Dense, pictures: torch.Tensor, labels: torch.Tensor, blank: bool = False) -> torch.Tensor:
+    """Return the share of wrong answers, (schemes, networks), of pictures that their groups normalize.
+
+    Args:
+        network: the stack.
+        pictures: mini-batches behind each other, (schemes, networks, N, pixels).
+        labels: their classes, (schemes, networks, N).
+        blank: whether the answers to blank pictures count, or those to all others.
+    """
+    counts = (pictures.amax(-1) == 0) == blank
+    with torch.no_grad():
+        answers = network.logits(pictures, Norm.settle)[counts].unflatten(0, (*counts.shape[:2], -1))
+        return error(answers, labels[counts].view(answers.shape[:-1]))

@@ -1,0 +1,166 @@
+"""One normalized layer of a stack of networks: x̂ in training, with its derivative, and by kept statistics afterwards.
+
+For tensors (schemes, networks, N, H, W, C), in networks whose other layers are differentiated by torch. What a scheme
+averages over the examples of a mini-batch is, for inference, that of the training data: as in Algorithm 2 of Ioffe &
+Szegedy 2015, the mean over many mini-batches of the size that was trained on, of the variance times m/(m-1).
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from normviz.core.fields import OWN, Field, Shape
+from normviz.core.registry import Scheme
+from normviz.core.whitening import in_groups, ungrouped
+from normviz.train.gradient import General, Whitening
+from normviz.train.stack import Normalizer
+
+
+@dataclass
+class Kept:
+    """What a layer keeps of a scheme for inference; None where that comes from the example itself.
+
+    Attributes:
+        mean: E[μ]; variance: E[m/(m-1) σ²], without ε. matrix: of whitening, E[(Σ + εI)^(-1/2)].
+    """
+
+    mean: torch.Tensor | None = None
+    variance: torch.Tensor | None = None
+    matrix: torch.Tensor | None = None
+
+
+class Norm:
+    """The schemes of a stack on one layer's tensor (schemes, networks, N, H, W, C).
+
+    Args:
+        schemes: one for each position of the first axis; None: nothing is normalized.
+        shape: (N, H, W, C) in training.
+        eps: ε of all schemes.
+        like: a tensor of the networks' type and device.
+    """
+
+    def __init__(self, schemes: Sequence[Scheme | None], shape: Shape, eps: float, like: torch.Tensor) -> None:
+        self.schemes, self.shape = list(schemes), shape
+        self.normalizer = Normalizer(schemes, shape, like.dtype, eps, like)
+        self.kept: dict[int, Kept] = {}
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂ by the statistics of x itself, as in training."""
+        return self.differentiated(x)
+
+    def differentiated(self, x: torch.Tensor) -> torch.Tensor:
+        """What a call gives, with its derivative."""
+        forms = [form for _, form in self.normalizer.parts if form is not None]
+        return _Normalized.apply(x, self.normalizer) if forms else x
+
+    def prepare(self, axes: int) -> None:
+        """What has to be done before x̂ is computed without derivative: of so many axes after (schemes, networks)."""
+
+    @torch.no_grad()
+    def settle(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂ of many mini-batches behind each other along N, each by its own statistics, which are kept in the mean."""
+        self.prepare(5)
+        out = x.clone()
+        for number, (where, form) in enumerate(self.normalizer.parts):
+            if form is not None:
+                cut = x[where].unflatten(2, (-1, self.shape[0]))
+                scheme = self._scheme(where)
+                out[where], self.kept[number] = _settled(scheme, form, cut, self.shape)
+        return out
+
+    @torch.no_grad()
+    def infer(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂ by what `settle` has kept, of any number of examples."""
+        self.prepare(4)
+        out = x.clone()
+        for number, (where, form) in enumerate(self.normalizer.parts):
+            if form is not None:
+                out[where] = _inferred(form, x[where], self.kept[number])
+        return out
+
+    def _scheme(self, where: Any) -> Scheme:
+        scheme = self.schemes[where.start if isinstance(where, slice) else int(where[0])]
+        assert scheme is not None
+        return scheme
+
+
+def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
+    """Return γ (schemes, networks, …), with a constant 1 for schemes that have none, such as no normalization."""
+    has_gain = [scheme.gain is not None for scheme in schemes]
+    if all(has_gain):
+        return gain
+    return torch.where(torch.tensor(has_gain, device=gain.device).view(-1, *[1] * (gain.ndim - 1)), gain, 1.0)
+
+
+def weights(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> Norm:
+    """The same for weights (schemes, networks, kh, kw, Cin, Cout), by the parts of the schemes that act on weights."""
+    return Norm([scheme.on_weights for scheme in schemes], shape, 0.0, like)
+
+
+class _Normalized(torch.autograd.Function):
+    """x̂ and its derivative, by the formulas of `gradient`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, normalizer: Normalizer) -> torch.Tensor:
+        ctx.normalizer = copy(normalizer)  # it remembers what the way back needs, at each of its uses
+        ctx.normalizer.parts = [(where, copy(form)) for where, form in normalizer.parts]
+        return ctx.normalizer.forward(x.clone())
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return ctx.normalizer.backward(gradients[0].clone()), None
+
+
+def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, Kept]:
+    """x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and what is kept of their statistics."""
+    form, kept = copy(form), Kept()
+    if isinstance(form, Whitening):
+        mean = in_groups(x, form.groups).mean(-2, keepdim=True)
+        xhat = form.forward(x.clone())
+        kept.mean, kept.matrix = mean.mean(2), form.matrix.mean(2)
+        return xhat.flatten(2, 3), kept
+    if isinstance(form, General):
+        a, b = scheme.summation, scheme.suppression
+        if form.summation is not None and a is not None and _mixes(a, shape):
+            kept.mean = _over_examples(form.summation(x))
+        xhat = form.forward(x.clone())
+        if b is not None and _mixes(b, shape):
+            size = b.least(shape)
+            unbiased = size / (size - 1) if a == b and size > 1 else 1.0
+            kept.variance = _over_examples(unbiased * _variance(form, x))
+        return xhat.flatten(2, 3), kept
+    return form.forward(x.clone()).flatten(2, 3), kept  # a spectral norm, and a function, keep nothing of the data
+
+
+def _variance(form: General, x: torch.Tensor) -> torch.Tensor:
+    """E_B v², without ε."""
+    assert form.suppression is not None
+    v = x if form.summation is None else x - form.summation(x)
+    return form.suppression(v.square())
+
+
+def _inferred(form: Any, x: torch.Tensor, kept: Kept) -> torch.Tensor:
+    """x̂ by kept statistics, and by the examples' own where none are kept."""
+    if kept.matrix is not None:
+        return ungrouped((in_groups(x, form.groups) - kept.mean) @ kept.matrix, x.shape)
+    if kept.mean is None and kept.variance is None:
+        return copy(form).forward(x.clone())
+    v = x if form.summation is None else x - (form.summation(x) if kept.mean is None else kept.mean)
+    if form.suppression is None:
+        return v
+    variance = form.suppression(v.square()) if kept.variance is None else kept.variance
+    sigma = torch.sqrt(variance + form.eps)
+    return v * torch.where(sigma > 0, sigma.reciprocal(), 0.0) * form.scale
+
+
+def _mixes(field: Field, shape: Shape) -> bool:
+    """Whether a statistic is shared by several examples."""
+    return field.canonical(shape).rules[0] != OWN
+
+
+def _over_examples(statistic: torch.Tensor) -> torch.Tensor:
+    """The mean over mini-batches and examples, (schemes, networks, 1, …)."""
+    return statistic.mean((2, 3)).unsqueeze(2)

@@ -1,0 +1,234 @@
+"""What networks are trained on, in NumPy: digits, initial weights, and what each transformation does to them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from normviz.core.tolerances import MAGNIFIED, ROUNDING
+from normviz.core.transformations import TRANSFORMATIONS, Transformation
+from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
+from normviz.train.setting import Setting
+
+PROBE_SIZE = 0.1
+"""How far the first weights and the data of the probe are from the original's, relative: anyone should see that."""
+
+
+class Network(NamedTuple):
+    """One network of a stack.
+
+    Attributes:
+        transformation: what is changed; None: nothing.
+        follows: whether the learning rate of re-scaled weights follows them.
+        disturbed: by how much its first layer's weights and its data are disturbed at random, beside that: "" for not
+            at all, by "rounding", by rounding "magnified" as `MAGNIFIED` says, or as a "probe", by `PROBE_SIZE`;
+            "twin" is rounding of a re-scaled twin.
+        draw: which random numbers disturb it.
+    """
+
+    transformation: Transformation | None
+    follows: bool = True
+    disturbed: str = ""
+    draw: int = 1
+
+
+RECENTRED = [row for row in TRANSFORMATIONS.values() if row.factor is None]
+RESCALED = [row for row in TRANSFORMATIONS.values() if row.factor is not None]
+
+NETWORKS = (
+    Network(None),
+    *(Network(row) for row in TRANSFORMATIONS.values()),
+    *(Network(row, follows=False) for row in TRANSFORMATIONS.values() if row.weight_factor is not None),
+    *(Network(row, disturbed="rounding") for row in (None, *RECENTRED)),
+    *(Network(None, disturbed="magnified", draw=draw) for draw in (2, 3)),
+    Network(None, disturbed="probe", draw=4),
+)
+"""The networks of every scheme. The original, its six twins, and the twins with re-scaled weights once more at the
+original's learning rate. The controls, which differ by rounding alone from the original or from a re-centred twin,
+whose sums are large beside what is left of them: how far they come from these is what rounding can do. And the probe,
+which differs from the original by so much that losses which do not show it show nothing."""
+
+MEASURED = (*NETWORKS, *(Network(row, disturbed="twin") for row in RESCALED))
+"""The networks that a forward pass measures: those that are trained, and a control of every re-scaled twin. What
+rounding leaves of a constant field, or of a singular covariance matrix, is δ times as large in a re-scaled twin, while
+ε stays the same: there rounding can do more to the twin than to the original."""
+
+ORIGINAL, PROBE = 0, len(NETWORKS) - 1
+
+
+def position(transformation: Transformation | None, follows: bool = True) -> int:
+    """The index in `NETWORKS` of a twin; a change that needs no other learning rate has the same one either way."""
+    same_rate = transformation is None or transformation.weight_factor is None
+    return NETWORKS.index(Network(transformation, follows or same_rate))
+
+
+BASES = [position(network.transformation) if network.disturbed else ORIGINAL for network in MEASURED]
+"""For every network of `MEASURED` the one that it is held against: controls against what they are a copy of."""
+
+
+def controls(change: Transformation, disturbed: str, networks: Sequence[Network] = MEASURED) -> list[int]:
+    """Return the positions of the networks that are so disturbed, and say what rounding can do to a twin."""
+    found = [(place, network) for place, network in enumerate(networks) if network.disturbed == disturbed]
+    return [place for place, network in found if network.transformation in (None, change)]
+
+
+class Failure(NamedTuple):
+    """Where a network stopped being finite: the step, counted from 1, and the tensor."""
+
+    step: int
+    tensor: str
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One training run before it starts; all networks start from the same seeded numbers.
+
+    Attributes:
+        inputs: all digits, (digits, positions, fan-in); labels: their classes.
+        order: the digits of every mini-batch, (steps, batch).
+        factor, shift: what a network's mini-batch is multiplied by and what is added to it, arrays that broadcast
+            against (networks, batch, positions, fan-in).
+        weights: of every normalized layer, transformed, (networks, kh, kw, Cin, Cout).
+        rates: their learning rates, (networks, 1, 1, 1, Cout).
+        classifier: the last layer's weights, (features, classes).
+    """
+
+    inputs: np.ndarray
+    labels: np.ndarray
+    order: np.ndarray
+    factor: np.ndarray
+    shift: np.ndarray
+    weights: list[np.ndarray]
+    rates: list[np.ndarray]
+    classifier: np.ndarray
+
+
+def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Problem:
+    """Return the problem of a setting, for the networks at these positions of `MEASURED`; `NETWORKS` come first.
+
+    The order, τ of the data, every layer and the classifier each draw from a random stream of their own,
+    `default_rng([seed, k])`: more steps or another width leave the numbers of the others as they were. A disturbed
+    network's disturbance of the data or of the first layer comes from `default_rng([seed, k, draw])`.
+    """
+    images, labels = load_digits()
+    chosen = [MEASURED[position] for position in networks]
+    rng = np.random.default_rng([setting.seed, 0])
+    epochs = setting.steps * setting.batch // len(images) + 1
+    order = np.concatenate([rng.permutation(len(images)) for _ in range(epochs)])
+    order = order[: setting.steps * setting.batch].reshape(setting.steps, setting.batch)
+    inputs = _seen(images, setting)
+    factor, shift = _data_changes(setting, chosen, inputs.shape[-1])
+    weights, rates = [], []
+    for layer, shape in enumerate(setting.weight_shapes):
+        rng = np.random.default_rng([setting.seed, 2 + layer])
+        fan_in = np.prod(shape[:3])
+        first = rng.standard_normal(shape) * fan_in**-0.5
+        tau = setting.shift * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
+        starts = (transform_weights(first, network.transformation, setting.delta, tau) for network in chosen)
+        if layer == 0:
+            starts = (w * _disturbance(row, setting, 2, shape) for w, row in zip(starts, chosen, strict=True))
+        weights.append(np.stack([*starts]))
+        rates.append(np.stack([_rates(first, network, setting) for network in chosen]))
+    rng = np.random.default_rng([setting.seed, 2 + setting.depth])
+    features = int(np.prod(setting.shapes[-1][1:]))
+    classifier = rng.standard_normal((features, CLASSES)) * features**-0.5
+    return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
+
+
+PICTURED = 4
+"""Images or units of a network that are shown in a picture."""
+
+
+def changed_samples(setting: Setting, change: Transformation, count: int = PICTURED) -> tuple[np.ndarray, np.ndarray]:
+    """Return some of what a transformation changes, before and after: pictures, (count, height, width) each.
+
+    The first images of the first mini-batch, or the weights of some units of the first layer, among them the one that
+    a change of one unit is of. A unit of a dense layer has one weight for every pixel.
+    """
+    problem = make_problem(replace(setting, steps=1), [ORIGINAL, position(change)])
+    count = min(count, setting.batch if change.on == "data" else setting.width)
+    if change.on == "weights":
+        unit = firing_unit(problem.weights[0][0])
+        units = [unit, *(other for other in range(setting.width) if other != unit)][:count]
+        sides = (SIDE, SIDE) if setting.layer == "dense" else (setting.kernel, setting.kernel)
+        flat = problem.weights[0].reshape(2, -1, setting.width)[..., units]
+        before, after = flat.transpose(0, 2, 1).reshape(2, count, *sides)
+        return before, after
+    images = load_digits()[0][problem.order[0][:count]]
+    shift = problem.shift[1].reshape(-1)
+    shift = shift.reshape(SIDE, SIDE) if setting.layer == "dense" else shift[0]
+    return images, images * problem.factor[1, :count] + shift
+
+
+def disturbances(dtype: str) -> dict[str, float]:
+    """The standard deviation of every disturbance, relative; rounding's is about that of one rounding to a type."""
+    rounding = ROUNDING[dtype] / 4
+    return {"rounding": rounding, "twin": rounding, "magnified": MAGNIFIED[dtype] * rounding, "probe": PROBE_SIZE}
+
+
+def _disturbance(network: Network, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
+    """What a network's data or first weights are multiplied by."""
+    if not network.disturbed:
+        return 1.0
+    rng = np.random.default_rng([setting.seed, stream, network.draw])
+    return 1 + disturbances(setting.dtype)[network.disturbed] * rng.standard_normal(shape)
+
+
+def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
+    """Factor and shift of the data for every network; all examples get the same τ."""
+    tau = data_shift(setting)
+    factor = np.ones((len(networks), setting.batch, 1, 1))
+    shift = np.zeros((len(networks), 1, 1, fan_in))
+    for row, network in enumerate(networks):
+        change = network.transformation
+        if change is not None and change.on == "data":
+            if change.factor is None:
+                shift[row] = tau
+            else:
+                factor[row, : 1 if "N" in change.factor else None] = setting.delta
+    if not any(network.disturbed for network in networks):
+        return factor, shift
+    pictures = (setting.batch, SIDE, SIDE)
+    disturbed = np.stack(
+        [np.broadcast_to(_disturbance(network, setting, 1, pictures), pictures) for network in networks]
+    )
+    ripple = np.stack([_seen(each, setting) for each in disturbed])
+    return factor * ripple, shift * ripple
+
+
+def data_shift(setting: Setting) -> np.ndarray:
+    """τ of the data: a number for every pixel, or for a convolution one for every input channel: digits have one."""
+    count = SIDE**2 if setting.layer == "dense" else 1
+    return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
+
+
+def _seen(images: np.ndarray, setting: Setting) -> np.ndarray:
+    """What the first layer sees of pictures (n, side, side): (n, positions, fan-in)."""
+    return cut_patches(images, setting.kernel) if setting.layer == "conv" else images.reshape(len(images), 1, -1)
+
+
+def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, tau: np.ndarray) -> np.ndarray:
+    """W' of weights W (kh, kw, Cin, Cout): δW, or one unit's vector times δ, or τ added to every unit's vector."""
+    if change is None or change.on == "data":
+        return weight
+    if change.weight_factor is None:
+        return weight + tau
+    units = firing_unit(weight) if change.weight_factor else slice(None)
+    factor = np.ones(weight.shape[-1])
+    factor[units] = delta
+    return weight * factor
+
+
+def _rates(weight: np.ndarray, network: Network, setting: Setting) -> np.ndarray:
+    """The learning rate of every unit's weights, (1, 1, 1, Cout)."""
+    rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
+    if network.transformation is not None and network.follows:
+        units = firing_unit(weight) if network.transformation.weight_factor else slice(None)
+        rates[..., units] *= network.transformation.rate_factor(setting.optimizer, setting.delta)
+    return rates
+
+
+def firing_unit(weight: np.ndarray) -> int:
+    """The unit whose vector is re-scaled: that with the largest sum of weights, which inputs from 0 to 1 activate."""
+    return int(weight.sum((0, 1, 2)).argmax())

@@ -1,0 +1,204 @@
+"""Recurrent networks on digits that are read a few pixels at a time, normalized at every step or on the way in.
+
+    a_t = W h_{t-1} + U x_t,   h_t = tanh(γ â_t + β),   â_t: a_t normalized by itself
+
+as in Ba et al. 2016 (arXiv 1607.06450), section 3.1, with one γ and one β for all steps. A scheme sees the tensor
+(N, 1, 1, C) of one step, and so nothing that comes later. Normalized "apart" are both parts of a, each by itself, as in
+Cooijmans et al. 2016 (arXiv 1603.09025), here with one γ for both:
+
+    h_t = tanh(γ (ĉ_t + b̂_t) + β),   c_t = W h_{t-1},   b_t = U x_t
+
+Normalized as a "sequence" is the inputs' part alone, of all steps at once, as a tensor (N, T, 1, C), as in Laurent et
+al. 2016 (arXiv 1510.01378):
+
+    h_t = tanh(W h_{t-1} + γ b̂_t + β)
+
+Sequences of a mini-batch may end at different steps. They stand in order, the longest first: those that are still read
+at a step are the first ones, and a statistic over examples is one over these.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from itertools import pairwise
+from typing import Literal
+
+import torch
+
+from normviz.core.registry import Scheme
+from normviz.data.digits import CLASSES
+from normviz.train.dense import How
+from normviz.train.learning import cross_entropy, started
+from normviz.train.norm import Kept, Norm, mask_gain, weights
+
+
+class Recurrent:
+    """Networks of all schemes × seeds, with a linear classifier on the last state.
+
+    Args:
+        schemes: by which a, or the matrix (W, U) of every unit's incoming weights, is normalized.
+        seeds: of the first weights: W from N(0, scale²/units), U from N(0, scale²/inputs), one network each.
+        inputs: numbers that are read at a step.
+        units: of the state.
+        still: how many sequences of a mini-batch are read at each step of a training, never more than before.
+        scale: of W and U, at first.
+        gain: γ at first.
+        eps: ε on activations.
+        device, dtype: of all numbers.
+        normalized: "sum" for a at every step, "apart" for both of its parts, or "sequence" for the inputs' part of all
+            steps at once.
+    """
+
+    def __init__(
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], inputs: int, units: int, still: Sequence[int],
+        scale: float, gain: float, eps: float, device: torch.device, dtype: torch.dtype = torch.float32,
+        normalized: Literal["sum", "apart", "sequence"] = "sum",
+    ) -> None:  # fmt: skip
+        def first(part: int, into: int, out: int, scale: float) -> torch.Tensor:
+            return started(seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype)
+
+        self.units, self.still, self.sequence = units, list(still), normalized == "sequence"
+        self.incoming = torch.cat([first(0, units, units, scale), first(1, inputs, units, scale)], dim=2).to(device)
+        self.readout = first(2, units, CLASSES, 1.0).to(device)
+        lead = (len(schemes), len(seeds), 1)
+        self.gain = torch.full((*lead, units), gain, device=device, dtype=dtype)
+        self.bias = torch.zeros(*lead, units, device=device, dtype=dtype)
+        self.offset = torch.zeros(*lead, CLASSES, device=device, dtype=dtype)
+        self.schemes = schemes
+        activations = [scheme.on_activations for scheme in schemes]
+        whole = (self.still[0], len(self.still), 1, units)
+        shapes = [whole] if self.sequence else [(n, 1, 1, units) for n in self.still]
+        self.norms = [Norm(activations, shape, eps, self.incoming) for shape in shapes]
+        again = shapes if normalized == "apart" else []
+        self.norms_back = [Norm(activations, shape, eps, self.incoming) for shape in again]
+        self.on_weights = weights(schemes, (1, 1, units + inputs, units), self.incoming)
+
+    @property
+    def parameters(self) -> list[torch.Tensor]:
+        """All that is learned."""
+        return [self.incoming, self.readout, self.gain, self.bias, self.offset]
+
+    def states(self, x: torch.Tensor, still: Sequence[int], how: How = Norm.__call__) -> Iterator[torch.Tensor]:
+        """The state after every step, each (schemes, networks, mini-batches, still read, units).
+
+        At a step that no training has reached, what is kept for inference is that of the last one that it has.
+
+        Args:
+            x: (networks or 1, mini-batches, N, steps, inputs).
+            still: how many sequences of every mini-batch are read at each of the steps: the first ones.
+            how: as a `Norm` is called.
+        """
+        back, into = self._used()
+        driven = self.driven(x, how) if self.sequence else None
+        gain, state = mask_gain(self.gain, self.schemes), None
+        for step, n in enumerate(still):
+            parts = [x[:, :, :n, step].flatten(1, 2) @ into if driven is None else driven[:, :, :, step]]
+            if state is not None:
+                parts.append(state[:, :, :, :n].flatten(2, 3) @ back)
+            if driven is None:
+                parts = [torch.addcmul(self.bias, gain, self._normalized(step, parts, how))]
+            state = torch.tanh(sum(parts[1:], parts[0])).unflatten(2, (-1, n))
+            yield state
+
+    def _normalized(self, step: int, parts: Sequence[torch.Tensor], how: How) -> torch.Tensor:
+        """Return x̂ of the sum of the parts of a at a step; or the sum of each part's x̂, where they are apart."""
+        if self.norms_back:
+            both = zip((self.norms, self.norms_back), parts, strict=False)
+        else:
+            both = zip((self.norms,), (sum(parts[1:], parts[0]),), strict=True)
+        found = [
+            how(norms[min(step, len(norms) - 1)], part[:, :, :, None, None])[:, :, :, 0, 0] for norms, part in both
+        ]
+        return sum(found[1:], found[0])
+
+    def driven(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
+        """γ b̂ + β of all steps of whole sequences, (schemes, networks, examples, steps, units)."""
+        gain = mask_gain(self.gain, self.schemes)
+        b = (x.flatten(1, 3) @ self._used()[1]).unflatten(2, (-1, x.shape[3], 1))
+        return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), how(self.norms[0], b).squeeze(-2))
+
+    def _used(self) -> tuple[torch.Tensor, ...]:
+        """W and U, normalized."""
+        used = self.on_weights(self.incoming[:, :, None, None])[:, :, 0, 0]
+        return used.split([self.units, used.shape[2] - self.units], dim=2)
+
+    @torch.no_grad()
+    def settle(self, x: torch.Tensor) -> None:
+        """Keep statistics for inference, of mini-batches (1, mini-batches, N, steps, inputs)."""
+        for _ in self.states(x, self.still, Norm.settle):
+            pass
+
+    @torch.no_grad()
+    def told(self, x: torch.Tensor) -> torch.Tensor:
+        """Logits at the end of sequences (N, steps, inputs) of one length, by what is kept."""
+        *_, state = self.states(x[None, None], [len(x)] * x.shape[1], Norm.infer)
+        return self.logits(state)
+
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """(schemes, networks, examples, classes) of states (schemes, networks, mini-batches, N, units)."""
+        return states.flatten(2, 3) @ self.readout + self.offset
+
+
+def way_back(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """‖∂l/∂h_t‖ over all examples and units, (steps, schemes, networks), of the loss at the end of sequences.
+
+    Args:
+        network: of which all sequences of a mini-batch are read at every step.
+        x: (networks, N, steps, inputs), with labels (networks, N).
+    """
+    network.incoming.requires_grad_()
+    states = list(network.states(x.unsqueeze(1), network.still))
+    loss = cross_entropy(network.logits(states[-1]), labels)
+    gradients = torch.stack(torch.autograd.grad(loss.sum(), states))
+    return torch.linalg.vector_norm(gradients.double(), dim=(-3, -2, -1))
+
+
+def pooled(norms: Sequence[Norm]) -> Norm:
+    """The layer that is one and the same at every step: for inference it keeps one statistic, of all steps together.
+
+    That is the mean of E[μ] over the steps, and of E[σ²], plus how far E[μ] is apart between them. Of whitening it is
+    the mean of the matrices.
+    """
+    out = copy(norms[0])
+    out.kept = {number: _together([norm.kept[number] for norm in norms]) for number in out.kept}
+    return out
+
+
+def _together(steps: Sequence[Kept]) -> Kept:
+    means, variances, matrices = ([getattr(each, name) for each in steps] for name in ("mean", "variance", "matrix"))
+    out = Kept(*(None if each[0] is None else torch.stack(each).mean(0) for each in (means, variances, matrices)))
+    if out.variance is not None and out.mean is not None:
+        out.variance += torch.stack(means).var(0, correction=0)
+    return out
+
+
+def last(states: Sequence[torch.Tensor], still: Sequence[int]) -> torch.Tensor:
+    """The state of every sequence after its own last step, in the order in which they stand."""
+    ends = [
+        state[:, :, :, after:now]
+        for state, (now, after) in zip(states, pairwise([*still, 0]), strict=True)
+        if now > after
+    ]
+    return torch.cat(ends[::-1], dim=3)
+
+
+def read(pictures: torch.Tensor, inputs: int, waits: Sequence[int], steps: int) -> torch.Tensor:
+    """Pictures (…, N, pixels) in 0..1 as sequences (…, N, steps, inputs) in −1..1, row by row.
+
+    `waits`: how many steps without ink, −1, each of the N waits first.
+    """
+    rows = (2 * pictures - 1).unflatten(-1, (-1, inputs))
+    out = rows.new_full((*rows.shape[:-2], steps, inputs), -1.0)
+    for wait in set(waits):
+        chosen = torch.tensor([k for k, each in enumerate(waits) if each == wait], device=rows.device)
+        out[..., chosen, wait : wait + rows.shape[-2], :] = rows[..., chosen, :, :]
+    return out
+
+
+def unequal(batch: int, most: int, steps: int) -> tuple[list[int], list[int]]:
+    """A mini-batch whose sequences wait 0 to `most` steps, equally many each, before they are read in so many steps.
+
+    Returns:
+        The wait of every sequence, the longest first, and how many are still read at each step.
+    """
+    waits = [most - k * (most + 1) // batch for k in range(batch)]
+    return waits, [sum(wait + steps > step for wait in waits) for step in range(steps + most)]

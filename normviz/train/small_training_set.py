@@ -1,0 +1,75 @@
+"""Digits that each network can learn by heart, as they are few or have random labels, and others to test it on."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+
+from normviz.data.digits import CLASSES
+from normviz.train.dense import Between, Dense, rows, unchanged
+from normviz.train.learning import error, mini_batches
+from normviz.train.norm import Norm
+
+
+def draw_digits(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
+    """Return which `count` of `total` digits the network of each seed trains on, (seeds, count)."""
+    drawn = [np.random.default_rng([seed, 3]).choice(total, count, replace=False) for seed in seeds]
+    return torch.from_numpy(np.stack(drawn))
+
+
+class Few:
+    """The digits that each network trains on, drawn by its seed, and those that all of them are tested on.
+
+    Args:
+        seeds: of the networks.
+        count: digits that each trains on, at least one mini-batch; the others validate it.
+        batch: digits of a mini-batch.
+        relabelled: the share of the training labels that are drawn at random instead.
+    """
+
+    def __init__(
+        self, seeds: Sequence[int], count: int, batch: int, device: torch.device, relabelled: float = 0.0
+    ) -> None:
+        (x, labels), (unseen, answers) = rows(), rows(test=True)
+        chosen = draw_digits(seeds, len(x), count)
+        held_out = torch.from_numpy(np.stack([np.setdiff1d(np.arange(len(x)), each) for each in chosen.numpy()]))
+        self.seeds, self.batch = seeds, batch
+        self.x, self.labels = x[chosen].to(device), _relabel(labels[chosen], seeds, relabelled).to(device)
+        self.held_out, self.held_out_labels = x[held_out].to(device), labels[held_out].to(device)
+        self.unseen, self.answers = unseen[None].to(device), answers.to(device)
+
+    def batches(self, steps: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
+        network = torch.arange(len(self.seeds))[:, None]
+        for chosen in mini_batches(self.seeds, self.x.shape[1], steps, self.batch):
+            yield self.x[network, chosen], self.labels[network, chosen]
+
+    @torch.no_grad()
+    def measure_errors(self, network: Dense, between: Between = unchanged) -> dict[str, torch.Tensor]:
+        """Return the shares of wrong answers in inference, (schemes, networks).
+
+        Args:
+            network: networks of these seeds.
+            between: of training, under which the statistics for inference are taken too.
+
+        Returns:
+            The error on the "training" digits, with the labels that they are trained on; on the "validation" digits
+            of each network; and on the "test" digits.
+        """
+        network.logits(self.x[:, : self.x.shape[1] // self.batch * self.batch], Norm.settle, between)
+        sets = {
+            "training": (self.x, self.labels),
+            "validation": (self.held_out, self.held_out_labels),
+            "test": (self.unseen, self.answers),
+        }
+        return {name: error(network.logits(x, Norm.infer), labels) for name, (x, labels) in sets.items()}
+
+
+def _relabel(labels: torch.Tensor, seeds: Sequence[int], share: float) -> torch.Tensor:
+    """Return labels (networks, digits) of which a share is drawn at random, by the seed of each network."""
+    made = labels.clone()
+    for row, seed in zip(made, seeds, strict=True):
+        rng = np.random.default_rng([seed, 5])
+        chosen = torch.from_numpy(rng.random(len(row)) < share)
+        row[chosen] = torch.from_numpy(rng.integers(CLASSES, size=len(row)))[chosen]
+    return made

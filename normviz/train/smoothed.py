@@ -1,0 +1,93 @@
+"""Dense networks whose smoothing terms are learned: ε = s², one s for every layer (Ren et al. 2017).
+
+x̂ is written in plain operations, so that torch differentiates it by s too. For inference it is `Norm`, with that ε.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from normviz.core.fields import Shape
+from normviz.core.registry import Scheme
+from normviz.train.dense import Dense
+from normviz.train.gradient import General
+from normviz.train.norm import Norm
+
+
+class Smoothed(Norm):
+    """One normalized layer with an ε for each scheme and network.
+
+    Args:
+        schemes: as for `Norm`; all of the general form.
+        first: ε of each scheme before training, above 0.
+        networks: how many there are of each.
+
+    Attributes:
+        root: s, (schemes, networks).
+        size: the mean of |v| over the mini-batch that was normalized last, (schemes, networks).
+    """
+
+    def __init__(
+        self, schemes: Sequence[Scheme | None], shape: Shape, first: Sequence[float], networks: int, like: torch.Tensor
+    ) -> None:  # fmt: skip
+        super().__init__(schemes, shape, 0.0, like)
+        self.root = like.new_tensor(first).sqrt()[:, None].repeat(1, networks)
+        self.size = torch.zeros_like(self.root)
+
+    @property
+    def eps(self) -> torch.Tensor:
+        """ε, (schemes, networks)."""
+        return self.root.square()
+
+    def differentiated(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂ in plain operations."""
+        xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
+        for where, form in self._forms():
+            assert form.suppression is not None
+            v = x[where] if form.summation is None else x[where] - form.summation(x[where])
+            sizes[where] = v.abs().mean((2, 3, 4, 5))
+            inverse = (form.suppression(v.square()) + self._eps(where)).rsqrt()
+            xhat[where] = v * inverse
+        self.size = sizes
+        return xhat
+
+    def prepare(self, axes: int) -> None:
+        """The ε of now is that of `General`."""
+        for where, form in self._forms():
+            form.eps = self._eps(where, axes).detach()
+
+    def _forms(self) -> Iterator[tuple[Any, General]]:
+        return ((where, form) for where, form in self.normalizer.parts if isinstance(form, General))
+
+    def _eps(self, where: Any, axes: int = 4) -> torch.Tensor:
+        eps = self.eps[where]
+        return eps.view(*eps.shape, *[1] * axes)
+
+
+class SmoothedDense(Dense):
+    """`Dense` with smoothing terms that are parameters; `first`: ε of each scheme before training."""
+
+    def __init__(
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int,
+        first: Sequence[float], device: torch.device, dtype: torch.dtype = torch.float32,
+    ) -> None:  # fmt: skip
+        super().__init__(schemes, seeds, widths, batch, 0.0, device, dtype)
+        activations, like = [scheme.on_activations for scheme in schemes], self.weights[0]
+        self.smoothed = [
+            Smoothed(activations, (batch, 1, 1, width), first, len(seeds), like) for width in widths
+        ]  # fmt: skip
+        self.norms = [*self.smoothed]
+
+    @property
+    def roots(self) -> list[torch.Tensor]:
+        """s of every layer, (schemes, networks)."""
+        return [norm.root for norm in self.smoothed]
+
+    def terms(self) -> list[torch.Tensor]:
+        """Return ε of every layer, (schemes, networks)."""
+        return [norm.eps for norm in self.smoothed]
+
+    def sizes(self) -> torch.Tensor:
+        """The mean of |v| over all layers and the last mini-batch, (schemes, networks)."""
+        return torch.stack([norm.size for norm in self.smoothed]).mean(0)

@@ -1,0 +1,168 @@
+"""What a normalization takes, forward and backward: in PyTorch's own layers and in the general form as networks use it.
+
+Each takes the tensor in the memory order that it is made for: PyTorch's layers over the last axis have the channels
+last, its other ones have them first; the general form has them last.
+"""
+
+from collections.abc import Callable
+from math import prod
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Shape
+from normviz.core.registry import Scheme
+from normviz.train.norm import Norm
+
+WAYS = ("torch", "general")
+"""PyTorch's own layer, and the general form."""
+
+LAST = ("layer-channels", "rms")
+"""The schemes whose layers in PyTorch take channels last."""
+
+Layer = Callable[..., torch.Tensor]
+"""(x, γ, β) -> y."""
+
+
+def torch_layer(scheme: Scheme, eps: float) -> Layer | None:
+    """PyTorch's own layer with γ and β where the scheme has them; None where it has no such layer."""
+
+    def channels(x: torch.Tensor) -> tuple[int, ...]:
+        return tuple(x.shape[-1:])
+
+    layers: dict[str, Layer] = {
+        "batch": lambda x, g, b: functional.batch_norm(x, None, None, g, b, True, eps=eps),
+        "layer": lambda x, g, b: functional.layer_norm(x, tuple(x.shape[1:]), g, b, eps),
+        "layer-channels": lambda x, g, b: functional.layer_norm(x, channels(x), g, b, eps),
+        "layer-spatial": lambda x, g, b: functional.instance_norm(x, weight=g, bias=b, eps=eps),
+        "instance": lambda x, g, b: functional.instance_norm(x, weight=g, bias=b, eps=eps),
+        "group": lambda x, g, b: functional.group_norm(x, scheme.parameters["groups"], g, b, eps),
+        "rms": lambda x, g, _: functional.rms_norm(x, channels(x), g, eps),
+    }
+    return layers.get(scheme.key)
+
+
+def by_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+    """x̂ of (N, H, W, C) by PyTorch's own layer, at γ = 1 and β = 0; raises InvalidInput where it has no such layer."""
+    layer = torch_layer(scheme, eps)
+    if layer is None:
+        raise InvalidInput(f"PyTorch has no layer for {scheme.name}.")
+    there, back = ((0, 1, 2, 3),) * 2 if scheme.key in LAST else ((0, 3, 1, 2), (0, 2, 3, 1))
+    return layer(torch.from_numpy(x).permute(there), None, None).permute(back).numpy()
+
+
+def general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> Layer:
+    """The same in the general form."""
+    norm = Norm([scheme], shape, eps, like)
+
+    def layer(x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        y = gain * norm(x[None, None])[0, 0]
+        return y if bias is None else y + bias
+
+    return layer
+
+
+class Timed:
+    """One scheme in one of the `WAYS` on a tensor (N, H, W, C).
+
+    Attributes:
+        operations: of PyTorch that a forward pass consists of.
+    """
+
+    def __init__(self, layer: Layer, scheme: Scheme, way: str, x: torch.Tensor) -> None:
+        first = way == "torch" and scheme.key not in LAST
+        self.layer, self.x = layer, (x.permute(0, 3, 1, 2).contiguous() if first else x.clone()).requires_grad_()
+        shape = [n if axis in (scheme.gain or ()) else 1 for axis, n in zip(scheme.axes, x.shape, strict=True)]
+        if first:
+            shape = [shape[0], shape[3], *shape[1:3]]
+        sizes = shape[1:] if len(scheme.gain or ()) > 1 else [prod(shape)]  # γ of one number a channel has one axis
+        self.gain = torch.ones(sizes, device=x.device, requires_grad=True)
+        self.bias = None if scheme.bias is None else torch.zeros(sizes, device=x.device, requires_grad=True)
+        self.gradient = torch.ones_like(self.x)
+        with _Counting() as counting, torch.no_grad():
+            self.forward()
+        self.operations = counting.count
+
+    @torch.no_grad()
+    def forward(self) -> torch.Tensor:
+        """y, and nothing for the way back."""
+        return self.layer(self.x, self.gain, self.bias)
+
+    def both(self) -> list[torch.Tensor]:
+        """Forward, and backward to x, γ and β."""
+        learned = [each for each in (self.x, self.gain, self.bias) if each is not None]
+        y = self.layer(self.x, self.gain, self.bias)
+        return list(torch.autograd.grad(y, learned, self.gradient))
+
+
+class Race:
+    """All schemes in both ways, and a copy of the tensor, timed in turn.
+
+    Attributes:
+        operations: of PyTorch in a forward pass, (ways, schemes); 0 where PyTorch has no such layer.
+    """
+
+    def __init__(self, schemes: list[Scheme], shape: Shape, eps: float, seed: int, device: torch.device) -> None:
+        drawn = np.random.default_rng(seed).standard_normal(shape, np.float32)
+        self.x = torch.from_numpy(drawn).to(device)
+        self.into = torch.empty_like(self.x)
+        self.calls = max(2**16 // self.x.numel(), 1)
+        self.timed: list[list[Timed | None]] = [[], []]
+        for scheme in schemes:
+            theirs = torch_layer(scheme, eps)
+            self.timed[0].append(None if theirs is None else Timed(theirs, scheme, "torch", self.x))
+            ours = general_layer(scheme, shape, eps, self.x)
+            self.timed[1].append(Timed(ours, scheme, "general", self.x))
+        self.operations = np.array([[each.operations if each else 0 for each in way] for way in self.timed])
+        self._passes = [
+            ((w, k, p), getattr(each, name))
+            for w, way in enumerate(self.timed)
+            for p, name in enumerate(("forward", "both"))
+            for k, each in enumerate(way)
+            if each
+        ]
+
+    def round(self, repeats: int) -> tuple[float, np.ndarray]:
+        """Time a copy of the tensor and every pass of every scheme several times, and keep the shortest times.
+
+        Schemes are timed one after the other, in turns forwards and backwards, so that all of them meet the same load.
+
+        Returns:
+            Seconds of a copy; and seconds (ways, schemes, 2) of a forward pass, and of a forward and a backward pass.
+            NaN where PyTorch has no such layer.
+        """
+        copied, times = np.full(repeats, np.nan), np.full((repeats, *self.operations.shape, 2), np.nan)
+        for repeat in range(repeats):
+            copied[repeat] = self._seconds(lambda: self.into.copy_(self.x))
+            for place, call in self._passes[:: 1 if repeat % 2 == 0 else -1]:
+                times[repeat][place] = self._seconds(call)
+        return float(copied.min()), times.min(0)
+
+    def _seconds(self, call: Callable[[], Any]) -> float:
+        self._wait()
+        begun = perf_counter()
+        for _ in range(self.calls):
+            call()
+        self._wait()
+        return (perf_counter() - begun) / self.calls
+
+    def _wait(self) -> None:
+        if self.x.device.type != "cpu":
+            getattr(torch, self.x.device.type).synchronize()
+
+
+class _Counting(TorchDispatchMode):
+    """Counts what is computed; views of a tensor are nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += not function.is_view
+        return function(*args, **(kwargs or {}))

@@ -1,0 +1,279 @@
+"""Networks that differ in scheme and transformation, trained as one stack: forward and backward passes by hand.
+
+Every tensor has two leading axes, (schemes, networks). One matrix product serves the whole stack; only the
+normalization runs once for each different scheme. Nothing here waits for the device, except for the
+decompositions of spectral normalization and of whitening (`Stack.waits`).
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
+
+import torch
+
+from normviz.core.fields import Shape
+from normviz.core.registry import Scheme
+from normviz.data.digits import CLASSES
+from normviz.train.gradient import Average, General, Pointwise, Spectral, Whitening, load_decompositions
+from normviz.train.optimizers import OPTIMIZERS
+from normviz.train.setting import FIRST_BIAS, Setting
+
+Value = TypeVar("Value")
+Pieces = Generator[None, None, Value]
+"""Work that may be left unfinished wherever it yields, and gives a value at its end."""
+
+Watch = Callable[[str, torch.Tensor], object]
+"""Called with the name and the value of every tensor that a step computes, in the order in which it computes them."""
+
+
+def _nobody(name: str, tensor: torch.Tensor) -> None:
+    """Looks at nothing."""
+
+
+@dataclass
+class Data:
+    """The mini-batches as every network sees them, on the device; the attributes are those of `Problem`."""
+
+    inputs: torch.Tensor
+    labels: torch.Tensor
+    order: torch.Tensor
+    factor: torch.Tensor
+    shift: torch.Tensor
+
+    def __call__(self, step: int | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Inputs (networks, examples · positions, fan-in) and labels (examples,) of a step.
+
+        A step that is counted on the device comes as a tensor of shape (1,): to index with one of shape (), torch would
+        fetch its number.
+        """
+        chosen = self.order[step].flatten()
+        return torch.addcmul(self.shift, self.inputs[chosen], self.factor).flatten(1, 2), self.labels[chosen]
+
+
+class Normalizer:
+    """The schemes of a stack on one tensor (schemes, networks, and its four axes); equal ones are computed together.
+
+    Overwrites the tensor that it is given. Input and output are rounded to `dtype`; statistics are summed in the
+    tensor's own type, as PyTorch's kernels sum those of half precision in float32.
+    """
+
+    def __init__(
+        self, schemes: Sequence[Scheme | None], shape: Shape, dtype: torch.dtype, eps: float, like: torch.Tensor
+    ) -> None:
+        def canonical(position: int) -> str:
+            scheme = schemes[position]
+            return "" if scheme is None else str(scheme.canonical(shape))
+
+        self.dtype = dtype
+        order = sorted(range(len(schemes)), key=canonical)
+        self.parts = []
+        for _, equal in groupby(order, canonical):
+            same = list(equal)
+            self.parts.append((_span(same, like.device), _form(schemes[same[0]], shape, eps, like)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x̂ of every scheme."""
+        return self._each(x, "forward")
+
+    def backward(self, g: torch.Tensor) -> torch.Tensor:
+        """∂l/∂x from ∂l/∂x̂."""
+        return self._each(g, "backward")
+
+    def _each(self, x: torch.Tensor, direction: str) -> torch.Tensor:
+        for where, form in self.parts:
+            if form is not None:
+                part = x[where]  # a view where `where` is a slice, otherwise a copy
+                new = self._rounded(getattr(form, direction)(self._rounded(part)))
+                if new is not part or not isinstance(where, slice):
+                    x[where] = new
+        return x
+
+    def _rounded(self, x: torch.Tensor) -> torch.Tensor:
+        return x if x.dtype == self.dtype else x.to(self.dtype).to(x.dtype)
+
+
+def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
+    """Positions as an index: a slice where they are adjacent, which copies nothing, otherwise a tensor.
+
+    The tensor is put on the device here, so that no step has to.
+    """
+    whole = slice(min(positions), max(positions) + 1)
+    return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
+
+
+def _form(
+    scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
+) -> General | Pointwise | Spectral | Whitening | None:
+    if scheme is None or not scheme.acts:
+        return None
+    if scheme.function is not None:
+        return Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0)
+    if scheme.spectral or scheme.whitens:
+        load_decompositions(like.device)
+        return Spectral() if scheme.spectral else Whitening(scheme.matrices(shape), eps)
+    fields = (scheme.summation, scheme.suppression)
+    summation, suppression = (None if field is None else Average(field, shape, like) for field in fields)
+    return General(summation, suppression, eps, scheme.scale(shape))
+
+
+class Stack:
+    """All networks of all schemes, of `depth` normalized layers and a linear classifier.
+
+    A layer: a = Wx on patches of x, â = a normalized, and ReLU(γâ + β), the next layer's x.
+
+    Args:
+        schemes: one for each position of the first leading axis.
+        setting: sizes, ε, optimizer.
+        weights: W of every normalized layer before training, (networks, kh, kw, Cin, Cout), already transformed.
+        rates: their learning rates by network and unit, (networks, 1, 1, 1, Cout).
+        classifier: the classifier's weights before training, (features, classes).
+    """
+
+    def __init__(
+        self,
+        schemes: Sequence[Scheme],
+        setting: Setting,
+        weights: Sequence[torch.Tensor],
+        rates: Sequence[torch.Tensor],
+        classifier: torch.Tensor,
+    ) -> None:
+        self.setting, like = setting, classifier
+        lead = (len(schemes), weights[0].shape[0])
+        self.layers = range(setting.depth)
+        act, wts = [scheme.on_activations for scheme in schemes], [scheme.on_weights for scheme in schemes]
+        types = [getattr(torch, setting.dtype), *(like.dtype for _ in self.layers[1:])]
+        self.acts = [Normalizer(act, *on, setting.eps, like) for on in zip(setting.shapes, types, strict=True)]
+        self.wts = [Normalizer(wts, *on, 0.0, like) for on in zip(setting.weight_shapes, types, strict=True)]
+        self.parameters: list[torch.Tensor] = []
+        self.rates: list[torch.Tensor] = []
+        for first, rate in zip(weights, rates, strict=True):
+            self._add(first.expand(*lead, *first.shape[1:]), rate)
+        for value in (1.0, FIRST_BIAS):
+            for _ in self.layers:
+                self._add(like.new_full((*lead, 1, 1, 1, setting.width), value), setting.rate)
+        self._add(classifier.expand(*lead, *classifier.shape), setting.rate)
+        self._add(like.new_zeros(*lead, 1, CLASSES), setting.rate)
+        self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
+
+    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> torch.Tensor:
+        """Train on one mini-batch, as `Data` gives it; the losses before the update, (schemes, networks)."""
+        return whole(self.pieces(inputs, labels, watch))
+
+    def pieces(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> Pieces[torch.Tensor]:
+        """`step` layer by layer: a step that is left in between has changed nothing."""
+        loss, gradients = yield from self._gradients(inputs, labels, watch)
+        self.optimizer(gradients)
+        return loss
+
+    def _gradients(
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch
+    ) -> Pieces[tuple[torch.Tensor, list[torch.Tensor]]]:
+        """The mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter.
+
+        What a layer has put aside for the way back is let go there, as half of the memory is the patches.
+        """
+        depth, k = self.setting.depth, self.setting.kernel
+        weights, gains, biases = (self.parameters[depth * i : depth * (i + 1)] for i in range(3))
+        classifier, offset = self.parameters[3 * depth :]
+        patches, used, normalized, positive = [inputs], [], [], []
+        for layer in self.layers:
+            watch(f"the weights of layer {layer + 1}", weights[layer])
+            w = self.wts[layer].forward(weights[layer].clone()).flatten(2, 4)
+            watch(f"the normalized weights of layer {layer + 1}", w)
+            shape = self.setting.shapes[layer]
+            a = _each_scheme(patches[layer], w).unflatten(2, shape[:3])
+            watch(f"the summed inputs of layer {layer + 1}", a)
+            xhat = self.acts[layer].forward(a)
+            watch(f"the normalized summed inputs of layer {layer + 1}", xhat)
+            h = torch.addcmul(biases[layer], xhat, gains[layer]).relu_()
+            watch(f"the outputs of layer {layer + 1}", h)
+            used.append(w)
+            normalized.append(xhat)
+            positive.append(h)
+            if layer + 1 < depth:
+                yield
+                patches.append(_patches(h, k))
+        features = positive[-1].flatten(3)
+        logits = features @ classifier + offset
+        watch("the logits", logits)
+        log_norm = logits.logsumexp(-1, keepdim=True)
+        chosen = labels.expand(*logits.shape[:2], -1).unsqueeze(-1)
+        loss = (log_norm - logits.gather(-1, chosen)).mean((-1, -2))
+
+        g = (logits - log_norm).exp_()
+        g.scatter_add_(-1, chosen, torch.full_like(g[..., :1], -1.0))
+        g /= labels.shape[0]
+        by_classifier, by_offset = features.mT @ g, g.sum(2, keepdim=True)
+        g = (g @ classifier.mT).view_as(positive[-1])
+        by_weights, by_gains, by_biases = [], [], []
+        for layer in reversed(self.layers):
+            yield
+            g = torch.ops.aten.threshold_backward(g, positive.pop(), 0)  # ReLU's derivative in one pass
+            by_biases.append(g.sum((2, 3, 4), keepdim=True))
+            by_gains.append((g * normalized.pop()).sum((2, 3, 4), keepdim=True))
+            g = self.acts[layer].backward(g.mul_(gains[layer])).flatten(2, 4)
+            by_used = _each_scheme(patches.pop().mT, g).view_as(weights[layer])
+            by_weights.append(self.wts[layer].backward(by_used))
+            if layer:
+                g = _unpatch(g @ used[layer].mT, positive[-1].shape, k)
+        gradients = [*reversed(by_weights), *reversed(by_gains), *reversed(by_biases), by_classifier, by_offset]
+        watch("the loss", loss)
+        for kind, some in zip(("weights", "gains", "biases"), (by_weights, by_gains, by_biases), strict=True):
+            for layer, gradient in zip(reversed(self.layers), some, strict=True):
+                watch(f"the gradient with respect to the {kind} of layer {layer + 1}", gradient)
+        return loss, gradients
+
+    @staticmethod
+    def waits(scheme: Scheme) -> bool:
+        """Whether a step of this scheme waits for the device: torch checks on the host how a decomposition went."""
+        return scheme.spectral or scheme.whitens
+
+    def state(self) -> list[torch.Tensor]:
+        """Every tensor that a step updates."""
+        return [*self.parameters, *self.optimizer.state()]
+
+    def _add(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
+        self.parameters.append(value.clone(memory_format=torch.contiguous_format))
+        self.rates.append(torch.as_tensor(rate, dtype=value.dtype, device=value.device))
+
+
+def whole(pieces: Pieces[Value]) -> Value:
+    """All pieces, one after the other."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return end.value
+
+
+def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """x @ y, without a copy for every scheme of an x that all of them share."""
+    if x.ndim == y.ndim:
+        return x @ y
+    out = y.new_empty(*y.shape[:2], x.shape[-2], y.shape[-1])
+    for scheme in range(len(y)):
+        torch.bmm(x, y[scheme], out=out[scheme])
+    return out
+
+
+def _patches(h: torch.Tensor, k: int) -> torch.Tensor:
+    """(…, N, H, W, C) -> (…, N·H'·W', k·k·C): what a k × k filter without padding sees at every position."""
+    height, width = h.shape[-3] - k + 1, h.shape[-2] - k + 1
+    if k == 1:
+        return h.flatten(2, 4)
+    shifted = [h[..., i : i + height, j : j + width, :] for i in range(k) for j in range(k)]
+    return torch.cat(shifted, -1).flatten(2, 4)
+
+
+def _unpatch(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
+    """The transpose of `_patches`: every element gets the sum over its copies."""
+    if k == 1:
+        return g.view(shape)
+    out = g.new_zeros(shape)
+    height, width, channels = shape[-3] - k + 1, shape[-2] - k + 1, shape[-1]
+    parts = g.view(*shape[:3], height, width, k * k, channels)
+    for i in range(k):
+        for j in range(k):
+            out[..., i : i + height, j : j + width, :] += parts[..., i * k + j, :]
+    return out

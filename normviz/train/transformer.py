@@ -1,0 +1,165 @@
+"""Small transformers on digits, whose rows are the tokens, with the normalized layers in one place or another.
+
+With f a branch, attention or a layer of ReLU units, and N a normalized layer, γ x̂ + β of its own:
+
+    none  x + f(x)         pre   x + f(N(x))
+    post  N(x + f(x))      peri  x + N(f(N(x)))
+
+Behind all branches, pre and peri normalize once more. The classifier sees the mean over the tokens. A scheme sees the
+tensor (N, tokens, 1, channels): nothing has to be causal here, as a picture is there at once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+
+from normviz.core.registry import Scheme
+from normviz.data.digits import CLASSES, SIDE
+from normviz.train.dense import Digits, How, split_digits
+from normviz.train.learning import cross_entropy, device_of, started
+from normviz.train.norm import Norm
+
+WHERE = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
+"""Where each placement normalizes: before and behind a branch, the sum with it, and at the end of all."""
+
+CHUNK = 64
+"""Examples that pass a network at a time in inference."""
+
+
+class Place:
+    """A place where networks may normalize: there γ x̂ + β, and in the other networks x as it is."""
+
+    def __init__(
+        self, name: str, placements: Sequence[str], scheme: Scheme, shape: tuple[int, ...], eps: float,
+        like: torch.Tensor,
+    ) -> None:  # fmt: skip
+        chosen = [name in WHERE[placement] for placement in placements]
+        self.norm = Norm([scheme if here else None for here in chosen], shape, eps, like)
+        self.here = like.new_tensor(chosen).view(-1, *[1] * 5)
+        lead = (len(placements), like.shape[1], 1, 1, 1)
+        self.gain, self.bias = like.new_ones(*lead, shape[-1]), like.new_zeros(*lead, shape[-1])
+        self.used = any(chosen)
+
+    def __call__(self, x: torch.Tensor, how: How) -> torch.Tensor:
+        """Of x (placements, networks, N, tokens, 1, channels)."""
+        if not self.used:
+            return x
+        return torch.addcmul(self.here * self.bias, 1 + self.here * (self.gain - 1), how(self.norm, x))
+
+
+class Transformer:
+    """Networks of all placements × seeds.
+
+    Args:
+        placements: keys of `WHERE`, one for each position of the first axis; any may be there several times.
+        scheme: that normalizes activations (N, tokens, 1, channels).
+        seeds: of the first weights, N(0, 1/fan-in), and N(0, 2/fan-in) before a ReLU; one network each.
+        layers: of attention and ReLU units, two branches each.
+        width: channels of a token; ReLU units are twice as many.
+        heads: of attention.
+        batch: examples of a mini-batch.
+        eps: ε of the scheme.
+        device, dtype: of all numbers.
+        attention: whether every other branch is attention; or all are ReLU units.
+    """
+
+    def __init__(
+        self, placements: Sequence[str], scheme: Scheme, seeds: Sequence[int], layers: int, width: int, heads: int,
+        batch: int, eps: float, device: torch.device, dtype: torch.dtype = torch.float32, attention: bool = True,
+    ) -> None:  # fmt: skip
+        parts = iter(range(4 * layers + 3))
+
+        def first(into: int, out: int, square: float = 1.0) -> torch.Tensor:
+            scale = (square / into) ** 0.5
+            return started(seeds, len(placements), into, out, scale=scale, part=next(parts), dtype=dtype).to(device)
+
+        self.heads, self.attention = heads, attention
+        self.embedding, self.readout = first(SIDE, width), first(width, CLASSES)
+        self.positions = first(SIDE, width, SIDE / 4)
+        self.offset = torch.zeros(len(placements), len(seeds), 1, CLASSES, device=device, dtype=dtype)
+        shape = (batch, SIDE, 1, width)
+
+        def place(name: str) -> Place:
+            return Place(name, placements, scheme, shape, eps, self.embedding)
+
+        self.branches: list[list[torch.Tensor]] = []
+        self.places: list[dict[str, Place]] = []
+        for _ in range(layers):
+            attending = [first(width, 3 * width), first(width, width)] if attention else _units(first, width)
+            self.branches += [attending, _units(first, width)]
+            self.places += [{name: place(name) for name in ("before", "behind", "sum")} for _ in range(2)]
+        self.end = place("end")
+
+    @property
+    def parameters(self) -> list[torch.Tensor]:
+        """All that is learned."""
+        places = [*(place for each in self.places for place in each.values()), self.end]
+        normalized = [tensor for place in places if place.used for tensor in (place.gain, place.bias)]
+        weights = [weight for branch in self.branches for weight in branch]
+        return [self.embedding, self.positions, self.readout, self.offset, *weights, *normalized]
+
+    def streams(self, x: torch.Tensor, how: How = Norm.__call__) -> Iterator[torch.Tensor]:
+        """The stream (placements, networks, N, tokens, 1, channels), before any branch and behind each of them.
+
+        Args:
+            x: pictures (networks or 1, N, rows, pixels).
+            how: as a `Norm` is called.
+        """
+        tokens = (x.flatten(1, 2) @ self.embedding).unflatten(2, x.shape[1:3]) + self.positions.unsqueeze(2)
+        stream = tokens.unsqueeze(-2)
+        yield stream
+        for number, (branch, places) in enumerate(zip(self.branches, self.places, strict=True)):
+            f = self._attended if self.attention and number % 2 == 0 else self._through_units
+            out = places["behind"](f(places["before"](stream, how), *branch), how)
+            stream = places["sum"](stream + out, how)
+            yield stream
+
+    def logits(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
+        """(placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
+        *_, stream = self.streams(x, how)
+        return self.end(stream, how).mean((3, 4)) @ self.readout + self.offset
+
+    @torch.no_grad()
+    def settle(self, x: torch.Tensor) -> None:
+        """Keep statistics for inference, of mini-batches behind each other, (1, N, rows, pixels)."""
+        self.logits(x, Norm.settle)
+
+    @torch.no_grad()
+    def told(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the logits by kept statistics, of some examples at a time: all at once take much memory."""
+        return torch.cat([self.logits(part, Norm.infer) for part in x.split(CHUNK, dim=1)], dim=2)
+
+    @torch.no_grad()
+    def mean_squares(self, x: torch.Tensor) -> torch.Tensor:
+        """Of the stream before any branch and behind each of them, (1 + branches, placements, networks)."""
+        return torch.stack([stream.square().mean((2, 3, 4, 5)) for stream in self.streams(x)])
+
+    def gradients(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """‖∂l/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
+        last = [branch[1].requires_grad_() for branch in self.branches]
+        found = torch.autograd.grad(cross_entropy(self.logits(x), labels).sum(), last)
+        return torch.stack([torch.linalg.vector_norm(each.double(), dim=(-2, -1)) for each in found])
+
+    def _attended(self, x: torch.Tensor, incoming: torch.Tensor, outgoing: torch.Tensor) -> torch.Tensor:
+        lead, (tokens, width) = x.shape[:3], (x.shape[3], x.shape[5])
+        each = (x.flatten(2, 4) @ incoming).view(-1, tokens, 3, self.heads, width // self.heads)
+        q, k, v = each.permute(2, 0, 3, 1, 4).flatten(1, 2)  # torch's fused attention takes longer for eight tokens
+        shares = torch.softmax((width // self.heads) ** -0.5 * q @ k.mT, -1)
+        mixed = (shares @ v).unflatten(0, (-1, self.heads)).transpose(1, 2).reshape(*lead[:2], -1, width)
+        return (mixed @ outgoing).view_as(x)
+
+    @staticmethod
+    def _through_units(x: torch.Tensor, incoming: torch.Tensor, outgoing: torch.Tensor) -> torch.Tensor:
+        return (torch.relu(x.flatten(2, 4) @ incoming) @ outgoing).view_as(x)
+
+
+def _units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
+    """Into ReLU units and out of them: what comes out is in the mean as large as what goes in."""
+    return [first(width, 2 * width, 2.0), first(2 * width, width)]
+
+
+def tokens(name: str) -> tuple[torch.device, Digits]:
+    """Return the device of a name and the digits on it, as pictures (digits, rows, pixels) in −1..1."""
+    device = device_of(name)
+    parts = split_digits(device)
+    return device, Digits(*((2 * x.unflatten(-1, (SIDE, SIDE)) - 1, labels) for x, labels in parts))

@@ -1,0 +1,78 @@
+"""The same tensor in several cubes side by side, one a scheme."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from normviz.charts import cube
+from normviz.charts.cube_layout import Layout, layout_of
+from normviz.charts.palette import THEMES, Theme
+from normviz.core.fields import AXIS, Shape
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.describe import wording
+from normviz.describe.notation import SYMBOL
+from normviz.ui.appearance import taking
+from normviz.ui.link import Param, View
+from normviz.ui.tensor import take_focus
+from normviz.web.components.plot import plot
+
+ALONE = "27rem"
+"""The height of a single cube; that of several follows in the browser from the width."""
+
+
+def axis_titles(scheme: Scheme, layout: Layout, shape: Shape, colours: Theme) -> tuple[list[str], list[str]]:
+    """Return the titles along x, y and z, and their colours: that of the field where indices share a statistic."""
+    along = layout.dimensions[:3]
+    hues = [colours.field if wording.is_averaged(scheme, axes, shape) else colours.muted for axes in along]
+    return [wording.title_words(scheme, axes, shape) for axes in along], hues
+
+
+def copies(
+    schemes: Sequence[Scheme],
+    x: np.ndarray,
+    xhats: Sequence[np.ndarray],
+    levels: np.ndarray,
+    legend: dict,
+    view: View,
+    camera: Param,
+    theme: str,
+) -> None:
+    """Cubes in a row, in one scene, as the element `cubes`; the field of the view's locked element lights in each.
+
+    `levels`, `legend`: of all copies together, as `cube.figure` makes them; `camera`: the page's own.
+    """
+    layout = layout_of("folded", x.shape)
+    plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)
+    brief, *titles = (axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (plain, *schemes))
+    labels = [scheme.label for scheme in schemes]
+    alt = f"The same tensor {wording.shape_words(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
+    plot(
+        cube.cube_figure(x.shape, "folded", levels, legend, theme),
+        key="cubes",
+        height=None if len(schemes) > 1 else ALONE,
+        alt=alt + "Lit in each is the field of the chosen element.",
+        hover=cube.hover_data(
+            x.shape,
+            "folded",
+            [(scheme.field, scheme.summation) for scheme in schemes],
+            x,
+            list(xhats),
+            filled=legend["kind"] == "plain",
+            labels=cube.labels_data(
+                "folded",
+                x.shape,
+                [words for words, _ in titles],
+                labels,
+                brief=brief[0],
+                colours=[hues for _, hues in titles],
+            ),
+        ),
+        focus=view["focus"],
+        names=[AXIS[name].letter for name in plain.axes],
+        symbol=SYMBOL.get(plain.acts_on, "x"),
+        labels=labels,
+        on_focus=lambda: take_focus("cubes plot"),
+        view={"camera": view["camera"]},
+        on_view=taking("cubes plot", [camera]),
+    )

@@ -1,0 +1,377 @@
+"""The words around every page: its question, why it matters, what to try first, and the takeaway.
+
+Their order is the order of the menu and of the links from page to page.
+"""
+
+from normviz.core.registry import SALIMANS, SCHEMES, Reference
+from normviz.ui.page_text import Introduction, See, Story
+
+
+def _source(reference: Reference) -> str:
+    return f"[{reference.text}]({reference.url})"
+
+
+STORIES = (
+    Story(
+        page="tensor_lab",
+        title="Tensor lab",
+        section="Start",
+        question="What does normalization do to a tensor?",
+        why="Each normalization averages over different axes. Choose one, then press **Watch it happen**.",
+        takeaway="Tell a scheme by its field: along an averaged axis all indices share one statistic, along a kept "
+        "axis each index has its own.",
+        see=(
+            See("What if the weights are normalized?", "weights"),
+            See("Which changes does normalization cancel?", "invariance"),
+        ),
+    ),
+    Story(
+        page="compare",
+        title="Compare",
+        section="Start",
+        question="Which elements share a mean and variance?",
+        why="Each scheme averages over different elements. This decides whether examples of a batch affect each "
+        "other, and whether a batch of one example works.",
+        first="Click an element. The elements that share its mean and variance light up in every cube.",
+        takeaway="Batch norm averages over examples, so the output for one example depends on the others. Layer, "
+        "instance and group norm treat each example alone, so they compute the same in training and inference.",
+        see=(
+            See("One scheme, step by step", "tensor_lab"),
+            See("What a batch does to batch norm", "running"),
+        ),
+    ),
+    Story(
+        page="identities",
+        title="Same or different?",
+        section="Start",
+        question="Which normalizations are the same?",
+        why="Two normalizations are the same here if they give the same normalized tensor **x̂** for every input. Blue "
+        "in the cubes is a **field**: the elements that share a mean and variance. A position is a row and a column.",
+        first="Guess. Then see why.",
+        takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
+        "the same elements give the same x̂.",
+        see=(
+            See("The averaged elements in the cube", "tensor_lab"),
+            See("What ε does to contrast", "divisive"),
+        ),
+        panels={
+            "variants": Introduction(
+                question="Which layer norm do you mean?",
+                why="Papers and frameworks call three normalizations “layer norm”. They average over different axes.",
+                first="Click an element. Blue: the elements that share its mean and variance.",
+                takeaway="Name the axes: layer norm over H, W, C, over C, or over H, W.",
+            ),
+            "own": Introduction(
+                question="Are your two normalizations the same?",
+                why="Two schemes are compared by their fields (the elements that share a mean and variance) and on "
+                "random tensors.",
+                first="Choose a scheme on each side, or type its axes.",
+                takeaway="One counter-example shows that two schemes differ. With the same fields they are the same.",
+            ),
+            "detect": Introduction(
+                question="Which normalization computed this output?",
+                why="The input and the output of a layer often tell: we fit every known normalization to the numbers.",
+                first="Choose an example, or upload your own arrays.",
+                takeaway="With enough numbers, input and output show the averaged axes, and often ε, γ and β.",
+            ),
+        },
+    ),
+    Story(
+        page="why",
+        title="Why normalize",
+        section="Why it works",
+        question="Why normalize at all?",
+        why="We train the same deep network eight times with batch norm and eight times without, from the same first "
+        "weights.",
+        first="Set a low **learning rate**, then a high one, and see which networks still learn.",
+        takeaway="Batch norm makes training robust: a deep network learns from more first weights and at more learning "
+        "rates. At the best rate of each, the final accuracy may differ little.",
+        see=(See("What a batch does to batch norm", "running"),),
+        panels={
+            "saturation": Introduction(
+                question="What goes wrong inside a deep network?",
+                why="Each layer receives what the layers before it compute, and that changes while they learn. Where a "
+                "sigmoid is flat, the gradient vanishes.",
+                first="Move **Hidden layer** from the first to the last one and compare the two bands.",
+                takeaway="Batch norm gives every unit inputs of mean β and standard deviation γ, whatever the layers "
+                "before it do. Far fewer units saturate, unless the learned γ and β drive them there.",
+            ),
+            "whitening": Introduction(
+                question="What does batch norm keep of whitening?",
+                why="LeCun et al. (1998) recommend inputs of mean 0 and variance 1 without correlation. Whitening "
+                "every layer would give that, at a high cost.",
+                first="Under **Transformation**, go from **Centred** to **Scaled per feature** to **Whitened**.",
+                takeaway="Batch norm simplifies whitening twice: one feature at a time, and with the statistics of a "
+                "mini-batch. The correlation remains.",
+            ),
+            "outside": Introduction(
+                question="Why must the gradient include the normalization?",
+                why="If a step ignores that the mean depends on a bias, the normalization undoes the step.",
+                first="Raise the **learning rate**: the bias grows faster, and the loss stays the same.",
+                takeaway="Batch norm works because we backpropagate through the mean and the variance. A step then has "
+                "no part that the normalization would cancel.",
+            ),
+            "identity": Introduction(
+                question="What are γ and β for?",
+                why="Normalizing removes the mean and the variance of a layer, and sometimes the layer needs them.",
+                first="Move the slider to 1: γ and β restore the input.",
+                takeaway="With γ and β the layer can represent what it could without normalization. They start at 1 "
+                "and 0; extreme first values can prevent learning.",
+            ),
+            "style": Introduction(
+                question="What does instance norm remove from a picture?",
+                why="The mean and the standard deviation of each channel hold the contrast and the colours.",
+                first="Lower the **contrast** of the photograph: the normalized picture hardly changes.",
+                takeaway="At a small ε, instance norm removes the contrast and the colour balance. With the statistics "
+                "of another picture as γ and β it transfers style: adaptive instance norm.",
+            ),
+            "history": Introduction(
+                question="Which normalizations are there?",
+                why="Most later schemes change one thing about batch norm: the elements that share a mean and "
+                "variance.",
+                first="Click the name of a scheme to see it in the cube.",
+                takeaway="Compare a new scheme with batch norm by the elements that share its statistics, and by what "
+                "divides.",
+            ),
+        },
+    ),
+    Story(
+        page="gradients",
+        title="Backward pass",
+        section="Why it works",
+        question="What is the gradient through normalization?",
+        why="Each number reaches the loss on three paths, and its gradient is the sum of all three.",
+        first="Press **Play**: the gradient of the loss comes back, arrow by arrow.",
+        takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
+        "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
+        see=(
+            See("Which changes does normalization cancel?", "invariance"),
+            See("Why the weights only grow", "weights"),
+        ),
+        panels={
+            "formula": Introduction(
+                question="What is the backward pass of each scheme?",
+                why="The formula follows from the averaged elements. We check it by central differences, and with "
+                "PyTorch if you like.",
+                first="Choose **RMS**, then **Layer**: layer norm also subtracts a mean.",
+                takeaway="A scheme that subtracts a mean also subtracts the mean of the gradient. A scheme that "
+                "divides also subtracts the part of the gradient along x̂.",
+            ),
+            "jacobian": Introduction(
+                question="Which inputs change which outputs?",
+                why="The Jacobian holds ∂x̂/∂x for every pair of elements. Elements that share no statistic do not "
+                "affect each other.",
+                first="Choose **Layer**, then **Instance**: more and smaller blocks.",
+                takeaway="Each block is a field. The gradient ∂l/∂x needs the whole block, not only its diagonal.",
+            ),
+            "answer": Introduction(
+                question="Is your backward pass correct?",
+                why="Compute the outputs and gradients of this task with your own code. We compare them and name "
+                "common mistakes.",
+                first="Download the inputs, compute **out** and **dx**, and upload them.",
+                takeaway="Check a backward pass by numbers: most mistakes leave the shapes right.",
+            ),
+        },
+    ),
+    Story(
+        page="geometry",
+        title="Step size",
+        section="Why it works",
+        question="How far does one step turn a vector?",
+        why="The length of a vector sets how far one gradient step turns it: a long one turns less than a short one. "
+        "The picture shows why, with layer norm of one example, drawn as an arrow.",
+        first="Go through the four stages, one after the other.",
+        takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
+        "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
+        see=(See("Length and direction of the weights", "weights"),),
+        panels={
+            "rate": Introduction(
+                question="Why do longer weights learn more slowly?",
+                why="Batch norm makes a layer invariant to the length of its weights W. The same step then turns "
+                "longer weights by a smaller angle.",
+                first="Raise the **learning rate**: W grows faster, and its effective learning rate falls faster.",
+                takeaway="If a layer is invariant to the scale of its weights W, its effective learning rate is "
+                "η/‖W‖². SGD makes W longer and so lowers this rate.",
+            ),
+            "fisher": Introduction(
+                question="How much does a step change the predictions?",
+                why="The Fisher information measures a step by the change of the predictions, not by the distance that "
+                "the weights move.",
+                first="Change **KL of the border** and watch the regions. Then change the **Length**.",
+                takeaway="With normalization, longer weights need a longer step for the same change of the "
+                "predictions.",
+            ),
+        },
+    ),
+    Story(
+        page="invariance",
+        title="Table 1",
+        section="Invariance",
+        question="Which changes does normalization cancel?",
+        why="We train a network and its **twin**, identical except for one change. If normalization cancels the "
+        "change, both learn the same.",
+        takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
+        "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
+        see=(
+            See("What ε does to contrast", "divisive"),
+            See("Weight norm and spectral norm at work", "weights"),
+            See("The averaged elements in the cube", "tensor_lab"),
+        ),
+    ),
+    Story(
+        page="design",
+        title="Find a scheme",
+        section="Invariance",
+        question="Which normalization ignores the changes you choose?",
+        why="We list the schemes that ignore them, or explain why no scheme can.",
+        takeaway="At ε = 0 the averaged axes decide which changes a scheme ignores. Without a weight scheme in front, "
+        "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
+        "contains all six changes.",
+        see=(
+            See("The six changes, measured and trained", "invariance"),
+            See("The averaged elements in the cube", "tensor_lab"),
+        ),
+        panels={
+            "one-picture": Introduction(
+                question="Which normalizations ignore a picture’s brightness?",
+                why="A batch holds this picture and another one. This one becomes twice as bright.",
+            ),
+            "all-pictures": Introduction(
+                question="Which normalizations ignore the brightness of all pictures?",
+                why="A batch holds this picture and another one. Both become twice as bright.",
+            ),
+            "colour": Introduction(
+                question="Which normalizations ignore a colour added to all pictures?",
+                why="The same orange is added to every pixel of both pictures in the batch.",
+            ),
+            "companions": Introduction(
+                question="Which normalizations ignore the other pictures of a batch?",
+                why="A batch holds this picture and another one. Then the other one leaves the batch.",
+            ),
+            "weights": Introduction(
+                question="Which normalizations ignore a factor of all weights?",
+                why="The pictures pass through a layer that copies them. Then all weights of that layer are doubled.",
+            ),
+            "one-channel": Introduction(
+                question="Which normalizations ignore a factor of one channel's weights?",
+                why="The pictures pass through a layer that copies them. Then the weights of the red channel are "
+                "doubled.",
+            ),
+            "constant": Introduction(
+                question="Which normalizations ignore a constant added to all weights?",
+                why="The pictures pass through a layer that copies them. Then 0.25 is added to each of its weights.",
+            ),
+        },
+    ),
+    Story(
+        page="running",
+        title="Training vs. inference",
+        section="Training",
+        question="Why does batch norm differ in inference?",
+        why="In training, batch norm normalizes each digit by the mean and variance of its mini-batch. In inference "
+        "a digit may come alone, so batch norm uses **running averages** of past mini-batches, the latest with the "
+        "largest weight.",
+        first="Switch to **Inference**: batch norm uses the other mean and variance, and all outputs change.",
+        takeaway="In training, the output for one example depends on the other examples of its batch. In inference it "
+        "depends on the running averages, which must fit the new data.",
+        see=(
+            See("Which schemes depend on the batch?", "compare"),
+            See("What is averaged, in the cube", "tensor_lab"),
+        ),
+        panels={
+            "wrong": Introduction(
+                question="What happens if batch norm uses the wrong statistics?",
+                why="The running averages may be missing, out of date or wrong for the data. Or the layer is still in "
+                "training mode.",
+                first="Change **Batch size** and **Momentum**, and see which mistakes cost more.",
+                takeaway="Call eval() before testing, and check that the running averages have converged and fit the "
+                "test data.",
+            ),
+            "companions": Introduction(
+                question="Does the output depend on the other examples?",
+                why="We put one test digit into many mini-batches in training mode. Only the other digits change. x̂ is "
+                "its normalized value at one unit.",
+                first="Reduce the **Batch size**: with batch norm the ticks move further apart.",
+                takeaway="With batch norm the output for one example depends on its mini-batch. Layer, instance and "
+                "group norm use the example alone.",
+            ),
+        },
+    ),
+    Story(
+        page="experiments",
+        title="Experiments",
+        section="Training",
+        question="Does it train better?",
+        why="",
+        takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
+        see=(
+            See("Which changes does normalization cancel?", "invariance"),
+            See("Why normalize at all?", "why"),
+        ),
+    ),
+    Story(
+        page="weights",
+        title="Weight normalization",
+        section="Reference",
+        question="What does weight normalization learn?",
+        why="It learns the length g and the direction v/‖v‖ of a weight vector separately. Networks learned faster and "
+        f"more steadily with it ({_source(SALIMANS)}), and no example depends on the others of its batch.",
+        first="Press **Play**: three runs of SGD start from the same weights and learn g, v, or both.",
+        takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
+        "less the same gradient turns it, and plain SGD only makes v longer.",
+        see=(
+            See("Which changes of the weights cancel?", "invariance"),
+            See("A weight tensor, in the cube", "tensor_lab"),
+        ),
+        panels={
+            "spectral": Introduction(
+                question="How far can a layer pull two inputs apart?",
+                why="Spectral normalization divides the weights by σ₁, the largest factor by which they stretch an "
+                "input.",
+                first="Press **Play**: the blue ellipse shrinks until it fits the circle.",
+                takeaway="After spectral norm a dense layer pulls no two inputs further apart, and may map some "
+                "together. A convolution can still stretch: a pixel is in several patches.",
+            ),
+        },
+    ),
+    Story(
+        page="divisive",
+        title="Contrast",
+        section="Reference",
+        question="Why divide a pixel by the contrast around it?",
+        why="Details in shadow and in light become alike. Neurons of early vision do this: divisive normalization. "
+        f":small[{_source(SCHEMES['divisive'].reference)}]",
+        first="Drag the **handle** on the photo: left of it you see the photo before, right of it after. Then raise "
+        "**ε**.",
+        takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
+        "Where they differ by much less, they stay faint. A small ε therefore brings faint details back.",
+        see=(
+            See("How does ε affect invariance?", "invariance"),
+            See("Which schemes are the same?", "identities"),
+        ),
+    ),
+    Story(
+        page="claims",
+        title="Claims, tested",
+        section="Reference",
+        question="Common claims about normalization, tested",
+        why="Papers, tutorials and blogs disagree, and some are wrong. We tested each claim. Click one to see the "
+        "evidence.",
+        takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
+        see=(
+            See("Which normalizations are the same?", "identities"),
+            See("Does it train better?", "experiments"),
+        ),
+    ),
+)
+"""All pages."""
+
+
+def following(story: Story) -> Story:
+    """The page after this one; after the last the first."""
+    return STORIES[(STORIES.index(story) + 1) % len(STORIES)]
+
+
+def previous(story: Story) -> Story:
+    """The page before this one; before the first the last."""
+    return STORIES[STORIES.index(story) - 1]

@@ -1,0 +1,63 @@
+"""A component of the app's own: markup, and the module and the styles of its name in normviz/web."""
+
+import struct
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from normviz.charts.packing import packed
+from normviz.web.modules import read_styles
+from normviz.web.plotly_script import module_url
+
+LOADER = """const {{ default: run }} = await import(new URL("{url}", location.origin).href);
+export default (given) => {{
+  const end = run(given);
+  (given.parentElement.host ?? given.parentElement).dataset.shown = "";
+  return end;
+}};
+"""
+"""Fetches a component's script and runs it, and marks what it has filled: opening.js waits for that."""
+
+
+def component(name: str, html: str, parts: Sequence[str] = (), isolate_styles: bool = True) -> Callable[..., Any]:
+    """Return the function that shows a component, for a key, its data and the callbacks of what it sends.
+
+    Its module reads the data with `latest` of data.js: behind the number of their turn, which rises with every change.
+
+    Args:
+        name: of its module, `name.js`, and of its style, `name.css`.
+        html: its markup.
+        parts: modules that it imports and whose styles it needs, too.
+        isolate_styles: False for a component whose styles reach into the page.
+    """
+    mount = _registered(name, html, tuple(parts), isolate_styles)
+
+    def show(key: str, data: dict[str, Any], **callbacks: Callable[[], Any]) -> None:
+        content = packed(data)
+        mount(key=key, data=struct.pack("<d", _turn(key, content)) + content, **callbacks)
+
+    return show
+
+
+@cache
+def _registered(name: str, html: str, parts: tuple[str, ...], isolate_styles: bool) -> Callable[..., Any]:
+    """Read and registered once, for all runs of all sessions.
+
+    Streamlit sends a component's script with every change of its data; this one only fetches the real one, once.
+    """
+    js = LOADER.format(url=module_url(f"{name}.js"))
+    css = read_styles((*parts, name))
+    return st.components.v2.component(f"normviz_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
+
+
+def _turn(key: str, content: bytes) -> int:
+    """The number of these data in the session. The first is the time in milliseconds: a page that the server has
+    forgotten, as after a restart, has seen a lower one."""
+    digest, held = hash(content), st.session_state.get(f"{key} turn")
+    if held is None or held[0] != digest:
+        turn = int(time.time() * 1000) if held is None else held[1] + 1
+        held = st.session_state[f"{key} turn"] = digest, turn
+    return held[1]

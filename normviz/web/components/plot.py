@@ -1,0 +1,90 @@
+"""Figures in the page: one component for all of them, which redraws in place and keeps camera and zoom."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from normviz.charts.chart import Figure
+from normviz.web.components.component import component
+from normviz.web.plotly_script import plotly_url
+
+_HTML = """
+<div class="nv-plot">
+  <div class="nv-readout"></div>
+  <div class="nv-frame">
+    <div class="nv-graph"></div><svg class="nv-labels" aria-hidden="true"></svg>
+    <button type="button" class="nv-home" hidden>Reset view</button>
+  </div>
+  <div class="nv-stages" hidden></div>
+  <div class="nv-under">
+    <div class="nv-told"><div class="nv-board" aria-hidden="true"></div><p aria-live="polite"></p></div>
+    <div class="nv-legend"></div>
+  </div>
+  <details class="nv-fold" hidden>
+    <summary>Pull apart or cut away</summary>
+    <div class="nv-inside"></div>
+    <div class="nv-hidden" hidden>The locked element is cut away, but still drawn.</div>
+  </details>
+  <div class="nv-live" aria-live="polite"></div>
+</div>
+"""
+
+
+def plot(
+    figure: Figure,
+    key: str,
+    alt: str,
+    height: str | None = None,
+    hover: dict | None = None,
+    focus: Sequence[int] | None = None,
+    names: Sequence[str] = (),
+    symbol: str = "x",
+    labels: Sequence[str] = (),
+    on_focus: Callable[[], Any] | None = None,
+    still: str = "",
+    axes: Sequence[str] = (),
+    view: Mapping[str, Sequence[Any]] | None = None,
+    on_view: Callable[[], Any] | None = None,
+    legend: str = "",
+) -> None:
+    """Show a figure in an element of the class `st-key-{key}`.
+
+    Args:
+        figure: what to draw; drawn again only when it changes.
+        key: of the element, and of its state in the session: `st.session_state[f"{key} plot"].focus`.
+        alt: the picture in a sentence.
+        height: in CSS; None: style.css says it.
+        hover, focus, names, symbol: `figures.cube.hover_data`, the locked element, the letters of its indices
+            and of the tensor; without them the figure has no highlight.
+        labels: what the copies' results are called in the readout; x̂ where there is one copy.
+        on_focus: called when a click or the keyboard locks another element.
+        axes: what the tensor's axes are called.
+        view: how a cube is looked at, `looking.Param` by name: its camera, and gaps and cut where there are such.
+        on_view: called when the browser has changed it; `st.session_state[f"{key} plot"].view` then has it.
+        legend: what the colours of a cube mean, as HTML; it makes way for the words of the stages that are played.
+        still: why there are no stages to be played in `hover`, where that is to be said.
+    """
+    # plotly.js keeps its styles in the page's head, where a shadow root does not look.
+    show = component("plot", _HTML, ("player", "saving"), isolate_styles=False)
+    data = {
+        "figure": figure.packed(),
+        "library": plotly_url(),
+        "name": key,
+        "alt": alt,
+        "height": height,
+        "hover": hover,
+        "focus": None if focus is None else list(focus),
+        "names": list(names),
+        "symbol": symbol,
+        "labels": list(labels),
+        "still": still,
+        "legend": legend,
+        "axes": list(axes),
+        "view": {name: list(value) for name, value in (view or {}).items()},
+    }
+    with st.container(key=key):
+        show(key=f"{key} plot", data=data, on_focus_change=on_focus or _nothing, on_view_change=on_view or _nothing)
+
+
+def _nothing() -> None: ...

@@ -1,0 +1,19 @@
+"""A place below the first screen, whose content is computed only after it was scrolled into sight."""
+
+import streamlit as st
+
+from normviz.web.components.component import component
+
+HTML = '<div class="nv-sight" aria-hidden="true"></div>'
+
+
+def is_seen(key: str) -> bool:
+    """Return True if the place has been in sight in this session; until then, hold it open with an empty space.
+
+    The page runs again when the place comes into sight. `key`: of the place, and of the answer in the session.
+    """
+    if not st.session_state.get(key):
+        component("sight", HTML)(
+            key=f"{key} watch", data={}, on_seen_change=lambda: st.session_state.update({key: True})
+        )
+    return bool(st.session_state.get(key))

@@ -1,0 +1,31 @@
+"""Two curves and the area between them, on linear axes; played in the browser."""
+
+from typing import Any
+
+import streamlit as st
+
+from normviz.web.components.component import component
+
+HTML = """
+<div class="nv-twins">
+  <div class="key" aria-hidden="true"></div>
+  <div class="frame">
+    <svg class="board" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"></svg><output></output>
+  </div>
+  <div class="nv-bar"></div>
+</div>
+"""
+
+
+def twins(data: dict[str, Any], key: str) -> None:
+    """Show a plot in an element of the class `st-key-{key}`.
+
+    Args:
+        data: alt: the plot in a sentence; x, y: names of the axes; count: of places along x, of which the first is 1;
+            low, high: ends of the y axis; first, second: the curves so far; plays: whether they are played; names and
+            colours: of both curves.
+        key: of the element.
+    """
+    show = component("twins", HTML, ("player",))
+    with st.container(key=key):
+        show(key=f"{key} twins", data=data, on_theme_change=lambda: None)

@@ -1,0 +1,172 @@
+"""Experiments on the command line: what is read, what is printed, what is kept, and how it ends."""
+
+import json
+import shlex
+import sys
+from subprocess import PIPE, Popen
+
+import pytest
+from browsing import ROOT
+
+from normviz.cli import experiment
+from normviz.cli import experiment as command
+from normviz.cli.main import main
+from normviz.core.errors import InvalidInput
+from normviz.core.settings import declarations
+from normviz.jobs import default_queue as usual
+from normviz.jobs.executors import threads
+from normviz.jobs.job_queue import Desk
+from normviz.topics.experiments.catalogue import EXPERIMENTS
+from normviz.topics.experiments.dense_grid import DenseGrid
+from normviz.topics.experiments.experiment import command as command_of
+
+SMALL = ("batch-size", "--steps", "20", "--seeds", "2", "--schemes", "layer")
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
+    """In a thread of this process, and with results of its own."""
+    monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
+    with threads(1) as pool:
+        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: Desk(pool, at_once=at_once))
+        yield
+
+
+def run(*words):
+    return main([*words])
+
+
+def test_without_a_name_all_are_listed(capsys):
+    assert run("experiment") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
+    for line, each in zip(lines, EXPERIMENTS.values(), strict=True):
+        assert each.question in line
+
+
+def test_a_record_says_what_was_run_and_what_came_out(capsys):
+    assert run("experiment", *SMALL, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"experiment", "configuration", "digest", "result", "verdict", "condition"} <= found.keys()
+    assert found["configuration"]["steps"] == 20
+    assert found["configuration"]["schemes"] == ["layer"]
+    assert len({len(column) for column in found["result"].values()}) == 1
+    assert run("experiment", *SMALL) == 0
+    assert found["headline"] in capsys.readouterr().out
+
+
+def test_what_is_kept_is_not_run_again(monkeypatch, capsys):
+    assert run("experiment", *SMALL, "--json") == 0
+    before = capsys.readouterr().out
+    monkeypatch.setattr(DenseGrid, "steps", lambda self: pytest.fail("was run again"))
+    assert run("experiment", *SMALL, "--json") == 0
+    assert capsys.readouterr().out == before
+
+
+def test_a_sweep_runs_every_combination(capsys):
+    assert run("sweep", *SMALL[:-2], "--schemes", "none,layer", "--seeds", "2,3", "--seed", "0,1", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    places = [(each["configuration"]["seeds"], each["configuration"]["seed"]) for each in found]
+    assert sorted(places) == [(2, 0), (2, 1), (3, 0), (3, 1)]
+    assert len({each["digest"] for each in found}) == 4
+    assert {tuple(each["configuration"]["schemes"]) for each in found} == {("none", "layer")}
+
+
+def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
+    begun, real = [], DenseGrid.steps
+    parts = EXPERIMENTS["batch-size"].parts(EXPERIMENTS["batch-size"].setting(schemes=("layer",)))
+
+    def steps(self):
+        begun.append(self)
+        if len(begun) == 3:
+            raise MemoryError("there is no room")
+        yield from real(self)
+
+    monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: Desk(pool))
+    monkeypatch.setattr(DenseGrid, "steps", steps)
+    with threads(1) as pool:
+        assert run("experiment", *SMALL) == 1
+        assert "there is no room" in capsys.readouterr().err
+        assert run("experiment", *SMALL) == 0
+    assert len(begun) == sum(isinstance(part, DenseGrid) for part in parts) + 1
+
+
+def test_its_options_are_told(capsys):
+    with pytest.raises(SystemExit) as ended:
+        run("experiment", "batch-size", "--help")
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert all(f"--{name.replace('_', '-')}" in said for name in declarations(EXPERIMENTS["batch-size"].setting))
+
+
+def test_nothing_is_started_for_what_is_kept(monkeypatch, capsys):
+    assert run("experiment", *SMALL) == 0
+    monkeypatch.setattr(usual, "usual_desk", lambda *_: pytest.fail("a desk was asked for"))
+    assert run("experiment", *SMALL) == 0
+
+
+def test_a_reader_that_has_gone_is_no_traceback():
+    words = [sys.executable, "-m", "normviz", "experiment"]
+    with Popen(words, stdout=PIPE, stderr=PIPE, cwd=ROOT) as process:
+        process.stdout.close()
+        error = process.stderr.read().decode()
+    assert process.returncode == 1
+    assert "Traceback" not in error
+
+
+def test_an_interrupt_is_told_in_a_line(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run", interrupted)
+    assert run("experiment", *SMALL) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing",), "experiment 'nothing' is unknown"),
+        (("batch-size", "--steps", "1"), "steps = 1"),
+        (("batch-size", "--steps", "many"), "--steps many"),
+        (("batch-size", "--colour", "red"), "--colour"),
+        (("batch-size", "--schemes", "bach"), "'bach'"),
+        (("batch-size", "--own", "full"), "own = 'full'"),
+        (("batch-size", "--rate", "nan"), "rate"),
+        (("batch-size", "--own", "full,own,own,own|full,own,own,own|wieght"), "'wieght' is not a scheme of weights"),
+        (("speed", "--schemes", "custom", "--own", "full,own,own,own||weight"), "no weights stand in front"),
+        (("placement", "--scheme", "custom", "--own", "own,own,own,full||weight"), "no weights stand in front"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(words, said, capsys):
+    assert run("experiment", *words) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("key", EXPERIMENTS)
+def test_the_page_s_command_asks_for_the_same(key):
+    least = declarations(EXPERIMENTS[key].setting)["seeds"].least
+    setting = EXPERIMENTS[key].setting(seeds=least + 1, seed=7)
+    words = command_of(EXPERIMENTS[key], setting).split()[2:]
+    assert experiment.read(words).settings == [setting]
+
+
+def test_a_scheme_of_one_s_own_goes_both_ways():
+    own = "own,full,full,full|own,own,own,full|spectral"
+    setting = EXPERIMENTS["batch-size"].setting(schemes=("layer", "custom"), own=own)
+    words = shlex.split(command_of(EXPERIMENTS["batch-size"], setting))[2:]
+    assert experiment.read(words).settings == [setting]
+    assert setting.labels == ("Layer", "Custom + spectral")
+    assert setting.names[1] == "a scheme of your own behind spectral norm"
+    with pytest.raises(InvalidInput):
+        experiment.read(["batch-size", "--own", "a|b"])
+
+
+def test_a_command_for_an_experiment_that_is_part_of_another_runs_that_one():
+    found = experiment.read(["sparsity", "--first", "0.3", "--seeds", "2"])
+    assert found.experiment is EXPERIMENTS["smoothing"]
+    assert (found.settings[0].eps, found.settings[0].seeds) == (0.3, 2)
+    with pytest.raises(InvalidInput, match="--penalty"):
+        experiment.read(["sparsity", "--penalty", "0.1"])

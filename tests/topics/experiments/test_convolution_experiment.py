@@ -1,0 +1,187 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from repeated import assert_repeated
+
+from normviz.charts.curves import curves
+from normviz.core.errors import InvalidInput
+from normviz.jobs.spec import digest, finish
+from normviz.topics.experiments.convolution import PADDINGS, Setting, make_part, parts, report
+from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, average_by_distance, distances
+from normviz.topics.experiments.convolution_verdict import Outcome
+
+TINY = Setting(seeds=2, channels=4, batch=8, steps=20, schemes=("none", "batch", "layer"))
+NOISE = 0.01 * np.array([1, -1, 2, 0, -2, 1, 0, -1])
+BEST = 2
+ORDER = {"none": 0.4, "batch": 0.2, "layer": 0.3}
+
+
+def made_up(setting=Setting(), padded=ORDER, bare=ORDER, contrast=(0.5, 1.0), errors=0.1):  # noqa: B008
+    """Results in which schemes have these mean losses at the best rate, by padding, and the border these contrasts."""
+    results, noise = {}, NOISE[: setting.seeds]
+    slower = 0.1 * np.abs(np.arange(len(RATES)) - BEST)[:, None]
+    for padding, losses, border in zip(PADDINGS, (padded, bare), contrast, strict=True):
+        for k, row in enumerate(setting.rows):
+            part = make_part(setting, padding, k)
+            loss = losses.get(row.key, 0.5) * (1 + noise[:: (-1) ** k]) + slower
+            statistics = {}
+            for layer, (_, side, *_) in enumerate(part.shapes, 1):
+                values = np.ones((len(RATES), setting.seeds, side // 2))
+                statistics[f"on-{layer}"] = 0.5 * values
+                values[..., 0] = border * (1 + noise)
+                statistics[f"deviation-{layer}"] = values
+            results[part] = {
+                "losses": np.stack([loss] * 2), "validation": np.stack([loss] * 2), "measured": np.array([10, 20]),
+                "test": errors * loss, **statistics, "share": np.array(1.0), "device": np.array("CPU"),
+            }  # fmt: skip
+    return results
+
+
+def judge(setting=Setting(steps=20), **how):  # noqa: B008
+    return report(setting, made_up(setting, **how))
+
+
+def test_distances_are_measured_from_the_nearest_edge():
+    assert distances(4).tolist() == [[0, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
+    maps = np.where(distances(4) == 0, 1.0, 3.0)[None]
+    np.testing.assert_allclose(average_by_distance(maps), [[1, 3]])
+
+
+def test_inside_is_the_mean_over_all_positions_that_are_not_at_the_border():
+    setting = Setting(seeds=2)
+    maps = np.random.default_rng(0).random((len(RATES), 2, 8, 8))
+    result = made_up(setting)[make_part(setting, "zeros", 0)] | {f"on-{LAYERS}": average_by_distance(maps)}
+    border, inside = Outcome.of(setting, 0, RATES, result).border_and_inside("on")
+    np.testing.assert_allclose(inside, maps[BEST, :, 1:-1, 1:-1].mean((1, 2)))
+    np.testing.assert_allclose(28 * border + 36 * inside, maps[BEST].sum((1, 2)))
+
+
+def test_validation_digits_choose_the_rate():
+    setting = Setting(steps=20)
+    results = made_up(setting)
+    for result in results.values():
+        result["validation"][:, 4] = 0.01
+        result["test"][BEST] = 0.0
+    table = report(setting, results).table
+    assert set(table["learning rate"]) == {RATES[4]}
+    assert min(table["test error"]) > 0
+
+
+def test_the_loss_is_the_mean_over_all_steps_however_they_are_measured():
+    setting = Setting(seeds=2, steps=20)
+    result = made_up(setting)[make_part(setting, "zeros", 0)]
+    result |= {"measured": np.array([1, 20]), "losses": np.stack([result["losses"][0], 0 * result["losses"][0]])}
+    outcome = Outcome.of(setting, 0, RATES, result)
+    np.testing.assert_allclose(outcome.loss, result["losses"][0, BEST] / 20)
+
+
+def test_another_choice_of_schemes_leaves_the_parts_of_the_others_as_they_are():
+    first, second = (
+        {digest(part) for part in parts(replace(TINY, schemes=keys))} for keys in (("batch", "layer"), ("layer", "rms"))
+    )
+    assert len(first & second) == len(PADDINGS)
+
+
+def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
+    setting = replace(TINY, learned="unit", schemes=("batch",))
+    results = {part: finish(part) for part in parts(setting)}
+    for padding, side in (("zeros", 8), ("none", 4)):
+        result = results[make_part(setting, padding, 0)]
+        assert result[f"deviation-{LAYERS}"].shape == (len(RATES), 2, side // 2)
+    again, alone = finish(part := make_part(setting, "none", 0)), finish(replace(part, networks=part.networks[1:]))
+    assert_repeated(result, again)
+    np.testing.assert_allclose(alone["losses"][:, :3, 0], result["losses"][:, :3, 1], rtol=1e-3)
+    seen = report(setting, results)
+    assert [shown.key for shown in seen.figures] == ["padding", "rates", "curves", "borders"]
+    assert len(set(map(len, seen.table.values()))) == 1
+    assert len(seen.table["seed"]) == len(PADDINGS) * 2
+
+
+def test_the_first_figure_is_there_when_one_network_has_begun():
+    part = parts(TINY)[0]
+    for step in part.steps():
+        result = step.result()
+        seen = report(TINY, {part: result})
+        assert seen.verdict.word == "open"
+        if step.share > 0.1:
+            break
+    assert [shown.key for shown in seen.figures] == ["curves"]
+    assert not report(TINY, {}).figures
+
+
+def test_the_headline_has_both_differences_from_batch_norm():
+    seen = judge(bare={"none": 0.4, "batch": 0.2, "layer": 0.35})
+    assert seen.headline == "Layer norm's training loss exceeds batch norm's by 0.1, unpadded by 0.15."
+
+
+@pytest.mark.parametrize(
+    ("bare", "contrast", "word", "reason"),
+    [
+        (0.21, (0.5, 1.0), "holds", "The border may be why"),
+        (0.35, (0.5, 1.0), "holds-if", "Here the border is not why"),
+        (0.30, (0.5, 1.0), "holds-if", "Here the border is not why"),
+        (0.35, (0.5, 0.5), "holds-if", "do not decide"),
+        (0.20, (0.5, 0.5), "holds-if", "do not decide"),
+    ],
+)
+def test_the_run_without_padding_decides_the_explanation(bare, contrast, word, reason):
+    verdict = judge(bare={"none": 0.4, "batch": 0.2, "layer": bare}, contrast=contrast).verdict
+    assert verdict.word == word
+    assert reason in verdict.why
+    assert verdict.condition.startswith(verdict.why)
+
+
+@pytest.mark.parametrize(
+    ("layer", "errors", "word"), [(0.3, 0.1, "holds"), (0.3, 0.0, "holds-if"), (0.2, 0.1, "open"), (0.1, 0.1, "wrong")]
+)
+def test_that_batch_norm_outperforms_layer_norm_takes_fewer_errors_too_whatever_the_border_is(layer, errors, word):
+    seen = judge(padded=ORDER | {"layer": layer}, errors=errors)
+    assert seen.verdict_on("B16").word == word
+
+
+def test_it_does_not_hold_where_layer_norm_is_slower_than_no_normalization_or_faster_than_batch_norm():
+    assert judge(padded=ORDER | {"layer": 0.5}).verdict.word == "wrong"
+    assert judge(padded=ORDER | {"layer": 0.1}).verdict.word == "wrong"
+
+
+def test_equal_schemes_leave_it_open():
+    seen = judge(padded={"none": 0.2, "batch": 0.2, "layer": 0.2})
+    assert seen.verdict.word == "open"
+    assert "Layer norm against no normalization: not clearly different" in seen.verdict.says
+
+
+def test_the_verdict_says_at_which_rates_layer_norm_is_faster_than_no_normalization():
+    setting = Setting(steps=20)
+    results = made_up(setting)
+    layer = results[make_part(setting, "zeros", setting.schemes.index("layer"))]
+    layer["losses"][:, -1] += 0.5
+    says = report(setting, results).verdict.says
+    assert "less at 0.001, 0.003, 0.01, 0.02 and 0.03, more at 0.1." in says
+
+
+def test_nothing_is_said_of_networks_that_do_not_learn():
+    seen = judge(errors=4.0)
+    assert seen.verdict.word == "open"
+    assert "Neither batch norm nor layer norm learns" in seen.verdict.says
+
+
+def test_without_one_of_the_three_schemes_nothing_is_said():
+    seen = judge(Setting(steps=20, schemes=("none", "batch")))
+    assert seen.verdict.word == "open"
+    assert "choose Layer as well" in seen.verdict.says
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_networks_that_diverge_do_not_break_it(bad):
+    seen = judge(padded=ORDER | {"layer": bad})
+    assert seen.verdict_on("B16").word == "open"
+    assert all(curves(shown.panels).data for shown in seen.figures)
+    assert len(seen.figures) == 4
+
+
+def test_fields_that_do_not_fit_a_layer_are_refused():
+    with pytest.raises(InvalidInput, match="groups"):
+        Setting(schemes=("group",), groups=16)
+    with pytest.raises(InvalidInput, match="groups"):
+        Setting(schemes=("custom",), own="own,groups(4),full,full|own,groups(4),full,full")

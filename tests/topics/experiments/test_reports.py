@@ -1,0 +1,61 @@
+"""What the experiments share: the steps of a training, outcomes at the best rate, bands, tables and clear signs."""
+
+import numpy as np
+import pytest
+import torch
+
+from normviz.describe.seeds import Difference, find_clear, find_signs
+from normviz.topics.experiments.course import Course, make_step, to_percent
+from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.reports import draw_band, tabulate
+
+ERRORS = np.array([[[0.9, 0.7], [0.5, 0.5]], [[0.1, 0.3], [0.2, 0.4]]])
+"""Of two measured steps, two rates and two seeds."""
+
+
+def test_a_course_has_the_mean_losses_since_the_step_that_was_marked_before():
+    course, cpu = Course(4, 2, (2, 1)), torch.device("cpu")
+    assert course.marks.tolist() == [1, 4]
+    for step in range(1, 5):
+        course.add_losses(torch.tensor([[step, 10.0 * step]]))
+        if course.marked:
+            course.add_errors(test=torch.tensor([[0.1 * step, 0.2]]))
+        result = course.step(cpu).result()
+        assert (result["share"], str(result["device"])) == (step / 4, "CPU")
+    assert result["losses"].tolist() == [[[1.0], [10.0]], [[3.0], [30.0]]]
+    assert result["test"] == pytest.approx(np.array([[[0.1], [0.2]], [[0.4], [0.2]]]))
+
+
+def test_the_result_of_a_step_is_made_when_it_is_asked_for():
+    losses = [np.ones(2)]
+    step = make_step(0.5, torch.device("cpu"), lambda: {"losses": losses})
+    losses.append(np.zeros(2))
+    assert step.result()["losses"].tolist() == [[1.0, 1.0], [0.0, 0.0]]
+
+
+def test_an_outcome_is_at_the_rate_that_validation_digits_choose():
+    result = {"validation": ERRORS[:, ::-1], "test": ERRORS, "share": np.array(1.0)}
+    outcome = GridOutcome("batch norm", "Batch", 0, (0.1, 0.3), result)
+    assert (outcome.best, outcome.rate, outcome.ended) == (1, 0.3, True)
+    assert outcome.last.tolist() == [0.2, 0.4]
+    assert outcome.at_best("validation").tolist() == [[0.9, 0.7], [0.1, 0.3]]
+    assert outcome.level.startswith("30.0 ±")
+
+
+def test_a_band_is_scaled_with_its_ends():
+    curve = draw_band("Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, to_percent, points=True)
+    assert (curve.look, curve.points, curve.apart) == (3, True, False)
+    assert curve.y.tolist() == pytest.approx([20.0, 0.1])
+    assert curve.low[0] == 0.1
+    assert curve.high[0] > 40
+
+
+def test_rows_become_columns():
+    assert tabulate([{"seed": 0, "error": 0.1}, {"seed": 1, "error": 0.2}]) == {"seed": [0, 1], "error": [0.1, 0.2]}
+    assert tabulate([]) == {}
+
+
+def test_only_clear_differences_have_a_sign():
+    found = [Difference(-1, 0.1, 0.001), Difference(2, 0.1, 0.002), Difference(3, 9, 0.8), Difference(np.nan, np.nan)]
+    assert find_signs(found) == [-1, 1, 0, 0]
+    assert [sign != 0 for sign in find_signs(found)] == find_clear(found)

@@ -1,0 +1,155 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from normviz.core.registry import SCHEMES
+from normviz.jobs.spec import finish
+from normviz.topics.experiments.weight_decay import (
+    DECAYED,
+    MATCHED,
+    PLAIN,
+    ROUNDED,
+    RUNS,
+    Outcome,
+    Setting,
+    is_invariant,
+    measure_gaps,
+    parts,
+    report,
+)
+
+TINY = Setting(seeds=2, steps=20, schemes=("none", "batch"))
+
+
+def made_up(setting, **apart):
+    """Return results with these gaps of every scheme's twins: (plain, matched, rounded)."""
+    results = {}
+    for part in parts(setting):
+        gaps, effective = np.zeros((2, len(RUNS), setting.seeds)), np.ones((2, len(RUNS), setting.seeds))
+        for twin, gap in zip((PLAIN, MATCHED, ROUNDED), apart[part.row.key], strict=True):
+            gaps[-1, twin] = gap
+        effective[-1, DECAYED] = 7
+        results[part] = {
+            "losses": 1 - gaps[-1] / 2, "gaps": gaps, "effective": effective, "measured": np.array([1, 20]),
+            "share": np.array(1.0), "device": np.array("CPU"),
+        }  # fmt: skip
+    return results
+
+
+SEPARATE, SAME, LOST = (0.5, 0.4, 1e-15), (0.5, 1e-14, 1e-14), (0.5, 0.4, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("none", "batch", "eps", "word"),
+    [
+        (SEPARATE, SAME, 0.0, "holds"),
+        (LOST, SAME, 0.0, "holds"),
+        (SAME, SAME, 0.0, "wrong"),
+        (SEPARATE, SEPARATE, 0.0, "wrong"),
+        (SEPARATE, (0.5, 0.4, 1e-15), 0.1, "open"),
+        (SEPARATE, (0.5, 0.01, 1e-15), 1e-5, "holds-if"),
+        (SEPARATE, LOST, 0.0, "open"),
+        (SEPARATE, (0.0, 0.0, 0.0), 0.0, "open"),
+        (SEPARATE, (np.inf, np.inf, np.inf), 0.0, "open"),
+    ],
+)
+def test_the_verdict_is_that_of_the_twins(none, batch, eps, word):
+    setting = Setting(schemes=("none", "batch"), eps=eps)
+    told = report(setting, made_up(setting, none=none, batch=batch))
+    assert told.verdict.word == word
+    assert len(set(map(len, told.table.values()))) == 1
+    assert [shown.key for shown in told.figures] == ["gaps", "rates"]
+
+
+def test_others_are_judged_in_place_of_batch_norm():
+    setting = Setting(schemes=("none", "layer"), eps=0.0)
+    told = report(setting, made_up(setting, none=SEPARATE, layer=(0.5, 0.0, 1e-15)))
+    assert told.verdict.word == "holds"
+    assert "Batch norm is not among the schemes" in told.verdict.says
+    assert "Layer norm: loss 1.000" in told.verdict.says
+
+
+def test_levels_and_the_effective_rate_are_said():
+    told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
+    assert told.headline == "With batch norm, weight decay only raises the effective rate 7 times."
+    assert "Batch norm: loss 1.000 ± 0.000 with weight decay, 0.750 ± 0.000 without" in told.verdict.says
+    assert "by up to 0.4." in told.verdict.says
+
+
+def test_nothing_is_said_while_a_scheme_is_missing():
+    results = made_up(TINY, none=SEPARATE, batch=SAME)
+    assert report(TINY, {}).verdict.word == "open"
+    assert report(TINY, dict(list(results.items())[:1])).verdict.word == "open"
+
+
+def test_a_loss_that_is_no_number_is_an_infinite_gap():
+    losses = np.ones((len(RUNS), 1))
+    losses[MATCHED] = np.nan
+    assert measure_gaps(losses)[:, 0].tolist() == [0, 0, np.inf, 0]
+    losses[DECAYED] = np.nan
+    assert Outcome(measure_gaps(losses), losses, losses[0]).kind == "diverged"
+    assert Outcome(np.zeros((len(RUNS), 2)), losses, losses[0]).kind == "nothing"
+
+
+def test_who_is_invariant_is_the_rule_of_table_1():
+    setting = Setting()
+    blind = {row.key for row in Setting(schemes=tuple(SCHEMES)).rows if is_invariant(setting, row)}
+    assert "none" not in blind
+    assert {"batch", "layer", "group", "rms", "weight", "spectral", "layer-weight"} <= blind
+
+
+def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
+    results = {part: finish(part) for part in parts(TINY)}
+    none, batch = map(Outcome.of, results.values())
+    assert none.kind == "apart"
+    assert batch.kind == "same"
+    assert batch.gaps[MATCHED].max() < 1e-12 < 1e-6 < batch.gaps[PLAIN].min()
+    assert report(TINY, results).verdict.word == "holds"
+    first = parts(TINY)[1]
+    alone = finish(replace(first, networks=first.networks[1:]))
+    np.testing.assert_allclose(alone["losses"][:, 0], results[first]["losses"][:, 1], rtol=1e-9)
+    np.testing.assert_allclose(alone["effective"][..., 0], results[first]["effective"][..., 1], rtol=1e-9)
+
+
+def test_weight_decay_is_that_of_torch_optim():
+    """The run with weight decay, against nn.BatchNorm1d and torch.optim.SGD with weight_decay."""
+    from normviz.train.dense import Dense, rows
+    from normviz.train.learning import mini_batches
+
+    setting = replace(TINY, eps=1e-3, rate=0.2, decay=0.1, schemes=("batch",))
+    (part,) = parts(setting)
+    mean = finish(part)["losses"][DECAYED, 1]
+    cpu = torch.device("cpu")
+    first = Dense([SCHEMES["batch"]], setting.networks, (32, 32), 64, 0.0, cpu, torch.float64)
+    sizes = [64, 32, 32, 10]
+    linear = [torch.nn.Linear(sizes[k], sizes[k + 1], bias=k == 2, dtype=torch.float64) for k in range(3)]
+    norms = [torch.nn.BatchNorm1d(32, eps=1e-3, dtype=torch.float64) for _ in range(2)]
+    for layer, weights in zip(linear, first.weights, strict=True):
+        layer.weight.data = weights[0, 1].mT.clone()
+    torch.nn.init.zeros_(linear[2].bias)
+    network = torch.nn.Sequential(
+        linear[0], norms[0], torch.nn.ReLU(), linear[1], norms[1], torch.nn.ReLU(), linear[2]
+    )  # fmt: skip
+    others = [*linear[2].parameters(), *(each for norm in norms for each in norm.parameters())]
+    groups = [{"params": [layer.weight for layer in linear[:2]], "weight_decay": 0.1}, {"params": others}]
+    optimizer = torch.optim.SGD(groups, lr=0.2)
+    x, labels = rows(dtype=torch.float64)
+    theirs = []
+    for chosen in mini_batches(setting.networks, len(x), setting.steps, 64):
+        loss = torch.nn.functional.cross_entropy(network(x[chosen[1]]), labels[chosen[1]])
+        theirs.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert len(theirs) == 20
+    assert mean == pytest.approx(np.mean(theirs), rel=1e-9)
+
+
+def test_no_name_in_the_legend_is_that_of_a_scheme():
+    told = report(TINY, made_up(TINY, none=SEPARATE, batch=SAME))
+    panels = [panel for figure in told.figures for panel in figure.panels]
+    curves = {word for panel in panels for curve in panel.curves for word in curve.name.lower().split(", ")}
+    assert {panel.title for panel in panels} == {"None", "Batch"}
+    assert curves.isdisjoint(scheme.label.lower() for scheme in SCHEMES.values())

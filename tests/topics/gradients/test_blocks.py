@@ -1,0 +1,30 @@
+"""The Jacobian's blocks."""
+
+import numpy as np
+import pytest
+
+from normviz.core.backward import jacobian
+from normviz.core.fields import Field
+from normviz.core.registry import SCHEMES
+from normviz.data.samples import uneven
+from normviz.topics.gradients.blocks import blocks
+
+SHAPE = (2, 2, 2, 4)
+
+
+@pytest.mark.parametrize(("key", "fields"), [("batch", 4), ("layer", 2), ("group", 4), ("instance", 8), ("rms", 8)])
+def test_nothing_is_outside_of_the_blocks(key, fields):
+    scheme = SCHEMES[key]
+    laid = blocks(scheme, SHAPE)
+    assert (len(laid.edges) - 1, laid.edges[-1], laid.alone) == (fields, 32, True)
+    matrix = jacobian(uneven(SHAPE, 0), scheme, 1e-3)[np.ix_(laid.order, laid.order)]
+    for start, end in zip(laid.edges[:-1], laid.edges[1:], strict=True):
+        assert np.all(matrix[start:end, start:end] != 0)
+        matrix[start:end, start:end] = 0
+    assert np.all(matrix == 0)
+
+
+def test_overlapping_and_different_fields_are_told():
+    assert not blocks(SCHEMES["divisive"], SHAPE).alone
+    assert not blocks(SCHEMES["custom"].with_fields(Field.parse("N=full"), Field.parse("C=full")), SHAPE).alone
+    assert blocks(SCHEMES["divisive"], (2, 2, 2, 2)).alone  # windows that hold whole axes

@@ -1,0 +1,128 @@
+"""A case of Table 1 in words and in a picture: both say what is changed, and nothing more."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from normviz.core.registry import SCHEMES
+from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.topics.table1.cases import hint, reason_words, row_words, twin_words
+from normviz.topics.table1.grid import grid_data
+from normviz.topics.table1.pictures import change_picture
+from normviz.topics.table1.results import Results
+from normviz.topics.table1.table import table
+from normviz.topics.table1.twin_plot import is_visible, loss_plot, output_plot
+from normviz.train.problem import changed_samples
+from normviz.train.setting import Setting
+
+SETTING = Setting(steps=2, batch=8, width=8, device="cpu")
+ALL = pytest.mark.parametrize("key", TRANSFORMATIONS)
+
+
+@ALL
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_the_picture_frames_what_is_changed(key, layer):
+    change = TRANSFORMATIONS[key]
+    html = change_picture(change, replace(SETTING, layer=layer), "×")
+    network, twin = html.split('<div class="row">')[1:]
+    assert [row.count("<img") for row in (network, twin)] == [4, 4]
+    assert "changed" not in network
+    assert twin.count("class=changed") == (1 if change.factor else 4)
+
+
+@ALL
+def test_the_samples_are_changed_as_it_is_said(key):
+    change = TRANSFORMATIONS[key]
+    before, after = changed_samples(SETTING, change)
+    assert before.shape == after.shape == (4, 8, 8)
+    if change.factor is None:
+        np.testing.assert_allclose(after - before, np.broadcast_to(after[0] - before[0], after.shape), atol=1e-12)
+    else:
+        factors = [SETTING.delta, *[1.0 if change.factor else SETTING.delta] * 3]
+        np.testing.assert_allclose(after, before * np.reshape(factors, (4, 1, 1)))
+
+
+@ALL
+def test_only_rescaled_weights_learn_at_another_rate(key):
+    change = TRANSFORMATIONS[key]
+    rate = {follow: re.findall(r"learning rate [^.]*", twin_words(change, SETTING, follow)) for follow in (True, False)}
+    weights = change.weight_factor is not None
+    assert rate == {
+        True: ["learning rate is × 9, to match"] * weights,
+        False: ["learning rate stays the same"] * weights,
+    }
+
+
+@ALL
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_hint_asks_and_does_not_answer(scheme, key):
+    text = hint(SCHEMES[scheme], TRANSFORMATIONS[key], SETTING)
+    assert text.endswith("?")
+    assert "invariant" not in text
+
+
+def test_the_reason_names_what_cancels_and_what_does_not():
+    results, rows = Results(), [SCHEMES[key] for key in ("none", *PAPER, "rms")]
+    results.fill(rows, SETTING)
+    said = {
+        (cell.scheme, cell.transformation): reason_words(
+            cell, SCHEMES[cell.scheme], TRANSFORMATIONS[cell.transformation], SETTING
+        )
+        for cell in table(rows, SETTING, results)
+    }
+    assert said["none", "dataset-rescaling"] == "Nothing divides, so the factor stays."
+    assert said["none", "dataset-recentering"] == "Nothing subtracts a mean, so the shift stays."
+    assert "share a standard deviation" in said["batch", "dataset-rescaling"]
+    assert "share a root mean square" in said["rms", "dataset-rescaling"]
+    assert said["batch", "case-rescaling"].startswith("Batch norm averages over the images of a batch, but only one")
+    assert said["layer", "weight-vector-rescaling"].startswith("Layer norm averages over the neurons, but only one")
+    assert said["layer", "dataset-recentering"].startswith("Layer norm averages over the neurons. The shift differs")
+    assert said["weight", "dataset-rescaling"].startswith("Weight norm changes only the weights")
+    assert said["weight", "weight-matrix-recentering"].startswith("No mean is subtracted from the weights")
+
+
+@pytest.mark.parametrize(("layer", "unit", "added"), [("dense", "neuron", "noise"), ("conv", "channel", "constant")])
+def test_a_head_says_what_is_changed_in_the_words_of_the_layer(layer, unit, added):
+    data = grid_data([], [], replace(SETTING, layer=layer), "", [], "light", False)
+    assert data["groups"]["weights"] == f"Weights: a bar per {unit}"
+    heads = [(each["sign"].replace("\u00a0", " "), each["name"], each["added"]) for each in data["columns"]]
+    assert heads == [
+        ("× 3", f"all {unit}s", False), ("+ noise", "the same for all", True), ("× 3", f"one {unit}", False),
+        ("× 3", "all images", False), (f"+ {added}", "the same for all", True), ("× 3", "one image", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+def test_a_convolution_of_digits_sees_one_constant_added(layer):
+    before, after = changed_samples(replace(SETTING, layer=layer), TRANSFORMATIONS["dataset-recentering"])
+    assert np.allclose(after - before, (after - before).flat[0]) == (layer == "conv")
+
+
+@pytest.mark.parametrize("layer", ["dense", "conv"])
+@pytest.mark.parametrize("key", SCHEMES)
+def test_a_row_says_in_a_few_words_what_its_scheme_does(key, layer):
+    said = row_words(SCHEMES[key], replace(SETTING, layer=layer))
+    assert len(said.split()) <= 12
+    assert said or key == "custom"
+    assert layer == "conv" or "channel" not in said
+
+
+def test_a_loss_that_diverges_leaves_the_plot():
+    losses = np.array([[2.0, 2.0], [1.0, 1e6], [0.5, np.inf]])
+    shown = loss_plot(losses, SETTING)
+    assert (shown["low"], shown["high"]) == (0.0, 10.0)
+    assert is_visible(shown)
+    assert not is_visible(loss_plot(losses[:1], SETTING))
+    assert loss_plot(np.full((2, 2), np.nan), SETTING)["high"] == 1.0
+
+
+def test_the_outputs_are_those_of_the_image_where_they_differ_most():
+    change = TRANSFORMATIONS["case-rescaling"]
+    shown = output_plot(SCHEMES["dynamic-tanh"], change, SETTING)
+    assert len(shown["first"]) == len(shown["second"]) == shown["count"] == SETTING.width
+    assert is_visible(shown)
+    same = output_plot(SCHEMES["layer"], change, SETTING)
+    np.testing.assert_allclose(same["first"], same["second"], atol=1e-6)
+    assert output_plot(SCHEMES["layer"], change, replace(SETTING, layer="conv", width=128, batch=256)) is None

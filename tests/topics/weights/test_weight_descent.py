@@ -1,0 +1,265 @@
+"""Weight norm under SGD, against torch's autograd and optimizer; and its pictures."""
+
+import re
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from checked import checked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import noise, seeds
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm as torch_weight_norm
+
+from normviz.charts.palette import THEMES
+from normviz.core.errors import InvalidInput
+from normviz.data.digits import load_digits
+from normviz.topics.weights.descent import (
+    DIGITS,
+    INPUTS,
+    PAIR,
+    PARAMETRIZATIONS,
+    Regression,
+    Setting,
+    angles,
+    descend,
+    gradient,
+    growth_gap,
+    loss,
+    lowest,
+    regression,
+)
+from normviz.topics.weights.descent_figures import FAINT, WIDTH, by_step, extent, plane
+
+EVERY_THEME = pytest.mark.parametrize("theme", THEMES)
+
+
+def tensor(array):
+    return torch.tensor(array, dtype=torch.float64, requires_grad=True)
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_the_regression_is_on_two_digits(inputs):
+    x, target = regression(inputs)
+    assert x.shape == (DIGITS, INPUTS[inputs])
+    labels = load_digits()[1]
+    assert [int((target == sign).sum()) for sign in (-1, 1)] == [int((labels == digit).sum()) for digit in PAIR]
+    np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-14)
+    assert loss(regression(inputs), np.zeros(x.shape[1])) == pytest.approx(np.log(2))
+
+
+def test_the_components_hold_the_most_variance():
+    (pixels, _), (plane_, _) = regression("pixels"), regression("plane")
+    found = np.linalg.eigvalsh(pixels.T @ pixels)[::-1][:2]
+    np.testing.assert_allclose(plane_.T @ plane_, np.diag(found), atol=1e-9)
+
+
+@given(seeds, st.sampled_from(list(INPUTS)), st.floats(0.1, 100))
+def test_the_gradient_of_the_loss_is_that_of_autograd(seed, inputs, size):
+    problem = regression(inputs)
+    w = noise(seed, problem.x.shape[1]) * size
+    there = tensor(w)
+    margin = torch.from_numpy(problem.target) * (torch.from_numpy(problem.x) @ there)
+    value = nn.functional.softplus(-margin, threshold=1e9).mean()
+    value.backward()
+    assert loss(problem, w) == pytest.approx(value.item(), rel=1e-12)
+    np.testing.assert_allclose(gradient(problem, w), there.grad, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("form", PARAMETRIZATIONS.values(), ids=PARAMETRIZATIONS)
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_a_run_is_that_of_torch(form, inputs):
+    rate, start, batch, steps = 2.0, 0.5, 40, 12
+    ours = descend(form, Setting(rate, batch, 1.0, start, 7), inputs, steps)
+    problem = regression(inputs)
+    rng = np.random.default_rng(7)
+    layer = nn.Linear(problem.x.shape[1], 1, bias=False, dtype=torch.float64)
+    first = rng.standard_normal(problem.x.shape[1])
+    first /= np.linalg.norm(first)
+    layer.weight.data = torch.from_numpy(first[None].copy())
+    if form.normalized:
+        layer = torch_weight_norm(layer)
+        layer.parametrizations.weight.original1.data *= start
+        layer.parametrizations.weight.original0.requires_grad_(form.learns_length)
+        layer.parametrizations.weight.original1.requires_grad_(form.learns_direction)
+    optimizer = torch.optim.SGD([p for p in layer.parameters() if p.requires_grad], lr=rate)
+    for step in range(steps + 1):
+        np.testing.assert_allclose(ours.w[step], layer.weight.detach()[0], rtol=1e-9, atol=1e-12)
+        chosen = rng.permutation(len(problem.x))[:batch]
+        optimizer.zero_grad()
+        margin = torch.from_numpy(problem.target[chosen]) * layer(torch.from_numpy(problem.x[chosen]))[:, 0]
+        nn.functional.softplus(-margin).mean().backward()
+        optimizer.step()
+    assert ours.losses[-1] < ours.losses[0]
+
+
+@settings(max_examples=30)
+@given(
+    st.sampled_from(["weight", "direction"]),
+    st.builds(
+        Setting,
+        st.floats(0.01, 1000.0),
+        st.integers(1, DIGITS),
+        st.floats(0.1, 10.0),
+        st.floats(0.1, 10.0),
+        st.integers(0, 9999),
+    ),
+    st.sampled_from(list(INPUTS)),
+)
+def test_the_length_of_v_never_shrinks_and_grows_as_it_should(form, setting, inputs):
+    run = descend(PARAMETRIZATIONS[form], setting, inputs, 30)
+    lengths = run.lengths
+    assert lengths[0] == pytest.approx(setting.start)
+    assert np.all(lengths[1:] >= lengths[:-1] * (1 - 1e-14))
+    assert growth_gap(run, setting.rate) < 1e-12
+    turned = np.degrees(np.arctan(setting.rate * np.linalg.norm(run.dv, axis=1) / lengths[:-1]))
+    np.testing.assert_allclose(run.turned, turned, rtol=1e-7, atol=1e-9)
+
+
+def test_plain_sgd_does_not_follow_that_law():
+    assert growth_gap(descend(PARAMETRIZATIONS["plain"], Setting()), 3.0) > 0.1
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_g_is_learned_and_without_it_the_loss_stays_high(inputs):
+    setting = Setting(length=1.0, start=1.0, seed=5)
+    learned, kept = (descend(PARAMETRIZATIONS[key], setting, inputs) for key in ("weight", "direction"))
+    assert np.all(kept.g == 1)
+    assert learned.g[-1] > 3
+    assert learned.losses[-1] < 0.5 * kept.losses[-1]
+    assert learned.turned[0] > 5 * learned.turned[-20:].mean()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_only_g_stays_on_the_line_and_only_v_on_the_circle(seed):
+    line, circle = (descend(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("length", "direction"))
+    start = line[0]
+    np.testing.assert_allclose(line @ [-start[1], start[0]], 0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(circle, axis=1), np.linalg.norm(start))
+    assert min(np.ptp(line, axis=0).max(), np.ptp(circle, axis=0).max()) > 0.5
+
+
+def test_every_parametrization_starts_from_the_same_weights():
+    runs = [descend(form, Setting(1.0, 32, 1.0, 4.0, 2), "pixels", 1) for form in PARAMETRIZATIONS.values()]
+    for run in runs:
+        np.testing.assert_allclose(run.w[0], runs[0].w[0])
+        assert np.linalg.norm(run.w[0]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"rate": 0.0}, "rate = 0; a number from 0.01 to 1000 would do."),
+        ({"rate": np.nan}, "rate = nan; a number from 0.01 to 1000 would do."),
+        ({"start": 1e9}, "start = 1000000000; a number from 0.1 to 10 would do."),
+        ({"batch": 0}, "batch = 0; a whole number from 1 to 357 would do."),
+    ],
+)
+def test_a_setting_out_of_its_limits_is_refused(given_, message):
+    with pytest.raises(InvalidInput) as refused:
+        Setting(**given_)
+    assert str(refused.value) == message
+
+
+@given(st.floats(1e-9, np.pi - 1e-6))
+def test_angles_are_exact_for_small_ones_too(angle):
+    a, b = np.array([3.0, 0.0]), 7 * np.array([np.cos(angle), np.sin(angle)])
+    assert angles(a, b) == pytest.approx(angle, rel=1e-9)
+
+
+def test_a_batch_of_all_digits_is_the_whole_problem():
+    run = descend(PARAMETRIZATIONS["plain"], Setting(rate=1.0, batch=DIGITS, seed=0), steps=1)
+    np.testing.assert_allclose(run.dw[0], gradient(regression("plane"), run.w[0]), rtol=1e-12)
+    half = Regression(*(part[:10] for part in regression("plane")))
+    assert not np.allclose(run.dw[0], gradient(half, run.w[0]))
+
+
+# --- the figures --------------------------------------------------------------------------------------------------
+
+
+GRID = np.linspace(-3, 3, 7), np.linspace(-2, 4, 7)
+
+
+def test_the_grid_holds_the_origin_and_all_points():
+    points = noise(1, 9, 2) + 3
+    x, y = extent(points)
+    everything = np.concatenate([points, [[0, 0]]])
+    assert np.all((x[0] < everything[:, 0]) & (everything[:, 0] < x[-1]))
+    assert np.all((y[0] < everything[:, 1]) & (everything[:, 1] < y[-1]))
+    assert x[-1] - x[0] == pytest.approx(y[-1] - y[0])
+
+
+@pytest.mark.parametrize("step", [0, 2, 3])
+@EVERY_THEME
+def test_the_plane_names_all_that_it_shows(theme, step):
+    paths = {name: np.concatenate([[[1.0, 2.0]], noise(k, 3, 2)]) for k, name in enumerate(("both", "g", "v"))}
+    figure = checked(plane(GRID, np.exp(noise(3, 7, 7)), np.array([1.0, 0.5]), paths, step, theme))
+    circle, ray, *shown, places = (trace for trace in figure.data if trace.name)
+    for trace, (name, points) in zip(shown, paths.items(), strict=True):
+        assert trace.name == name
+        np.testing.assert_array_equal(trace.x, points[: step + 1, 0])
+    np.testing.assert_allclose(np.hypot(circle.x, circle.y), 5**0.5)
+    np.testing.assert_allclose(np.array(ray.y), 2 * np.array(ray.x))
+    np.testing.assert_array_equal(places.y, [0, 2, 0.5])
+    faint = [trace for trace in figure.data if trace.opacity == FAINT]
+    assert [len(trace.x) for trace in faint] == [4, 4, 4]
+    words = " ".join(note.text for note in figure.layout.annotations)
+    assert all(name in words for name in ("origin", "start", "lowest loss", "circle: same length", *paths))
+    axes = figure.layout.xaxis, figure.layout.yaxis
+    assert [axis.title.text for axis in axes] == ["first weight", "second weight"]
+    assert axes[1].scaleanchor == "x"
+
+
+def _plain(text):
+    return re.sub("<[^>]*>", "", text)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_labels_do_not_cover_each_other_and_stay_while_it_plays(seed):
+    runs = [descend(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("weight", "length", "direction")]
+    paths = dict(zip(("learn both", "learn g", "learn v"), runs, strict=True))
+    grid = extent(np.concatenate([*runs, 4 * np.array([[-1, -1], [1, 1]])]))
+
+    def notes(step):
+        figure = plane(grid, np.ones((61, 61)), runs[0][-1], paths, step)
+        found = [(note["x"], note["y"], _plain(note["text"])) for note in figure.layout["annotations"]]
+        return [each for each in found if each[2] not in ("", "w")]  # the arrow and its name move
+
+    assert notes(0) == notes(200)
+    unit = np.ptp(grid[0]) / WIDTH
+    for (x, y, text), (other_x, other_y, other) in combinations(notes(0), 2):
+        wide = 4 * unit * (len(text) + len(other))
+        assert abs(x - other_x) >= 0.99 * wide or abs(y - other_y) >= 19.9 * unit, (text, other)
+
+
+@EVERY_THEME
+def test_curves_grow_on_axes_of_the_whole_run(theme):
+    curves = {"v": np.geomspace(1, 300, 5), "g": np.arange(1.0, 6.0)}
+    early, late = (checked(by_step(curves, step, theme)) for step in (1, 4))
+    assert (early.layout.xaxis, early.layout.yaxis) == (late.layout.xaxis, late.layout.yaxis)
+    assert early.layout.yaxis.type == "log"
+    for figure, count in ((early, 2), (late, 5)):
+        grown = {trace.name: trace for trace in figure.data if trace.name}
+        assert {name: len(trace.x) for name, trace in grown.items()} == {"v": count, "g": count}
+        assert [trace.marker.size[-1] > 0 for trace in grown.values()] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [([1.0, 2.0], None), ([-1.0, 1e3], None), ([0.0, 0.0], None), ([0.0, 5.0], "log")]
+)
+def test_an_axis_holds_what_is_drawn_on_it(values, kind):
+    figure = checked(by_step({"v": np.array(values)}, 1))
+    low, high = figure.layout.yaxis.range
+    assert figure.layout.yaxis.type == kind
+    drawn = np.asarray(figure.data[1].y)
+    assert np.all((low < (shown := np.log10(drawn) if kind else drawn)) & (shown < high))
+
+
+def test_the_lowest_loss_is_where_the_gradient_is_0():
+    problem = regression("plane")
+    best = lowest(problem)
+    np.testing.assert_allclose(gradient(problem, best), 0, atol=1e-12)
+    around = best + 0.1 * noise(0, 20, 2)
+    assert loss(problem, around).min() > loss(problem, best)

@@ -1,0 +1,330 @@
+"""The weights page as a user meets it, run by Streamlit without a browser."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lab_page import latex, open_lab, plots, replaced, said, sound
+
+from normviz.charts.palette import THEMES
+from normviz.core.normalize import normalize
+from normviz.core.registry import SCHEMES
+from normviz.describe import notation
+from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Setting, descend
+from normviz.topics.weights.state import BELONGS, DRAWN, ITERATIONS, PARAMS, PREFIX, SHOWN, has
+from normviz.topics.weights.weights import (
+    FIRST_LAYERS,
+    PAIRS,
+    lipschitz_ratios,
+    matrix,
+    operator,
+    pairs_of_digits,
+    power_iteration,
+    trained_weights,
+)
+from normviz.ui.link import clean
+from normviz.ui.player import TICK
+
+SCRIPT = "pages/weights.py"
+FIGURES = {"norm": {"plane", "lengths"}, "spectral": {"ellipses", "ratios"}}
+LAST = {"step": ("norm", STEPS), "iteration": ("spectral", ITERATIONS)}
+EVERY_PLAYER = pytest.mark.parametrize("name", LAST)
+
+
+def open_page(**link):
+    return open_lab(SCRIPT, **link)
+
+
+def press(at, name):
+    return sound(next(button for button in at.button if button.label == name).click().run())
+
+
+def place(at, name):
+    """Where the steps are: in the session, and on their slider."""
+    (slider,) = at.slider
+    assert slider.value == value(at, name)
+    return slider.value
+
+
+def plays(at):
+    return at.button[0].label == "Pause"
+
+
+def value(at, name):
+    return at.session_state[PREFIX + name]
+
+
+def trace(at, key, name):
+    return next(each for each in plots(at)[key]["figure"]["data"] if each.get("name") == name)
+
+
+# --- it opens -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_view(show, layer, theme):
+    at = open_lab(SCRIPT, theme, show=show, layer=layer)
+    assert set(plots(at)) == FIGURES[show]
+    assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
+    assert next(iter(plots(at).values()))["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
+    assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("show", SHOWN)
+def test_every_control_that_means_something_is_offered(show):
+    at = open_page(show=show)
+    widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox]
+    expected = {param.name for param in PARAMS if has({"show": show}, param.name)}
+    sliders = [slider.label for slider in at.slider]
+    assert sliders == {"norm": ["Step of SGD"], "spectral": ["Step of the power iteration"]}[show]
+    offered = {widget.key.removeprefix(PREFIX) for widget in widgets if widget.label not in sliders}
+    assert offered | {name for name in LAST if LAST[name][0] == show} == expected
+
+
+def test_every_value_belongs_somewhere():
+    names = {param.name for param in PARAMS}
+    assert set(BELONGS) < names
+    assert all(set(shown) <= set(SHOWN) for shown in BELONGS.values())
+
+
+def test_the_formulas_are_those_of_the_schemes():
+    assert [formula.latex for formula in notation.formulas(SCHEMES["spectral"])] == latex(open_page(show="spectral"))
+    at = open_page()
+    for name, line in notation.WEIGHT_NORM.items():
+        assert (line in said(at)) if name == "growth" else (line in latex(at))
+
+
+# --- weight norm --------------------------------------------------------------------------------------------------
+
+
+def runs_of(setting=None):
+    return {key: descend(form, setting or Setting()) for key, form in PARAMETRIZATIONS.items()}
+
+
+def test_the_numbers_of_weight_norm_are_those_of_the_run():
+    at = open_page(step="20", rate="5", length="2", start="0.5", batch="32", seed="3")
+    runs = runs_of(Setting(5.0, 32, 2.0, 0.5, 3))
+    run, shown = runs["weight"], said(at).replace("−", "-")
+    assert f"It is {run.losses[0]:.2g} at the start. At step 20:" in shown
+    for key, words in (
+        ("length", "learn **g**, the length: {}\n"), ("direction", "learn **v**, the direction: {}\n"),
+        ("weight", "learn **both**, weight norm: **{}**\n"), ("plain", "plain SGD on w, not drawn: {}"),
+    ):  # fmt: skip
+        assert words.format(f"{runs[key].losses[20]:.2g}") in shown
+    assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
+    assert f"the first step turned v by {run.turned[0]:.2g}°, the last one by {run.turned[-1]:.2g}°" in shown
+    assert "in this run equal up to rounding" in shown
+
+
+def drawn(at, key):
+    """The numbers of each curve, up to the step that is shown."""
+    found = plots(at)[key]["figure"]["data"]
+    return {each["name"]: np.asarray(each["y"]) for each in found if "name" in each and len(each["y"])}
+
+
+def axes(at):
+    layouts = {key: plot["figure"]["layout"] for key, plot in plots(at).items()}
+    return {key: (layout["xaxis"]["range"], layout["yaxis"]["range"]) for key, layout in layouts.items()}
+
+
+@pytest.mark.parametrize("step", [0, 7, STEPS])
+def test_the_pictures_show_the_steps_so_far(step):
+    at = open_page(step=str(step))
+    runs, until = runs_of(), slice(0, step + 1)
+    run = runs["weight"]
+    for key, name in DRAWN.items():
+        np.testing.assert_allclose(drawn(at, "plane")[name], runs[key].w[until, 1])
+    assert np.max(drawn(at, "plane")["circle"]) == pytest.approx(4, rel=1e-3)
+    np.testing.assert_allclose(drawn(at, "lengths")["‖v‖"], run.lengths[until])
+    np.testing.assert_allclose(drawn(at, "lengths")["g"], run.g[until])
+    assert axes(at) == axes(open_page(step="100"))  # nothing jumps
+
+
+@pytest.mark.parametrize("batch", ["1", "128"])
+def test_the_largest_learning_rate(batch):
+    at = open_page(rate="1000", start="0.1", step=str(STEPS), batch=batch)
+    layout = plots(at)["lengths"]["figure"]["layout"]["yaxis"]
+    values = np.concatenate(list(drawn(at, "lengths").values()))
+    shown = np.log10(values) if layout.get("type") == "log" else values
+    assert np.all((layout["range"][0] < shown) & (shown < layout["range"][1]))
+    assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at))
+
+
+def test_a_g_below_zero_is_drawn_as_such():
+    at = open_page(seed="4", step=str(STEPS))
+    assert drawn(at, "lengths")["g"][-1] == pytest.approx(runs_of(Setting(seed=4))["weight"].g[-1])
+    assert drawn(at, "lengths")["g"][-1] < 0
+
+
+@pytest.mark.parametrize("link", [{}, {"rate": "1000", "batch": "1"}, {"rate": "0.01", "start": "0.1"}, {"rate": "10"}])
+def test_a_larger_turn_of_a_longer_v_has_a_reason(link):
+    run = runs_of(Setting(**{k: type(getattr(Setting(), k))(v) for k, v in link.items()}))["weight"]
+    grown = run.turned[-1] > run.turned[0]
+    assert ("although the gradient of v is larger there" in said(open_page(**link))) == grown
+    assert not grown or np.linalg.norm(run.dv[-1]) > np.linalg.norm(run.dv[0])
+
+
+# --- spectral norm ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
+def test_the_numbers_of_power_iteration(layer):
+    at = open_page(show="spectral", layer=layer, trained="50", iteration="9", seed="2")
+    run = power_iteration(matrix(trained_weights(FIRST_LAYERS[layer], 50, 2)), ITERATIONS, 2)
+    before, after = run.values[0], run.values[0] / run.sigma[9]
+    assert f"up to {before:.3g} times as long as inputs; divided by σ, up to {after:.3g} times." in said(at)
+    ends = {each["name"]: np.max(each["x"]) for each in plots(at)["ellipses"]["figure"]["data"]}
+    assert list(ends.values()) == pytest.approx([before, after, 1])
+
+
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
+def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(layer):
+    at = open_page(show="spectral", layer=layer)
+    assert ("No pair gets further apart" in said(at)) == (layer != "conv")
+    assert ("A convolution may still stretch" in said(at)) == (layer == "conv")
+    assert ("32 of the 64 directions of the input are mapped to 0" in said(at)) == (layer == "dense")
+    assert "Nothing is bounded from below" in said(at)
+
+
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
+def test_the_histograms_are_of_pairs_before_and_after_spectral_norm(layer):
+    w, first = trained_weights(FIRST_LAYERS[layer], 200, 6), FIRST_LAYERS[layer]
+    pairs = pairs_of_digits(PAIRS, 6)
+    after = normalize(w, SCHEMES["spectral"]).xhat
+    most = [lipschitz_ratios(operator(each, first), *pairs).max() for each in (w, after)]
+    told = plots(open_page(show="spectral", layer=layer))["ratios"]["alt"]
+    assert f"up to {most[0]:.3g}, then {most[1]:.3g}." in told
+
+
+def test_a_largest_ratio_below_1_is_not_said_to_be_above_it():
+    text = said(open_page(show="spectral", layer="conv", trained="0", seed="1"))
+    count, largest = re.search(
+        r"([\d,]+) of 2,000 pairs have a ratio above 1, the largest is ([\d.]+)\.", text
+    ).groups()
+    assert (count == "0") == (float(largest) < 1)
+
+
+@pytest.mark.parametrize("layer", FIRST_LAYERS)
+@pytest.mark.parametrize("seed", ["5", "13"])
+def test_the_steps_of_power_iteration_stay_in_axes_that_do_not_move(layer, seed):
+    at = open_page(show="spectral", layer=layer, seed=seed, iteration="0")
+    assert axes(at) == axes(open_page(show="spectral", layer=layer, seed=seed))
+    figure = plots(at)["ellipses"]["figure"]
+    widest = max(np.max(each["x"]) for each in figure["data"])
+    assert widest < figure["layout"]["xaxis"]["range"][1]
+
+
+# --- steps --------------------------------------------------------------------------------------------------------
+
+
+@EVERY_PLAYER
+def test_step_moves_by_one_and_stays_at_the_end(name):
+    show, last = LAST[name]
+    at = open_page(show=show, **{name: str(last - 1)})
+    for _ in range(2):
+        at = press(at, "Step")
+        assert place(at, name) == last
+    defaults, _ = clean(PARAMS, {})
+    held = {"show": show, name: last}
+    assert at.query_params == {key: str(given) for key, given in held.items() if given != defaults[key]}
+
+
+@EVERY_PLAYER
+def test_what_is_shown_is_the_step_of_the_slider(name):
+    show, _ = LAST[name]
+    at = sound(open_page(show=show).slider[0].set_value(13).run())
+    for button, step in (("Back", 12), ("Rewind", 0), ("Step", 1)):
+        at = press(at, button)
+        assert (place(at, name), at.query_params[name]) == (step, str(step))
+        if name == "step":
+            assert f"‖v‖ from 4 to {runs_of()['weight'].lengths[step]:.3g}" in said(at)
+            assert len(drawn(at, "lengths")["g"]) == step + 1
+        else:
+            assert f"estimate of σ₁ after step {step} of" in " ".join(caption.value for caption in at.caption)
+
+
+@EVERY_PLAYER
+def test_play_starts_anew_from_the_end_and_pause_keeps_the_place(name):
+    show, last = LAST[name]
+    at = open_page(show=show, **{name: str(last)})
+    assert not plays(at)
+    at = press(at, "Play")
+    assert (place(at, name), plays(at)) == (0, True)
+    at.session_state[PREFIX + name] = 9
+    for label in ("Pause", "Play"):
+        at = press(at, label)
+        assert (place(at, name), plays(at)) == (9, label == "Play")
+
+
+@EVERY_PLAYER
+def test_each_player_has_a_speed_at_which_it_takes_some_ten_seconds(name):
+    show, last = LAST[name]
+    pace = {"step": "pace", "iteration": "iteration_pace"}[name]
+    assert 5 <= last / value(open_page(show=show), pace) * TICK <= 15
+    at = open_page(show=show, **{pace: "10"})
+    assert (at.segmented_control(key=PREFIX + pace).value, at.query_params[pace]) == (10, "10")
+
+
+def test_a_control_keeps_the_step_and_leaving_stops_the_play():
+    at = press(open_page(step="12"), "Play")
+    at = sound(at.number_input(key=PREFIX + "seed").set_value(8).run())
+    assert (place(at, "step"), plays(at)) == (12, True)
+    at = sound(at.segmented_control(key=PREFIX + "show").set_value("spectral").run())
+    at = sound(at.segmented_control(key=PREFIX + "show").set_value("norm").run())
+    assert (place(at, "step"), plays(at)) == (12, False)
+
+
+def test_a_page_that_is_come_back_to_does_not_play():
+    at = press(open_page(step="12"), "Play")
+    assert plays(at)
+    at.session_state["page"] = "another"
+    at = sound(at.run())
+    assert (place(at, "step"), plays(at)) == (12, False)
+
+
+# --- the link -----------------------------------------------------------------------------------------------------
+
+
+def test_the_link_holds_what_matters_and_differs():
+    at = open_page(show="spectral", layer="conv", iteration="3", rate="9")
+    assert at.query_params == {"show": "spectral", "layer": "conv", "iteration": "3"}
+    assert value(at, "rate") == 9.0
+
+
+def test_a_bad_link_is_mended_with_a_note():
+    at = open_page(show="norm", rate="1e9", step="900")
+    assert {"Learning rate: 1e9 is too large; 1000 is used.", "Step: 900 is too large; 200 is used."} <= set(
+        replaced(at)
+    )
+
+
+@settings(max_examples=15)
+@given(
+    st.dictionaries(
+        st.sampled_from([param.name for param in PARAMS]),
+        st.sampled_from(["", "nan", "inf", "-1", "0", "1", "x", "all", "spectral", "conv", "1e-3"]),
+        max_size=4,
+    )
+)
+def test_whatever_the_link_the_page_shows_what_is_chosen(link):
+    at = open_page(**link)
+    assert not at.error
+    assert plots(at).keys() == FIGURES[value(at, "show")]
+
+
+@pytest.mark.parametrize(
+    ("link", "show"),
+    [
+        ({"inputs": "pixels", "step": "30"}, "norm"),
+        ({"show": "spectral", "relu": "1", "iteration": "3"}, "spectral"),
+        ({"show": "all", "layer": "conv"}, "spectral"),
+    ],
+)
+def test_a_link_with_a_setting_of_before_opens_its_panel(link, show):
+    at = open_page(**link)
+    assert plots(at).keys() == FIGURES[show]
+    assert value(at, "layer") == link.get("layer", "dense")

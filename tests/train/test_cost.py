@@ -1,0 +1,129 @@
+"""What a training takes is known before it starts, stays within the budget, and is what it takes."""
+
+import math
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+import torch
+from browsing import ROOT
+
+from normviz.core.registry import SCHEMES
+from normviz.core.settings import declarations
+from normviz.topics.table1 import results
+from normviz.topics.table1.results import Results
+from normviz.train import capture, cost, twins
+from normviz.train.problem import NETWORKS
+from normviz.train.setting import Setting
+
+PEAK = """
+import torch
+from normviz.core.registry import SCHEMES
+from normviz.jobs.executors import on_one_core
+from normviz.jobs.spec import finish
+from normviz.train.setting import Setting
+from normviz.topics.table1.training import Training
+
+def resident(name):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(name))
+
+on_one_core()
+finish(Training.of([SCHEMES["batch"]], Setting(steps=2), [0]))  # what libraries take once
+start = resident("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts here
+finish(Training.of([SCHEMES["{scheme}"]], Setting(**{setting}), [0, 1]))
+print(resident("VmHWM") - start)
+"""
+FACTOR = 2.0
+"""Within which the model says what is used."""
+
+
+def extremes():
+    """Settings at the ends of everything that makes a training large."""
+    ends = {name: (declarations(Setting)[name].least, declarations(Setting)[name].most) for name in ("batch", "width")}
+    for layer, depth, batch, width, optimizer, dtype in product(
+        ("dense", "conv"), (1, 2, 3, 4), *ends.values(), ("sgd", "momentum", "adam"), ("float64", "float32")
+    ):
+        yield Setting(layer, optimizer=optimizer, dtype=dtype, steps=2000, batch=batch, width=width, depth=depth)
+
+
+def test_no_training_is_over_the_budget():
+    jobs = [job for setting in extremes() for job in Results().missing(list(SCHEMES.values()), setting)]
+    most = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in jobs)
+    assert cost.HOST.memory / 3 < most <= cost.HOST.memory
+
+
+GPUS = {"small": cost.device_budget(2**31, 1e11), "H100": cost.device_budget(78 * 2**30, 1.5e12)}
+"""Two GPUs: what is free, and bytes that they copy in a second."""
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
+    budget, device, found = GPUS[name], torch.device("cuda"), set()
+    monkeypatch.setattr(results, "planned_budget", lambda setting: budget)
+    for setting in extremes():
+        for job in Results().missing(list(SCHEMES.values()), setting):
+            schemes, networks = [row.scheme for row in job.rows], len(job.networks)
+            as_one = twins._as_one(schemes, networks, setting, device, budget)
+            sizes = [
+                len(schemes[rows]) * len(range(networks)[columns])
+                for rows, columns in twins._blocks(schemes, networks, setting, as_one, budget)
+            ]
+            together = sum(sizes) if as_one else max(sizes)  # a graph keeps its tensors, a step in blocks does not
+            if together > 1:  # a network alone is never cut
+                assert max(cost.sizes(setting).sums) * together <= budget.block
+            if as_one:
+                assert cost.memory(setting, len(schemes), networks, together) <= budget.memory
+            assert cost.memory(setting, len(schemes), networks) <= cost.HOST.memory  # where the GPU fails
+            captured = {twins._how([scheme], setting, device, as_one, budget) is capture.graph for scheme in schemes}
+            assert as_one or captured == {False}
+            found.add(as_one)
+    assert True in found
+
+
+def test_a_large_gpu_captures_what_a_cpu_cuts_into_small_blocks():
+    setting, networks, large = Setting(layer="conv", width=32, batch=64), len(NETWORKS), GPUS["H100"]
+    assert cost.block(setting, cost.HOST) < networks
+    assert cost.rows(setting, networks) == 1
+    assert cost.rows(setting, networks, large) >= len(SCHEMES)
+    assert cost.fits_as_one(setting, len(SCHEMES), networks, large)
+
+
+def test_a_gpus_budget_follows_what_is_free_and_how_fast_it_is():
+    assert cost.device_budget(2**34, 1e12).memory == 4 * cost.device_budget(2**32, 1e12).memory
+    assert cost.device_budget(2**34, 1e11).block == 1e11 * cost.PASS // 8
+    slow, fast, unmeasured = (cost.device_budget(2**34, rate).block for rate in (1e10, 1e11, math.inf))
+    assert slow < fast <= unmeasured == cost.device_budget(2**34).memory // 8
+    assert cost.rows(Setting(), 10, cost.device_budget(0, 1e12)) == 1  # nothing is free: one scheme, which may fail
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
+@pytest.mark.parametrize(
+    ("scheme", "setting"),
+    [
+        ("divisive", {"layer": "conv", "width": 128, "depth": 4, "batch": 256, "steps": 1}),
+        ("batch", {"layer": "conv", "width": 64, "depth": 3, "batch": 256, "steps": 2, "dtype": "float32"}),
+    ],
+    ids=["windows", "float32"],
+)
+def test_a_training_takes_the_memory_that_was_said(scheme, setting):
+    script = PEAK.replace("{scheme}", scheme).replace("{setting}", repr(setting))
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    said, taken = cost.memory(Setting(**setting), 1, 2), int(done.stdout)
+    assert taken <= cost.HOST.memory
+    assert said / FACTOR < taken < said * FACTOR, (said, taken, done.stderr)
+
+
+def test_time_grows_with_what_is_done():
+    small = Setting(layer="conv", width=16, batch=32, depth=2)
+    more = ({"steps": 1000}, {"width": 128}, {"batch": 256}, {"depth": 3})
+    assert all(
+        cost.seconds(Setting(**(vars_of(small) | change)), 3, 10) > cost.seconds(small, 3, 10) for change in more
+    )
+    assert cost.seconds(small, 14, len(NETWORKS)) > 4 * cost.seconds(small, 3, len(NETWORKS))
+
+
+def vars_of(setting):
+    return {name: getattr(setting, name) for name in declarations(Setting)}
