@@ -14,7 +14,7 @@ from clusters import cluster
 from normviz.core.registry import SCHEMES
 from normviz.jobs.cluster import Cluster
 from normviz.jobs.executors import on_one_core
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import Job, finish
 from normviz.topics.table1.training import Training
 from normviz.train.setting import Setting
@@ -49,7 +49,7 @@ def trainings(number: int) -> list[Job[Any]]:
 KINDS = {"empty jobs": empty, f"jobs of {1e3 * WAITS:g} ms": waiting, "trainings": trainings}
 
 
-def seconds_on(desk: Desk, jobs: Sequence[Job[Any]]) -> float:
+def seconds_on(desk: JobQueue, jobs: Sequence[Job[Any]]) -> float:
     """Of all jobs together, from when they are handed in until they are done."""
     start = time.perf_counter()
     ticket = desk.submit(jobs, lambda job, result: None)
@@ -89,8 +89,8 @@ def main() -> None:
     print_row(row("none, called here", seconds_here, seconds_here, number))
     for size in sizes:
         with cluster(size) as address, Cluster(address) as executor:
-            many = Desk(executor, lease=PATIENCE, at_once=2 * size)
-            single = Desk(executor, lease=PATIENCE)
+            many = JobQueue(executor, lease=PATIENCE, at_once=2 * size)
+            single = JobQueue(executor, lease=PATIENCE)
             print_row(
                 row(str(size), lambda jobs, desk=many: seconds_on(desk, jobs),
                     lambda jobs, desk=single: seconds_on(desk, jobs), number)

@@ -76,7 +76,7 @@ def draw_schemes(rng: np.random.Generator, setting: Setting, keys: Sequence[str]
         a = field if rng.random() < 0.75 else None
         b = field if rng.random() < 0.6 else draw_field(rng) if rng.random() < 0.5 else None
         front = str(rng.choice(list(FRONTS))) if rng.random() < 0.5 else "none"
-        drawn.append(SCHEMES["custom"].with_fields(a, b).behind(None if front == "none" else front))
+        drawn.append(SCHEMES["custom"].with_fields(a, b).with_weight_scheme(None if front == "none" else front))
     return [scheme for scheme in drawn if fits(scheme, setting)]
 
 

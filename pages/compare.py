@@ -10,12 +10,12 @@ from normviz.topics.compare.controls import controls
 from normviz.topics.compare.panels import picture, table
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import in_turn
-from normviz.ui.link import current_theme, opened
+from normviz.ui.link import current_theme, page_values
 from normviz.ui.scheme import eps_of
 from normviz.ui.tensor import fit, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
 
-with opened(state.PAGE, state.PARAMS, state.has, fit) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant, fit) as view:
     controls(view)
 
 schemes = state.schemes_of(view)

@@ -7,7 +7,7 @@ from normviz.topics.design.controls import controls
 from normviz.topics.design.panels import finding
 from normviz.topics.design.questions import find_question
 from normviz.ui.frame import introduce, open_instead, shown
-from normviz.ui.link import opened
+from normviz.ui.link import page_values
 
 link = st.query_params.to_dict()
 page, replaced = state.replace_former_link(link)
@@ -15,7 +15,7 @@ if page != state.PAGE:
     open_instead(page, replaced)
 if replaced != link:
     st.query_params.from_dict(replaced)
-with opened(state.PAGE, state.PARAMS, state.has) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     question = find_question(state.demands(view))
     introduce(question.key if question else "")
     controls(view)

@@ -4,8 +4,8 @@ from normviz.topics.divisive import state
 from normviz.topics.divisive.controls import controls
 from normviz.topics.divisive.panels import panels
 from normviz.ui.frame import shown
-from normviz.ui.link import opened
+from normviz.ui.link import page_values
 
-with opened(state.PAGE, state.PARAMS, state.has) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     controls(view)
 shown(panels, view)

@@ -3,10 +3,10 @@
 from normviz.topics.experiments import panels, state
 from normviz.topics.experiments.controls import controls, heading
 from normviz.ui.frame import shown
-from normviz.ui.link import opened
+from normviz.ui.link import page_values
 
 state.follow_aliases()
-with opened(state.PAGE, state.PARAMS, state.has) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     heading(view)
     controls(view)
 shown(panels.show, view)

@@ -6,14 +6,14 @@ from normviz.topics.geometry import state
 from normviz.topics.geometry.controls import choose, controls
 from normviz.topics.geometry.panels import PANELS
 from normviz.ui.frame import introduce, open_instead, shown
-from normviz.ui.link import opened
+from normviz.ui.link import page_values
 
 link = st.query_params.to_dict()
 if link.get("show") == state.FORMER_PANEL:
     open_instead("experiments", {"show": "recurrent"})
 if link != (translated := state.translate_former_link(link)):
     st.query_params.from_dict(translated)
-with opened(state.PAGE, state.PARAMS, state.has) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     introduce(view["show"])
     controls(view)
 choose()

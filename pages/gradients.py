@@ -6,7 +6,7 @@ from normviz.topics.gradients import state
 from normviz.topics.gradients.controls import choose, controls
 from normviz.topics.gradients.panels import PANELS
 from normviz.ui.frame import introduce, open_instead, shown
-from normviz.ui.link import opened
+from normviz.ui.link import page_values
 from normviz.ui.redirects import replace_scale_link
 
 link = st.query_params.to_dict()
@@ -14,7 +14,7 @@ if link.get("show") == state.FORMER_PANEL:
     open_instead(*replace_scale_link(link))
 if link != (translated := state.translate_former_link(link)):
     st.query_params.from_dict(translated)
-with opened(state.PAGE, state.PARAMS, state.has) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     introduce(view["show"])
     controls(view)
 choose()

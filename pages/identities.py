@@ -6,10 +6,10 @@ from normviz.topics.same import state
 from normviz.topics.same.controls import controls
 from normviz.topics.same.panels import show
 from normviz.ui.frame import introduce
-from normviz.ui.link import current_theme, opened
+from normviz.ui.link import current_theme, page_values
 from normviz.ui.tensor import fit
 
-with opened(state.PAGE, state.PARAMS, state.has, fit) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant, fit) as view:
     introduce(view["panel"])
     controls(view)
 with st.container():

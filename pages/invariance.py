@@ -10,8 +10,8 @@ from normviz.topics.table1.grid import CASE, grid_data, key_of
 from normviz.topics.table1.sweeps import over_delta, over_eps
 from normviz.topics.table1.table import table
 from normviz.ui.frame import show_error
-from normviz.ui.link import View, current_theme, opened
-from normviz.ui.work import under_way
+from normviz.ui.link import View, current_theme, page_values
+from normviz.ui.work import still_running_after
 from normviz.web.components.grid import grid
 
 
@@ -36,7 +36,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     sweep = swept.get(view["panel"], list)()
     measured = training.measure([(schemes, setting), (schemes, setting.exact), *sweep])
     asked = training.start(schemes, [setting, *over_eps(setting)] if view["panel"] == "training" else [setting])
-    working = under_way(measured, asked.ticket)  # asked before the cells are taken
+    working = still_running_after(measured, asked.ticket)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])
     covered = panels.covered_cells(cells, view)
     with work:
@@ -66,7 +66,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     below[panels.choose_panel(covered)]()
 
 
-with opened(state.PAGE, state.PARAMS, state.has) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     board, below = st.container(key="board", horizontal=True), st.container()
 with board:
     case, cases = st.container(key=CASE), st.container(key="cases")

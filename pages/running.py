@@ -2,13 +2,13 @@
 
 from normviz.topics.running import panels, state
 from normviz.ui.frame import introduce, shown
-from normviz.ui.link import arriving, opened, segments
+from normviz.ui.link import arriving, page_values, segments
 from normviz.ui.player import stop
 
 if arriving(state.PAGE):
     stop(state.PREFIX)
 state.follow_former_links()
-with opened(state.PAGE, state.PARAMS, state.has) as view:
+with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     introduce(view["panel"])
     state.controls(view)
 if view["panel"] != "switch":

@@ -9,7 +9,7 @@ from normviz.topics.lab import controls, panels, state
 from normviz.topics.lab.picture import cube_picture
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import in_turn
-from normviz.ui.link import current_theme, on_phone, opened
+from normviz.ui.link import current_theme, on_phone, page_values
 from normviz.ui.scheme import eps_of, scheme_of
 from normviz.ui.tensor import fit, is_picture, shape_of, tensor
 from normviz.ui.tensor_controls import offer_fit
@@ -20,7 +20,7 @@ first = st.container(key="at-hand") if on_phone() else st.sidebar
 left, right = st.columns([3, 2], gap="medium")
 rest = st.container() if on_phone() else st.sidebar
 x = None
-with above, opened("lab", state.PARAMS, state.belongs, fit) as view:
+with above, page_values("lab", state.PARAMS, state.is_relevant, fit) as view:
     scheme, theme, focus = scheme_of(view), current_theme(), view["focus"]
     eps, (gain, bias) = eps_of(view, scheme), state.affine_of(view, scheme)
     with left:

@@ -60,7 +60,7 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     result = normalize(x, scheme, eps, gain, bias)
     roles = ROLES.get(scheme.acts_on, PLAIN)
     data = beside_data({"focus": (0, 0, 0, 0)}, scheme, x, result, (eps, gain, bias), roles, "light")
-    numbers = live.numbers(scheme, x, result, eps, gain, bias)
+    numbers = live.live_numbers(scheme, x, result, eps, gain, bias)
     lines = [*live.statistics(scheme), *live.lines(scheme, x.shape)]
 
     def write_formulas(index: Index) -> list[str]:

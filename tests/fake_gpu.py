@@ -59,7 +59,7 @@ class FakeGpu:
         self.patch.setattr(capture, "_capture", fails)
 
     def _fail_middle(self, error):
-        for owner, name in ((capture, "replay"), (learning.Learner, "step")):
+        for owner, name in ((capture, "replay"), (learning.Trainer, "step")):
             self.patch.setattr(owner, name, self._failing(getattr(owner, name), error))
 
     def _failing(self, real, error):

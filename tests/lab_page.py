@@ -87,7 +87,7 @@ def live(at):
     """The field, the statistics and the formulas of the locked element, from the core, in the words of a browser."""
     scheme, x, (eps, gain, bias), result = computed(at)
     focus = at.session_state["focus"]
-    steps, numbers = element(x, result, scheme, focus), formulas.numbers(scheme, x, result, eps, gain, bias)
+    steps, numbers = element(x, result, scheme, focus), formulas.live_numbers(scheme, x, result, eps, gain, bias)
     own = {"x": steps.x, "mean": steps.mean, "v": steps.v, "xhat": steps.xhat, "y": steps.y}
     own |= {"eps": eps, "gain": gain, "bias": bias, **dict(zip("nhwc", focus, strict=True))}
     form = int(numbers["form"].of(focus, x.shape)) if "form" in numbers else 0

@@ -16,9 +16,9 @@ from normviz.core.registry import SCHEMES
 from normviz.jobs import fallback
 from normviz.jobs.executors import perform, threads
 from normviz.jobs.gpu import move_to_cpu
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import OverLimit
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.spec import finish
 from normviz.topics.design.training import plan_trainings
@@ -236,11 +236,11 @@ def test_the_page_of_table_1_says_so(failure, gpu, monkeypatch):
 
 @pytest.mark.heavy
 def test_the_page_of_an_experiment_says_so(gpu, monkeypatch, tmp_path):
-    archive = Archive(Kept(tmp_path / "results.sqlite"))
+    archive = Archive(ResultCache(tmp_path / "results.sqlite"))
     monkeypatch.setattr(work, "archive", lambda: archive)
     gpu.fail_at("middle", FULL)
     with threads(1) as pool:
-        desk = Desk(pool)
+        desk = JobQueue(pool)
         monkeypatch.setattr(work, "desk", lambda: desk)
         link = {"batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
         at = open_lab("pages/experiments.py", show="batch-size", **link)

@@ -15,7 +15,7 @@ from normviz.charts.chart import Figure
 from normviz.charts.cube_layout import Layout, layout_of, sides
 from normviz.charts.palette import HUES, NOT_FINITE, THEMES, Theme
 from normviz.core.fields import Field, Shape
-from normviz.core.text import measured
+from normviz.core.text import format_number
 
 FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
 OUTLINED_UP_TO = 1_000  # blocks, or parts of a field; outlines and names of more would hide them, and weigh more
@@ -290,13 +290,13 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
     if legend["kind"] == "grey":
         if "rgb" in legend:
             return grey, None
-        ends = [measured(legend["low"], 3), measured(legend["high"], 3)]
+        ends = [format_number(legend["low"], 3), format_number(legend["high"], 3)]
         if not legend["gaps"]:
             return grey, _bar([BAND, 255], ends, colours)
         scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, "#000000"], [2 * edge, "#000000"], [1, "#ffffff"]]
         return scale, _bar([0, BAND, 255], ["NaN, Inf", *ends], colours)
     middle = (BAND + 255) / 2
-    largest = measured(legend["largest"], 3)
+    largest = format_number(legend["largest"], 3)
     levels, names = [BAND, middle, 255], [f"−{largest}", "0", largest]
     scale = colours.diverging
     if legend["gaps"]:

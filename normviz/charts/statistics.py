@@ -8,8 +8,8 @@ import numpy as np
 
 from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import THEMES
-from normviz.charts.style import COLOUR_BAR, FLOOR, finish, here, line, marker, rule
-from normviz.core.text import measured
+from normviz.charts.style import COLOUR_BAR, FLOOR, finish, line, marker, rule, style_theme
+from normviz.core.text import format_number
 
 LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
 
@@ -77,7 +77,7 @@ def statistics_map(
         colorscale=scale,
         xgap=1,
         ygap=1,
-        text=[[measured(value, 3, least) for value in row] for row in flat] if labelled else None,
+        text=[[format_number(value, 3, least) for value in row] for row in flat] if labelled else None,
         texttemplate="%{text}" if labelled else None,
         textfont={"size": 14},
         hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
@@ -106,7 +106,7 @@ def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str
     figure = Figure()
     for k, (name, values) in enumerate(curves.items()):
         figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=line(k, colours, 3 if k else 6))
-    figure.add_vline(1, line=here(colours))
+    figure.add_vline(1, line=style_theme(colours))
     figure.update_layout(showlegend=True)
     figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1)
     figure.update_yaxes(title="x̂")

@@ -47,7 +47,7 @@ def marker(k: int, theme: Theme, size: float = 8) -> dict:
     return {"color": theme.lines[k % len(theme.lines)], "symbol": SYMBOLS[k % len(SYMBOLS)], "size": size}
 
 
-def here(theme: Theme) -> dict:
+def style_theme(theme: Theme) -> dict:
     """A line across a chart at what the page is set to."""
     return {"color": theme.muted, "width": 1.5, "dash": "dot"}
 

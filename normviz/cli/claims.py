@@ -10,9 +10,9 @@ from typing import Any
 from normviz.core.errors import InvalidInput
 from normviz.data.output import print_message
 from normviz.jobs.executors import on_one_core
-from normviz.jobs.failures import told
-from normviz.jobs.job_queue import Desk
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.failures import describe_error
+from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.run import ended, run_missing, workers_for
 from normviz.topics.claims.claim import SEEDS, Claim, Evidence, Tried, record
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     Also 1 where a check fails, and 130 where it is interrupted: what is done of the long ones then is kept.
     """
     claims = chosen([each for text in arguments.id for each in text.split(",")], arguments.all)
-    archive = Archive(Kept())
+    archive = Archive(ResultCache())
     with ended() as code:
         shown = sys.stderr.isatty()
         found, failed = measure(claims, arguments.seed, shown, archive, partial(workers_for, archive))
@@ -57,7 +57,7 @@ def chosen(ids: Sequence[str], everything: bool) -> list[Claim]:
 
 
 def measure(
-    claims: Sequence[Claim], seed: int, shown: bool, archive: Archive, desk: Callable[[int], Desk]
+    claims: Sequence[Claim], seed: int, shown: bool, archive: Archive, desk: Callable[[int], JobQueue]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """A record of each claim that could be measured, and by id what failed with the others.
 
@@ -78,7 +78,7 @@ def measure(
         try:
             evidence = find_evidence(claim, seed, results) if claim in tried else measure_claim(claim, seed)
         except Exception as error:
-            failed[claim.id] = told(error)
+            failed[claim.id] = describe_error(error)
             continue
         if evidence is None:
             failed[claim.id] = "there is no result."

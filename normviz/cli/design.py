@@ -9,10 +9,10 @@ from typing import Any
 
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
-from normviz.core.text import spoken
+from normviz.core.text import join_words
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import print_message
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.run import ended, run_missing, workers_for
 from normviz.topics.design.conditions import CONDITIONS
@@ -77,7 +77,7 @@ def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> in
 
     Also 1 if a job fails, and 130 if it is interrupted: finished jobs stay cached.
     """
-    layer, archive = arguments.layer, Archive(Kept())
+    layer, archive = arguments.layer, Archive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
     with ended() as code:
@@ -169,8 +169,8 @@ def check(demanded: Invariances, census_wanted: bool, training: Sequence[str] = 
             "--census counts all sets of invariances; it goes without --need, --without and --condition."
         )
     if not demanded and not census_wanted:
-        told = f"--need names the changes to ignore: {spoken(TRANSFORMATIONS)}"
-        raise InvalidInput(f"{told}; --condition what else is to be: {spoken(CONDITIONS)}; or --census would do.")
+        told = f"--need names the changes to ignore: {join_words(TRANSFORMATIONS)}"
+        raise InvalidInput(f"{told}; --condition what else is to be: {join_words(CONDITIONS)}; or --census would do.")
     if training and not (census_wanted and "trained" in training):
         partner = "--census" if "trained" in training else "--census --trained"
         raise InvalidInput(f"--{training[0]} goes with {partner}.")

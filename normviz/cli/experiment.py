@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Never
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import Declaration, Several, Value, declarations
 from normviz.jobs.fallback import joined_devices
-from normviz.jobs.job_queue import Desk
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.run import ended, run_missing, workers_for
 from normviz.jobs.spec import digest
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(listed())
         return 0
     asked = read(arguments.words, several=sweep)
-    archive = Archive(Kept())
+    archive = Archive(ResultCache())
     with ended() as code:
         found = run_settings(asked, sys.stderr.isatty(), archive, partial(workers_for, archive))
     if code:
@@ -51,7 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_settings(asked: "Asked", shown: bool, archive: Archive, desk: Callable[[int], Desk]) -> list[dict[str, Any]]:
+def run_settings(
+    asked: "CommandRequest", shown: bool, archive: Archive, desk: Callable[[int], JobQueue]
+) -> list[dict[str, Any]]:
     """Run all that is asked for and not kept, and give what came out of every setting; raises JobsFailed.
 
     `desk`: for so many parts; `shown`: with a progress bar on stderr. Interrupted, it leaves on disk what is done.
@@ -97,7 +99,7 @@ def printed(found: dict[str, Any]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-class Asked(NamedTuple):
+class CommandRequest(NamedTuple):
     """What the words behind `experiment` or `sweep` ask for: an experiment, settings of it, and whether as JSON."""
 
     experiment: Experiment
@@ -105,7 +107,7 @@ class Asked(NamedTuple):
     as_json: bool
 
 
-def read(words: Sequence[str], several: bool = False) -> Asked:
+def read(words: Sequence[str], several: bool = False) -> CommandRequest:
     """What NAME and options ask for; raises InvalidInput.
 
     `several`: options have several values, with commas between them, and every combination is one setting.
@@ -127,13 +129,13 @@ def read(words: Sequence[str], several: bool = False) -> Asked:
         one = not several or isinstance(declared[key], Several | Value)  # whose texts have commas of their own
         choices.append([_value(declared[key], each) for each in ([text] if one else text.split(","))])
     settings = [experiment.setting(**dict(zip(found, values, strict=True))) for values in product(*choices)]
-    return Asked(experiment, settings, as_json)
+    return CommandRequest(experiment, settings, as_json)
 
 
 def _value(declared: Declaration, text: str) -> Any:
     """A value from its text as it is: out of bounds, the setting refuses it."""
     try:
-        return declared.option().get("type", str)(text)
+        return declared.argparse_kwargs().get("type", str)(text)
     except ValueError as error:
         raise InvalidInput(
             f"--{declared.name} {text}: {declared.limits_words() or 'another value'} would do."

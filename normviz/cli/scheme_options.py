@@ -29,7 +29,9 @@ def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
     if arguments.field is not None:
         field = Field.parse(arguments.field, scheme.axes)
         scheme = scheme.with_fields(field, field)
-    return scheme.behind(getattr(arguments, "front", None))  # which goes with Table 1, where there are weights
+    return scheme.with_weight_scheme(
+        getattr(arguments, "front", None)
+    )  # which goes with Table 1, where there are weights
 
 
 def own_scheme(arguments: argparse.Namespace) -> Scheme:

@@ -26,7 +26,16 @@ from array_api_compat import array_namespace
 from normviz.core.arrays import Array, ArrayLike, floating
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Shape, check_shape
-from normviz.core.normalize import Normalized, centre, normalize, quiet, reduce, spread, window, window_mean
+from normviz.core.normalize import (
+    Normalized,
+    broadcast_statistic,
+    centre,
+    normalize,
+    quiet,
+    reduce,
+    window,
+    window_mean,
+)
 from normviz.core.registry import Scheme
 from normviz.core.whitening import whitened_backward, whitened_diagonal
 
@@ -157,7 +166,7 @@ def diagonal_only(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None
         u, v, inverse = _leading(x)
         diagonal = (1 - result.xhat * xp.reshape(u * v, x.shape)) * inverse
     else:
-        inverse = spread(_inverse(result.deviation), suppression, x.shape)
+        inverse = broadcast_statistic(_inverse(result.deviation), suppression, x.shape)
         unit = result.v * inverse
         through = unit  # Σ_j b_ij v_j ∂v_j/∂x_i, over σ and times the number of elements in B
         if summation is not None:
@@ -183,7 +192,7 @@ def _divided(g: Array, result: Normalized, field: Field) -> tuple[Array, Array]:
     """g/σ - v · E_Bᵀ[g·v/σ³], and -½ Σ g·v/σ³, the derivative by ε."""
     xp = array_namespace(g)
     largest = _inverse(result.deviation)
-    inverse = spread(largest, field, g.shape)
+    inverse = broadcast_statistic(largest, field, g.shape)
     along = g * (result.v * inverse)
     deps = -0.5 * xp.sum(along * inverse * inverse, axis=tuple(range(-4, 0)))
     total = reduce(along, field.blocks, xp.mean)
@@ -194,8 +203,8 @@ def _divided(g: Array, result: Normalized, field: Field) -> tuple[Array, Array]:
         share = near / xp.where(most == 0, xp.ones_like(most), most)
         total = window_mean(window(total / sizes, rule, axis) * share * share, rule, axis) * sizes
         largest = xp.squeeze(most, axis=axis)
-    largest = spread(largest, field, g.shape)
-    return g * inverse - (result.v * largest) * (spread(total, field, g.shape) * largest), deps
+    largest = broadcast_statistic(largest, field, g.shape)
+    return g * inverse - (result.v * largest) * (broadcast_statistic(total, field, g.shape) * largest), deps
 
 
 def transposed(x: Array, field: Field) -> Array:
@@ -204,7 +213,7 @@ def transposed(x: Array, field: Field) -> Array:
     for axis, rule in field.windows:
         sizes = _along(np.diff(rule.bounds(x.shape[axis]))[:, 0], axis, x)
         total = window_mean(window(total / sizes, rule, axis), rule, axis) * sizes
-    return spread(total, field, x.shape)
+    return broadcast_statistic(total, field, x.shape)
 
 
 def _spectral(weight: Array, g: Array) -> Array:

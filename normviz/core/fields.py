@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.core.text import spoken
+from normviz.core.text import join_words
 
 AXES = {"activation": ("N", "H", "W", "C"), "weight": ("kh", "kw", "Cin", "Cout")}
 """Names of the four axes, in memory order, of the two kinds of tensor that schemes act on."""
@@ -122,7 +122,7 @@ class Rule:
     def check(self, n: int, axis: str) -> None:
         """Raise InvalidInput when groups do not divide an axis of length n; the message names the numbers that do."""
         if self.kind == "groups" and n % self.number:
-            fit = f"{spoken(divisors(n))} {'does' if n == 1 else 'do'}"
+            fit = f"{join_words(divisors(n))} {'does' if n == 1 else 'do'}"
             raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {fit}.")
 
     def canonical(self, n: int) -> "Rule":

@@ -89,7 +89,7 @@ def normalize(
         xhat = whiten(v, scheme.matrices(shape), eps)
     elif scheme.suppression is not None:
         deviation = largest_singular_value(x) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)
-        xhat = _divide(v, spread(deviation, scheme.suppression, v.shape))
+        xhat = _divide(v, broadcast_statistic(deviation, scheme.suppression, v.shape))
         xhat = xhat * scheme.scale(shape)
     y = xhat * gain + bias
     if result != x.dtype:
@@ -102,13 +102,13 @@ def centre(x: Array, field: Field) -> tuple[Array, Array]:
     xp = array_namespace(x)
     anchor = _constant(reduce(x, field.blocks, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
-    above = reduce(x - spread(anchor, field.blocks, x.shape), field.blocks, xp.mean)  # E_A[x] - anchor
+    above = reduce(x - broadcast_statistic(anchor, field.blocks, x.shape), field.blocks, xp.mean)  # E_A[x] - anchor
     for axis, rule in field.windows:
         near = window(anchor, rule, axis)
         lowest = xp.min(near, axis=axis, keepdims=True)
         above = window_mean(window(above, rule, axis) + (near - lowest), rule, axis)
         anchor = xp.squeeze(lowest, axis=axis)
-    v = (x - spread(anchor, field, x.shape)) - spread(above, field, x.shape)
+    v = (x - broadcast_statistic(anchor, field, x.shape)) - broadcast_statistic(above, field, x.shape)
     return v, anchor + above
 
 
@@ -119,7 +119,7 @@ def root_mean_square(v: Array, field: Field, eps: float = 0.0) -> Array:
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
     largest = xp.clip(_constant(reduce(xp.abs(v), field.blocks, xp.max)), least, most)
     scale = xp.asarray(2.0, dtype=v.dtype, device=largest.device) ** xp.floor(xp.log2(largest))
-    mean_square = reduce(xp.square(v / spread(scale, field.blocks, v.shape)), field.blocks, xp.mean)
+    mean_square = reduce(xp.square(v / broadcast_statistic(scale, field.blocks, v.shape)), field.blocks, xp.mean)
     for axis, rule in field.windows:
         near = window(scale, rule, axis)
         largest = xp.max(near, axis=axis, keepdims=True)
@@ -159,7 +159,7 @@ def reduce(x: Array, field: Field, how: Any) -> Array:
     return x
 
 
-def spread(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
+def broadcast_statistic(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
     """Repeat statistics so that every element meets its own: an array that broadcasts against one of this shape."""
     xp = array_namespace(statistic)
     for axis in range(-4, 0):

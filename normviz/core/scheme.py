@@ -185,7 +185,7 @@ class Scheme:
         """The scheme with other fields."""
         return replace(self, summation=summation, suppression=suppression)
 
-    def behind(self, weight: str | None) -> "Scheme":
+    def with_weight_scheme(self, weight: str | None) -> "Scheme":
         """The scheme of activations behind a scheme of weights, by its key, or behind none; its name says so.
 
         Raises:
@@ -282,7 +282,7 @@ def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
         return [SCHEMES[scheme.weight]]
     alone = replace(scheme, key="custom", acts_on="activation", weight=None)
     rows = {row.name: row for row in SCHEMES.values()}
-    behind = (row.behind(scheme.weight) for row in _same_as(alone, tuple(shape)))
+    behind = (row.with_weight_scheme(scheme.weight) for row in _same_as(alone, tuple(shape)))
     return [rows.get(row.name, row) for row in behind if row.name != scheme.name]
 
 

@@ -8,7 +8,7 @@ from normviz.core.registry import SCHEMES, Scheme
 
 
 @dataclass(frozen=True)
-class Row:
+class SchemeSpec:
     """A scheme as plain data.
 
     Attributes:
@@ -25,7 +25,7 @@ class Row:
     alpha: float | None = None
 
     @classmethod
-    def of(cls, scheme: Scheme) -> "Row":
+    def of(cls, scheme: Scheme) -> "SchemeSpec":
         """The row of a scheme, whatever its fields are and whatever stands in front of it."""
         a, b = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
         return cls(scheme.key, a, b, scheme.weight, scheme.parameters.get("alpha"))
@@ -37,10 +37,10 @@ class Row:
 
 
 @lru_cache(maxsize=512)
-def _make(row: Row) -> Scheme:
+def _make(row: SchemeSpec) -> Scheme:
     """Return the scheme of a row. Cached: an experiment asks for the names of its schemes again and again."""
     named = SCHEMES[row.key]
     texts = (row.summation, row.suppression)
     made = named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))
     made = made.with_parameters(alpha=row.alpha)
-    return made if row.weight == made.weight else made.behind(row.weight)
+    return made if row.weight == made.weight else made.with_weight_scheme(row.weight)

@@ -23,7 +23,7 @@ from numbers import Real as RealNumber
 from typing import Any, ClassVar, TypeVar
 
 from normviz.core.errors import InvalidInput
-from normviz.core.text import decimal, spoken, typeset
+from normviz.core.text import decimal, join_words, typeset
 
 T = TypeVar("T")
 
@@ -121,13 +121,13 @@ class Declaration:
         """The value as a page writes it."""
         return self.shown(value) if self.shown else self.text(value)
 
-    def option(self) -> dict[str, Any]:
+    def argparse_kwargs(self) -> dict[str, Any]:
         """The arguments of argparse's `add_argument`, but for the name, the help and the default."""
         return self.OPTION
 
     def about(self) -> str:
         """The help on the command line: label and help, limits, default."""
-        label = spoken(self.label.table.values()) if isinstance(self.label, By) else self.label
+        label = join_words(self.label.table.values()) if isinstance(self.label, By) else self.label
         said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
         return "; ".join(part for part in (said, self.limits_words(), self._default_words()) if part)
 
@@ -197,7 +197,7 @@ class Real(Declaration):
 
 
 @dataclass(eq=False)
-class Whole(Real):
+class Integer(Real):
     """A whole number from `least` to `most`."""
 
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
@@ -227,7 +227,7 @@ class Among(Declaration):
 
     def check(self, value: Any, given: Given) -> None:
         if value not in self.options(given):
-            raise self._refused(value, spoken(self.options(given)))
+            raise self._refused(value, join_words(self.options(given)))
 
     def fit(self, value: Any, given: Given) -> int:
         return closest(self.options(given), _number(value))
@@ -253,7 +253,7 @@ class Choice(Declaration):
     def check(self, value: Any, given: Given) -> None:
         options = self.options(given)
         if value not in options:
-            raise self._refused(value, spoken(options))
+            raise self._refused(value, join_words(options))
 
     def fit(self, value: Any, given: Given) -> Any:
         """The key that is spelt most alike."""
@@ -270,7 +270,7 @@ class Choice(Declaration):
             return super().words(value)
         return self.of[value]
 
-    def option(self) -> dict[str, Any]:
+    def argparse_kwargs(self) -> dict[str, Any]:
         return {} if callable(self.of) else {"metavar": "|".join(self.of)}
 
 
@@ -297,7 +297,7 @@ class Several(Choice):
     def text(self, value: Any) -> str:
         return ",".join(value)
 
-    def option(self) -> dict[str, Any]:
+    def argparse_kwargs(self) -> dict[str, Any]:
         return {"type": _keys, "metavar": "K,K"}
 
 
@@ -346,7 +346,7 @@ class Value(Declaration):
 
 # A declaration stands where a value of the field's type will be: to a type checker, these make anything.
 real: Callable[..., Any] = Real
-whole: Callable[..., Any] = Whole
+integer: Callable[..., Any] = Integer
 among: Callable[..., Any] = Among
 choice: Callable[..., Any] = Choice
 several: Callable[..., Any] = Several
@@ -380,7 +380,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, names: Iterable[str
     found = declarations(kind)
     for name in names or found:
         about = found[name].about().replace("%", "%%")
-        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=about, **found[name].option())
+        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=about, **found[name].argparse_kwargs())
 
 
 def closest(numbers: Sequence[int], number: float) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Index
-from normviz.core.normalize import Normalized, centre, normalize, quiet, root_mean_square, spread
+from normviz.core.normalize import Normalized, broadcast_statistic, centre, normalize, quiet, root_mean_square
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import tolerance
 from normviz.core.whitening import along_eigenvectors
@@ -147,7 +147,7 @@ def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 
     def rows(statistic: np.ndarray, field: Field) -> np.ndarray:
-        return np.broadcast_to(spread(statistic, field, x.shape), x.shape)[first].reshape(-1)
+        return np.broadcast_to(broadcast_statistic(statistic, field, x.shape), x.shape)[first].reshape(-1)
 
     indices = zip(scheme.axes, np.indices(counts).reshape(4, -1), counts, strict=True)
     columns: dict[str, np.ndarray] = {axis: index for axis, index, count in indices if count > 1}

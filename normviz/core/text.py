@@ -5,7 +5,7 @@ from math import inf
 from typing import Any, SupportsFloat
 
 
-def spoken(options: Iterable[object], word: str = "or") -> str:
+def join_words(options: Iterable[object], word: str = "or") -> str:
     """Several options: 1, 2, 3 or 6."""
     *head, last = map(str, options)
     return f"{', '.join(head)} {word} {last}" if head else last
@@ -36,7 +36,7 @@ def typeset(number: float, digits: int = 6) -> str:
     return {"1": power, "−1": f"−{power}"}.get(mantissa, f"{mantissa}·{power}")
 
 
-def measured(number: SupportsFloat, digits: int = 4, least: float = 0.0) -> str:
+def format_number(number: SupportsFloat, digits: int = 4, least: float = 0.0) -> str:
     """What was measured, as a page writes it: −1.948, 2.1·10⁻⁷; "0 to rounding" where it is no more than `least`."""
     value = float(number)
     return "0 to rounding" if 0 < abs(value) <= least else typeset(value, digits)

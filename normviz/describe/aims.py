@@ -8,7 +8,7 @@ from normviz.core.fields import AXIS, OWN, Axis, Field, Shape
 from normviz.core.normalize import Normalized, largest_singular_value, quiet, reduce
 from normviz.core.registry import Scheme
 from normviz.core.statistics import covariances
-from normviz.core.text import spoken, typeset
+from normviz.core.text import join_words, typeset
 from normviz.describe.wording import axes_of, windows
 
 CLOSE = 5e-4
@@ -70,7 +70,7 @@ def _scope(field: Field, axes: tuple[str, ...]) -> str:
     noun = _noun(field, axes, called)
     parts = {"full": "all {}", "window": "the {} near each element"}
     names = {kind: _names(field, kind, axes, [each.many for each in called]) for kind in parts}
-    over = " and ".join(parts[kind].format(spoken(each.values(), "and")) for kind, each in names.items() if each)
+    over = " and ".join(parts[kind].format(join_words(each.values(), "and")) for kind, each in names.items() if each)
     return f"{f'every {noun} alone' if noun else 'the whole tensor'}{over and f', over {over}'}"
 
 
@@ -99,7 +99,7 @@ def _start(scheme: Scheme, result: Normalized, threshold: float) -> str:
     if unchanged and not cut:
         return "Afterwards"
     learned = [scheme.gain_symbol] * (scheme.gain is not None) + ["β"] * (scheme.bias is not None)
-    return f"Before {spoken([*learned, *(['τ'] if cut else [])], 'and')},"
+    return f"Before {join_words([*learned, *(['τ'] if cut else [])], 'and')},"
 
 
 def _reached(scheme: Scheme, shape: Shape, result: Normalized) -> str:

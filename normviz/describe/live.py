@@ -90,7 +90,7 @@ def statistics(scheme: Scheme) -> list[Line]:
 
 
 @quiet
-def numbers(
+def live_numbers(
     scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float, threshold: float = 0.0
 ) -> dict[str, Numbers]:
     """The numbers of every element, by their names in the formulas, and which `form` a formula takes.

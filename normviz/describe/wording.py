@@ -74,7 +74,7 @@ def field_words(
     return templates["one" if count == 1 else "several"].format(f"{count:,}", where)
 
 
-class Taken(NamedTuple):
+class FieldStatistics(NamedTuple):
     """What a scheme takes over one of its fields: "mean", "variance", "mean square", "largest singular value",
     "covariance matrix"."""
 
@@ -82,19 +82,21 @@ class Taken(NamedTuple):
     field: Field
 
 
-def taken(scheme: Scheme, shape: Shape) -> list[Taken]:
+def taken(scheme: Scheme, shape: Shape) -> list[FieldStatistics]:
     """The statistics of a scheme on this shape, those of one field together, the mean's first; none without fields.
 
     E_B[v²] is a variance where v is centred over that very box, and all in it have that box; else it is a mean square:
     without centring, in windows, and where A and B differ. To whiten takes a matrix, if a group is several channels.
     """
     if scheme.spectral:
-        return [Taken(("largest singular value",), scheme.fields[-1])]
+        return [FieldStatistics(("largest singular value",), scheme.fields[-1])]
     named = {"mean": scheme.summation, "covariance matrix" if scheme.whitens else "mean square": scheme.suppression}
-    parts = [Taken((name,), field) for name, field in named.items() if field is not None]
+    parts = [FieldStatistics((name,), field) for name, field in named.items() if field is not None]
     if len({part.field.canonical(shape) for part in parts}) == len(parts):
         return parts
-    return [Taken(("mean", "mean square" if windows(parts[-1].field, shape) else "variance"), parts[-1].field)]
+    return [
+        FieldStatistics(("mean", "mean square" if windows(parts[-1].field, shape) else "variance"), parts[-1].field)
+    ]
 
 
 def windows(field: Field, shape: Shape) -> list[int]:
@@ -132,7 +134,7 @@ def boxes(scheme: Scheme, index: Index, shape: Shape) -> list[Box]:
     return [_box(part, scheme, index, shape) for part in taken(scheme, shape)]
 
 
-def _box(part: Taken, scheme: Scheme, index: Index, shape: Shape) -> Box:
+def _box(part: FieldStatistics, scheme: Scheme, index: Index, shape: Shape) -> Box:
     where = field_words(part.field, index, shape, scheme.axes)
     given, own = _with_articles(part), _own_words(part, scheme, shape)
     if own:
@@ -147,11 +149,11 @@ def _box(part: Taken, scheme: Scheme, index: Index, shape: Shape) -> Box:
     return Box(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
 
-def _with_articles(part: Taken) -> str:
+def _with_articles(part: FieldStatistics) -> str:
     return " and ".join(f"{'the' if 'largest' in name else 'a'} {name}" for name in part.names)
 
 
-def _own_words(part: Taken, scheme: Scheme, shape: Shape) -> str:
+def _own_words(part: FieldStatistics, scheme: Scheme, shape: Shape) -> str:
     """Of windows, which do not share: "every row has a mean and a mean square of its own"; else nothing."""
     moving = windows(part.field, shape)
     if not moving:

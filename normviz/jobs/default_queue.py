@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from normviz.jobs.cluster import configured
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import Limits
 from normviz.jobs.one_gpu import OneGpu
 from normviz.jobs.speed import Speed
@@ -16,7 +16,7 @@ FAN_OUT = 16
 """Jobs of one asker that a cluster has at a time; a pause lets them end."""
 
 
-def usual_desk(workers: int, at_once: int, done: Callable[[Any], bool], speed: Speed | None = None) -> Desk:
+def default_queue(workers: int, at_once: int, done: Callable[[Any], bool], speed: Speed | None = None) -> JobQueue:
     """A desk; raises InvalidInput where a cluster is named that cannot be.
 
     Args:
@@ -27,6 +27,6 @@ def usual_desk(workers: int, at_once: int, done: Callable[[Any], bool], speed: S
     """
     cluster = configured()
     if cluster is not None:
-        return Desk(cluster, at_once=FAN_OUT, limits=LIMITS, done=done)
+        return JobQueue(cluster, at_once=FAN_OUT, limits=LIMITS, done=done)
     pool = OneGpu(workers)
-    return Desk(pool, at_once=at_once, limits=LIMITS, done=done, warm=pool.warm, workers=workers, speed=speed)
+    return JobQueue(pool, at_once=at_once, limits=LIMITS, done=done, warm=pool.warm, workers=workers, speed=speed)

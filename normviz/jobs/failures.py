@@ -35,7 +35,7 @@ def let_go(error: BaseException | None) -> None:
         error = error.__context__
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error in a line: what it says, and where it came from, unless it is one that says what would be right."""
     if isinstance(error, InvalidInput | OverLimit):
         return str(error)

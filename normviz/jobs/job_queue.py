@@ -20,7 +20,7 @@ from weakref import WeakSet
 from normviz.jobs.executors import perform
 from normviz.jobs.failures import let_go
 from normviz.jobs.limits import NO_LIMITS, Limits
-from normviz.jobs.requests import Keep, Run, Ticket, nobody
+from normviz.jobs.requests import JobRequest, Keep, Run, never
 from normviz.jobs.spec import Job, digest
 from normviz.jobs.speed import Measured, Speed, modelled_seconds
 
@@ -32,7 +32,7 @@ def _undone(job: Job[Any]) -> bool:
     return False
 
 
-class Desk:
+class JobQueue:
     """Where jobs are handed in.
 
     Args:
@@ -55,7 +55,7 @@ class Desk:
         at_once: int = 1,
         limits: Limits = NO_LIMITS,
         done: Callable[[Job[Any]], bool] = _undone,
-        warm: Callable[[], object] = nobody,
+        warm: Callable[[], object] = never,
         workers: int | None = None,
         speed: Speed | None = None,
     ) -> None:
@@ -64,18 +64,18 @@ class Desk:
         self.workers, self.speed = workers, speed or Speed()
         self._executor = executor
         self._runs: dict[str, Run] = {}
-        self._tickets: WeakSet[Ticket] = WeakSet()  # held by who asks, and by their runs
+        self._tickets: WeakSet[JobRequest] = WeakSet()  # held by who asks, and by their runs
         self._waiting: list[tuple[tuple[int, int], Run]] = []  # a heap by turn
         self._handed, self._round, self._number = 0, 0, 0  # to the executor; the latest begun; of the last ticket
         self._lock = RLock()
 
-    def submit(self, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = nobody) -> Ticket:
+    def submit(self, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = never) -> JobRequest:
         """A ticket for these jobs, in their order.
 
         `keep` is called in the thread in which a result arrives; `there`, in any thread, says whether who asks is
         there. Raises TypeError or ValueError where a job is not plain data.
         """
-        ticket = Ticket(self, jobs, keep, there)
+        ticket = JobRequest(self, jobs, keep, there)
         with self._lock:
             self._tickets.add(ticket)
         self.resume(ticket)
@@ -89,12 +89,12 @@ class Desk:
             tickets = [ticket for run in runs if not (run.over or run.stopped()) for ticket in run.tickets]
         return any(ticket.wanted and names <= {name for name, _ in ticket.jobs} for ticket in tickets)
 
-    def count_ahead(self, ticket: Ticket) -> int:
+    def count_ahead(self, ticket: JobRequest) -> int:
         """Return how many unfinished jobs of others come before the last job of this ticket that waits."""
         with self._lock:
             return len(self._ahead(ticket))
 
-    def seconds_left(self, ticket: Ticket) -> float:
+    def seconds_left(self, ticket: JobRequest) -> float:
         """Return the expected seconds until all jobs of this ticket are done, those of others before them included.
 
         `n` workers that share `total` seconds of jobs, of which the longest has `longest`, need at most
@@ -117,19 +117,19 @@ class Desk:
         seconds = [modelled_seconds(job) * factors(job.kind) for job in jobs]
         return _shared(sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.at_once))
 
-    def go_on(self, ticket: Ticket) -> None:
+    def go_on(self, ticket: JobRequest) -> None:
         """Put the ticket's next jobs to work, or end it where there are none."""
         self._queue(ticket)
         self._hand_out()
 
-    def resume(self, ticket: Ticket) -> None:
+    def resume(self, ticket: JobRequest) -> None:
         """Let a ticket begin, or go on after a pause: its next job comes behind those of the latest round."""
         with self._lock:
             self._number += 1
             ticket.first_round, ticket.number = self._round - ticket.next_index, self._number
         self.go_on(ticket)
 
-    def _ahead(self, ticket: Ticket) -> dict[str, Ticket]:
+    def _ahead(self, ticket: JobRequest) -> dict[str, JobRequest]:
         """Return the unfinished jobs of others before the last job of this ticket that waits, by name with a ticket."""
         last = ticket.last_turn()
         if last is None:
@@ -140,7 +140,7 @@ class Desk:
             found.pop(name, None)
         return found
 
-    def _seconds_of(self, name: str, ticket: Ticket, factors: Callable[[str], float]) -> float:
+    def _seconds_of(self, name: str, ticket: JobRequest, factors: Callable[[str], float]) -> float:
         """Return the expected seconds that a job of a ticket still takes once it runs."""
         kind, seconds = ticket.costs[name]
         run = self._runs.get(name)
@@ -155,7 +155,7 @@ class Desk:
             running[kind] = seconds + run.told_seconds, share + run.told_share * modelled
         return cache(partial(self.speed.factor, running=running))
 
-    def _queue(self, ticket: Ticket) -> None:
+    def _queue(self, ticket: JobRequest) -> None:
         """Let the ticket's next jobs wait for a worker, or end it where there are none."""
         with self._lock:
             while (index := ticket.following(self.at_once)) is not None:

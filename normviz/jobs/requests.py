@@ -12,7 +12,7 @@ Keep = Callable[[Any, Any], object]
 """Is given a job and its result so far, again and again, and at last the whole result."""
 
 
-def nobody() -> bool:
+def never() -> bool:
     """That nobody is there."""
     return False
 
@@ -23,17 +23,17 @@ class Queue(Protocol):
     lease: float
     clock: Callable[[], float]
 
-    def count_ahead(self, ticket: "Ticket") -> int:
+    def count_ahead(self, ticket: "JobRequest") -> int:
         """Return how many unfinished jobs of others come before the last of its jobs that waits."""
 
-    def seconds_left(self, ticket: "Ticket") -> float:
+    def seconds_left(self, ticket: "JobRequest") -> float:
         """Return the expected seconds until all of its jobs are done."""
 
-    def resume(self, ticket: "Ticket") -> None:
+    def resume(self, ticket: "JobRequest") -> None:
         """Let it go on after a pause."""
 
 
-class Ticket:
+class JobRequest:
     """What somebody asked for: some jobs, of which few at a time are at work, so that nobody takes all workers.
 
     Attributes:
@@ -45,7 +45,7 @@ class Ticket:
         error: what a job raised, or None; the jobs after it were not started.
     """
 
-    def __init__(self, desk: Queue, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = nobody) -> None:
+    def __init__(self, desk: Queue, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = never) -> None:
         self.jobs = [(digest(job), job) for job in jobs]
         self.costs = {name: (job.kind, modelled_seconds(job)) for name, job in self.jobs}
         self.first_round = self.number = 0
@@ -189,7 +189,7 @@ class Run:
         self,
         name: str,
         job: Job[Any],
-        ticket: Ticket,
+        ticket: JobRequest,
         clock: Callable[[], float] = time.monotonic,
         turn: tuple[int, int] = (0, 0),
     ) -> None:
@@ -197,11 +197,11 @@ class Run:
         self.cost = ticket.costs[name]
         self.share, self.over, self.handed = 0.0, False, False
         self.told_share = self.told_seconds = 0.0
-        self.begun: Callable[[], bool] = nobody
+        self.begun: Callable[[], bool] = never
         self._clock, self._first = clock, (0.0, 0.0)
         self._stopped, self._lock, self._keeping = False, RLock(), Lock()
 
-    def join(self, ticket: Ticket) -> bool:
+    def join(self, ticket: JobRequest) -> bool:
         """Take in one more ticket; False where it is too late, as the job was told to stop or has ended."""
         with self._lock:
             joined = not (self.over or self.stopped())
@@ -242,9 +242,9 @@ class Run:
             self._first = share, now
         self.told_share, self.told_seconds = share - self._first[0], now - self._first[1]
 
-    def end(self) -> tuple[bool, list[Ticket]]:
+    def end(self) -> tuple[bool, list[JobRequest]]:
         """The work has ended: whether it was told to stop, and whose it was."""
         with self._lock:
-            self.over, self.begun = True, nobody  # a future holds its result
+            self.over, self.begun = True, never  # a future holds its result
             tickets, self.tickets = self.tickets, []
             return self._stopped, tickets

@@ -75,7 +75,7 @@ class DamagedFile(Exception):  # noqa: N818 - the name says what it is
         self.inode, self.is_empty = inode, is_empty
 
 
-class Kept:
+class ResultCache:
     """A bounded store of results, of which those go first that were not used for the longest time.
 
     For any number of threads and processes. Where nothing can be kept, as on a full disk, it says so once on stderr and

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.spec import Job, digest
 from normviz.jobs.store import Store
 
@@ -39,7 +39,7 @@ class Archive:
         version: another number whenever there is something new.
     """
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: ResultCache) -> None:
         self.kept, self.version = kept, 0
         self._at_hand: Store[str, Arrays] = Store(IN_MEMORY, replaces=_further)
 

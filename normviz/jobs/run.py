@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from tqdm import tqdm
 
 from normviz.data.output import print_message
-from normviz.jobs.default_queue import usual_desk
+from normviz.jobs.default_queue import default_queue
 from normviz.jobs.executors import count_workers
-from normviz.jobs.failures import told
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.failures import describe_error
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.results import Archive, Part
 
 POLL_SECONDS = 0.2
@@ -20,7 +20,7 @@ class JobsFailed(RuntimeError):  # noqa: N818 - a run of jobs that failed
     """The reason why a run of jobs ended early, in words."""
 
 
-def run_missing(parts: Sequence[Part], archive: Archive, desk: Callable[[int], Desk], shown: bool) -> None:
+def run_missing(parts: Sequence[Part], archive: Archive, desk: Callable[[int], JobQueue], shown: bool) -> None:
     """Run the parts that have no result yet.
 
     Args:
@@ -43,13 +43,13 @@ def run_missing(parts: Sequence[Part], archive: Archive, desk: Callable[[int], D
     finally:
         ticket.cancel()
     if ticket.error is not None:
-        raise JobsFailed(told(ticket.error)) from ticket.error
+        raise JobsFailed(describe_error(ticket.error)) from ticket.error
 
 
-def workers_for(archive: Archive, parts: int) -> Desk:
+def workers_for(archive: Archive, parts: int) -> JobQueue:
     """Where so many jobs run, whose results go into the archive."""
     workers = min(count_workers(), parts)
-    return usual_desk(workers, workers, lambda part: not archive.missing([part]))
+    return default_queue(workers, workers, lambda part: not archive.missing([part]))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import CLASSES, SIDE
 from normviz.train.dense import Digits, How, split_digits
-from normviz.train.learning import started
+from normviz.train.learning import initial_weights
 from normviz.train.norm import Norm, mask_gain, weights
 
 KERNEL = 3
@@ -54,7 +54,7 @@ class Conv:
         units = [(1, *shape[1:]) if per_unit else (1, 1, 1, shape[-1]) for shape in shapes]
 
         def first(*shape: int, part: int) -> torch.Tensor:
-            return started(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(device)
+            return initial_weights(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(device)
 
         self.weights = [first(*size, part=part) for part, size in enumerate(sizes)]
         self.gains = [torch.ones(*lead, *shape, device=device) for shape in units]

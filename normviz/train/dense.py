@@ -10,7 +10,7 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import CLASSES, SIDE, digits
-from normviz.train.learning import error, started
+from normviz.train.learning import error, initial_weights
 from normviz.train.norm import Norm, mask_gain, weights
 
 EXACT = torch.float64
@@ -49,7 +49,7 @@ class Dense:
         sizes = [SIDE**2, *widths, CLASSES]
         self.weights, self.gains, self.biases = [], [], []
         for part, (into, out) in enumerate(pairwise(sizes)):
-            first = started(seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part, dtype=dtype)
+            first = initial_weights(seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part, dtype=dtype)
             self.weights.append(first.to(device))
             self.gains.append(torch.ones(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
             self.biases.append(torch.zeros(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
@@ -113,7 +113,7 @@ class Dense:
             batch: the size of a mini-batch.
             unseen: sets of digits and their classes.
         """
-        self.logits(whole(x if x.ndim > 2 else x[None], batch), Norm.settle)
+        self.logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), Norm.settle)
         return [error(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
 
     @torch.no_grad()
@@ -149,7 +149,7 @@ def rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.
     return x, torch.tensor(classes)
 
 
-def both(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+def load_train_test(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """On a device, the rows and classes to train on, and those to test on."""
     x, labels, unseen, answers = (each.to(device) for each in (*rows(), *rows(test=True)))
     return x, labels, unseen, answers
@@ -177,6 +177,6 @@ def split_digits(device: torch.device) -> Digits:
     return Digits(*((pictures.to(device), classes.to(device)) for pictures, classes in parts))
 
 
-def whole(x: torch.Tensor, batch: int) -> torch.Tensor:
+def trim_to_batches(x: torch.Tensor, batch: int) -> torch.Tensor:
     """Return as many examples (…, N, pixels) as fill mini-batches, for `Norm.settle`; at least one mini-batch."""
     return x[..., : max(x.shape[-2] // batch, 1) * batch, :]

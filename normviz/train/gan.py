@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from normviz.core.registry import Scheme
-from normviz.train.learning import Learner, started
+from normviz.train.learning import Trainer, initial_weights
 from normviz.train.norm import Norm, weights
 from normviz.train.optimizers import Adam
 
@@ -150,7 +150,7 @@ class Game:
         self.generator = Generator(len(schemes), networks, width, device)
         self.discriminator = Discriminator(schemes, networks, width, batch, eps, device)
         adam, each = partial(Adam, betas=BETAS), np.repeat(rates, len(seeds))[None]
-        self._learners = [Learner(one.parameters, adam, each) for one in (self.generator, self.discriminator)]
+        self._learners = [Trainer(one.parameters, adam, each) for one in (self.generator, self.discriminator)]
         self._draws = [np.random.default_rng([seed, 3]) for seed in seeds]
 
     def train_discriminator(self) -> torch.Tensor:
@@ -206,6 +206,8 @@ def _layers(
     """First weights of layers of these sizes, and their biases, 0."""
     drawn, biases = [], []
     for k, (into, out) in enumerate(pairwise(sizes), part):
-        drawn.append(started(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k).to(device).requires_grad_())
+        drawn.append(
+            initial_weights(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k).to(device).requires_grad_()
+        )
         biases.append(torch.zeros(schemes, len(seeds), 1, out, device=device, requires_grad=True))
     return drawn, biases

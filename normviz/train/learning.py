@@ -24,7 +24,7 @@ def threads() -> int:
     return torch.get_num_threads()
 
 
-def numbers(tensor: torch.Tensor) -> np.ndarray:
+def to_numpy(tensor: torch.Tensor) -> np.ndarray:
     """A tensor as an array."""
     return tensor.detach().cpu().numpy()
 
@@ -33,7 +33,7 @@ Rate = float | np.ndarray | torch.Tensor
 """A learning rate: one number, or (schemes, networks)."""
 
 
-class Learner:
+class Trainer:
     """Moves parameters by the gradients of losses.
 
     Args:
@@ -85,7 +85,7 @@ def mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> to
     return torch.from_numpy(np.stack(orders, axis=1))
 
 
-def started(
+def initial_weights(
     seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
     """First weights N(0, scale²), (schemes, networks, …): of a seed the same for all schemes; `part`: which weights."""

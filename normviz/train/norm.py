@@ -20,7 +20,7 @@ from normviz.train.stack import Normalizer
 
 
 @dataclass
-class Kept:
+class ForwardCache:
     """What a layer keeps of a scheme for inference; None where that comes from the example itself.
 
     Attributes:
@@ -45,7 +45,7 @@ class Norm:
     def __init__(self, schemes: Sequence[Scheme | None], shape: Shape, eps: float, like: torch.Tensor) -> None:
         self.schemes, self.shape = list(schemes), shape
         self.normalizer = Normalizer(schemes, shape, like.dtype, eps, like)
-        self.kept: dict[int, Kept] = {}
+        self.kept: dict[int, ForwardCache] = {}
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ by the statistics of x itself, as in training."""
@@ -114,9 +114,9 @@ class _Normalized(torch.autograd.Function):
         return ctx.normalizer.backward(gradients[0].clone()), None
 
 
-def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, Kept]:
+def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, ForwardCache]:
     """x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and what is kept of their statistics."""
-    form, kept = copy(form), Kept()
+    form, kept = copy(form), ForwardCache()
     if isinstance(form, Whitening):
         mean = in_groups(x, form.groups).mean(-2, keepdim=True)
         xhat = form.forward(x.clone())
@@ -142,7 +142,7 @@ def _variance(form: General, x: torch.Tensor) -> torch.Tensor:
     return form.suppression(v.square())
 
 
-def _inferred(form: Any, x: torch.Tensor, kept: Kept) -> torch.Tensor:
+def _inferred(form: Any, x: torch.Tensor, kept: ForwardCache) -> torch.Tensor:
     """x̂ by kept statistics, and by the examples' own where none are kept."""
     if kept.matrix is not None:
         return ungrouped((in_groups(x, form.groups) - kept.mean) @ kept.matrix, x.shape)

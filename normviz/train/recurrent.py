@@ -27,8 +27,8 @@ import torch
 from normviz.core.registry import Scheme
 from normviz.data.digits import CLASSES
 from normviz.train.dense import How
-from normviz.train.learning import cross_entropy, started
-from normviz.train.norm import Kept, Norm, mask_gain, weights
+from normviz.train.learning import cross_entropy, initial_weights
+from normviz.train.norm import ForwardCache, Norm, mask_gain, weights
 
 
 class Recurrent:
@@ -54,7 +54,7 @@ class Recurrent:
         normalized: Literal["sum", "apart", "sequence"] = "sum",
     ) -> None:  # fmt: skip
         def first(part: int, into: int, out: int, scale: float) -> torch.Tensor:
-            return started(seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype)
+            return initial_weights(seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype)
 
         self.units, self.still, self.sequence = units, list(still), normalized == "sequence"
         self.incoming = torch.cat([first(0, units, units, scale), first(1, inputs, units, scale)], dim=2).to(device)
@@ -163,9 +163,11 @@ def pooled(norms: Sequence[Norm]) -> Norm:
     return out
 
 
-def _together(steps: Sequence[Kept]) -> Kept:
+def _together(steps: Sequence[ForwardCache]) -> ForwardCache:
     means, variances, matrices = ([getattr(each, name) for each in steps] for name in ("mean", "variance", "matrix"))
-    out = Kept(*(None if each[0] is None else torch.stack(each).mean(0) for each in (means, variances, matrices)))
+    out = ForwardCache(
+        *(None if each[0] is None else torch.stack(each).mean(0) for each in (means, variances, matrices))
+    )
     if out.variance is not None and out.mean is not None:
         out.variance += torch.stack(means).var(0, correction=0)
     return out

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
-from normviz.core.settings import By, choice, real, whole
+from normviz.core.settings import By, choice, integer, real
 from normviz.core.transformations import LAYERS, OPTIMIZERS
 from normviz.data.digits import SIDE
 
@@ -60,14 +60,14 @@ class Setting:
         By("optimizer", RATES), 1e-6, 1e9, label="Learning rate",
         stops=tuple(m * 10.0**k for k in range(-4, 7) for m in (1, 2, 5)),
     )  # fmt: skip
-    steps: int = whole(100, 1, 2000, label="Steps", stops=(5, 10, 20, 50, 100, 200, 500, 1000, 2000))
-    batch: int = whole(32, 2, 256, label="Batch size", stops=(2, 4, 8, 16, 32, 64, 128, 256))
-    width: int = whole(
+    steps: int = integer(100, 1, 2000, label="Steps", stops=(5, 10, 20, 50, 100, 200, 500, 1000, 2000))
+    batch: int = integer(32, 2, 256, label="Batch size", stops=(2, 4, 8, 16, 32, 64, 128, 256))
+    width: int = integer(
         By("layer", WIDTHS), 2, 128, label=By("layer", {"dense": "Units", "conv": "Channels"}),
         stops=(2, 4, 8, 16, 32, 64, 128),
     )  # fmt: skip
-    depth: int = whole(1, 1, 4, label="Normalized layers", control="slider")
-    seed: int = whole(0, 0, 9999, label="Seed", help="Of the digits' order, the first weights and the shifts.")
+    depth: int = integer(1, 1, 4, label="Normalized layers", control="slider")
+    seed: int = integer(0, 0, 9999, label="Seed", help="Of the digits' order, the first weights and the shifts.")
     device: str = choice("auto", DEVICES, label="Train on")
 
     @property

@@ -17,7 +17,7 @@ def draw_digits(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
     return torch.from_numpy(np.stack(drawn))
 
 
-class Few:
+class SmallTrainingSet:
     """The digits that each network trains on, drawn by its seed, and those that all of them are tested on.
 
     Args:

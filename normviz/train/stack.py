@@ -158,7 +158,7 @@ class Stack:
 
     def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> torch.Tensor:
         """Train on one mini-batch, as `Data` gives it; the losses before the update, (schemes, networks)."""
-        return whole(self.pieces(inputs, labels, watch))
+        return drain(self.pieces(inputs, labels, watch))
 
     def pieces(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> Pieces[torch.Tensor]:
         """`step` layer by layer: a step that is left in between has changed nothing."""
@@ -238,7 +238,7 @@ class Stack:
         self.rates.append(torch.as_tensor(rate, dtype=value.dtype, device=value.device))
 
 
-def whole(pieces: Pieces[Value]) -> Value:
+def drain(pieces: Pieces[Value]) -> Value:
     """All pieces, one after the other."""
     while True:
         try:

@@ -16,7 +16,7 @@ import torch
 from normviz.core.registry import Scheme
 from normviz.data.digits import CLASSES, SIDE
 from normviz.train.dense import Digits, How, split_digits
-from normviz.train.learning import cross_entropy, device_of, started
+from normviz.train.learning import cross_entropy, device_of, initial_weights
 from normviz.train.norm import Norm
 
 WHERE = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
@@ -71,7 +71,9 @@ class Transformer:
 
         def first(into: int, out: int, square: float = 1.0) -> torch.Tensor:
             scale = (square / into) ** 0.5
-            return started(seeds, len(placements), into, out, scale=scale, part=next(parts), dtype=dtype).to(device)
+            return initial_weights(seeds, len(placements), into, out, scale=scale, part=next(parts), dtype=dtype).to(
+                device
+            )
 
         self.heads, self.attention = heads, attention
         self.embedding, self.readout = first(SIDE, width), first(width, CLASSES)

@@ -11,7 +11,7 @@ import torch
 from normviz.data.digits import CLASSES, SIDE
 from normviz.train.batch_norm import BatchNorm
 from normviz.train.dense import split_digits
-from normviz.train.learning import error, mini_batches, started
+from normviz.train.learning import error, initial_weights, mini_batches
 
 How = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 """`BatchNorm.train` or `BatchNorm.infer`."""
@@ -87,7 +87,7 @@ class Tuned:
     ) -> None:
         sizes = [*pairwise([SIDE**2, *widths]), (widths[-1], CLASSES), (widths[-1], CLASSES)]
         *self.weights, old, new = (
-            started(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
+            initial_weights(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
             for part, size in enumerate(sizes)
         )
         lead = (1, len(seeds))
@@ -101,7 +101,7 @@ class Tuned:
         """What may be learned of the new task."""
         return {"weights": self.weights, "γ, β": [*self.gains, *self.biases], "classifier": self.new}
 
-    def copied(self, ways: int, momenta: Sequence[float], fresh: bool = True) -> "Tuned":
+    def replicate(self, ways: int, momenta: Sequence[float], fresh: bool = True) -> "Tuned":
         """As it is now, so many times, and from now on with averages of these momenta.
 
         `fresh`: whether the new classifier begins as it was drawn, or as a copy of the old one.

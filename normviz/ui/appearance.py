@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.ui.link import Param, View, real, whole
+from normviz.ui.link import Param, View, int_range, real
 from normviz.ui.tensor import SIZES, shape_of
 
 NEAREST, FARTHEST = 20.0, 0.05
@@ -24,7 +24,7 @@ def _camera(value: Any, view: View) -> tuple[float, ...]:
     if given in ([], [""], ["home"]):
         return ()
     around, above, near = (*given, 1)[:3]
-    turn = whole(-180, 180)(around, view), whole(-89, 89)(above, view)
+    turn = int_range(-180, 180)(around, view), int_range(-89, 89)(above, view)
     return (*turn, round(real(FARTHEST, NEAREST)(near, view), 2))
 
 
@@ -37,7 +37,7 @@ def _cut(value: Any, view: View) -> tuple[int, ...]:
     """How many indices of each axis are hidden; one is left of each."""
     given = value.split(",") if isinstance(value, str) else list(value)
     given = (given + [0] * 4)[:4]
-    return tuple(whole(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
+    return tuple(int_range(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
 
 
 def _listed(values: Sequence[Any]) -> str:

@@ -50,7 +50,7 @@ def scheme_of(view: View) -> Scheme:
     a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZES)) for side in "ab")
     divisor = b if view["apart"] and view["centre"] else a
     made = _CUSTOM.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
-    return made.behind(None if view["front"] == "none" else view["front"])
+    return made.with_weight_scheme(None if view["front"] == "none" else view["front"])
 
 
 def link_of(scheme: Scheme) -> dict[str, str]:

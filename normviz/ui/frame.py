@@ -12,7 +12,7 @@ from streamlit.navigation.page import Page
 
 from normviz.core.errors import InvalidInput
 from normviz.describe.markdown import escape
-from normviz.ui.link import PRESENTING, View, current_theme, lead
+from normviz.ui.link import PRESENTING, View, current_theme, trust_link
 from normviz.ui.page_text import Introduction, Story
 from normviz.ui.page_texts import STORIES, following, previous
 from normviz.ui.redirects import REDIRECTS
@@ -23,13 +23,13 @@ def script(page: str) -> str:
     return f"pages/{page}.py"
 
 
-def way(address: str, label: str, icon: str = "") -> None:
+def page_link(address: str, label: str, icon: str = "") -> None:
     """A link to a view of another page, by its address, as "/compare?schemes=layer"; behind the label its title."""
     split = urlsplit(address)
     link = dict(parse_qsl(split.query, keep_blank_values=True))
     if st.session_state[PRESENTING.key]:
         link[PRESENTING.name] = PRESENTING.text(True)
-    lead(link)
+    trust_link(link)
     page = split.path.strip("/") or STORIES[0].page
     title = next(story.title for story in STORIES if story.page == page)
     st.page_link(script(page), label=f"{label} **{title}**", icon=icon or None, query_params=link)
@@ -60,7 +60,7 @@ def redirect(former: str, link: Mapping[str, str]) -> None:
 
 def open_instead(page: str, link: Mapping[str, str]) -> None:
     """Leave this page for another one, named by its script, with the settings of a link."""
-    lead(link)
+    trust_link(link)
     st.switch_page(script(page), query_params=link)
 
 

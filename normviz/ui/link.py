@@ -15,11 +15,11 @@ from typing import Any, Literal, TypedDict
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.core.settings import Choice, Declaration, Real, Switch, Whole, declarations
+from normviz.core.settings import Choice, Declaration, Integer, Real, Switch, declarations
 from normviz.core.text import decimal as decimal
 from normviz.core.text import sentence, typeset
 from normviz.describe.markdown import escape
-from normviz.ui.sessions import here
+from normviz.ui.sessions import current_session
 from normviz.ui.unknown_names import shorten, unknown_names, unknown_words
 from normviz.web.components.toolbar import toolbar
 
@@ -28,13 +28,13 @@ Notes = dict[str, tuple[Any, Any]]
 """By the name of a value that had to be replaced: what was given, and what it became."""
 
 
-class Kept(TypedDict):
+class CachedViews(TypedDict):
     """What a widget is told, so that its value is kept also while it is not shown."""
 
     persist_state: Literal["session"]
 
 
-KEPT: Kept = {"persist_state": "session"}
+KEPT: CachedViews = {"persist_state": "session"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Param:
 
 
 @contextmanager
-def opened(
+def page_values(
     page: str,
     params: Sequence[Param],
     has: Callable[[View, str], bool],
@@ -125,7 +125,7 @@ def arriving(page: str) -> bool:
     return st.session_state.get("page") != page
 
 
-def lead(link: Mapping[str, str]) -> None:
+def trust_link(link: Mapping[str, str]) -> None:
     """Say that the page leads to another one with this link, which is right there, whatever was set before."""
     st.session_state.setdefault(LEADS, set()).add(frozenset(link.items()))
 
@@ -151,7 +151,7 @@ def restore(
     last = there.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
     held = last | {p.name: there[p.key] for p in params if p.key in there}
     left, state["page"] = state.get("page", page) != page, page
-    here().page = page
+    current_session().page = page
     led = frozenset(link.items()) in state.pop(LEADS, ()) and left
     moved = led or travelled() or (not last and any(p.name in link for p in params))
     if moved or not last:
@@ -177,7 +177,7 @@ def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant:
     state, held, read = st.session_state, f"{page} replaced", f"{page} read"
     known = {param.name: param for param in params if relevant(param.name)}
     waiting = {name: note for name, note in (state.get(held, {}) | notes).items() if view[name] == note[1]}
-    told = {name: said(known[name], given, view) for name, (given, _) in waiting.items() if name in known}
+    told = {name: repair_note(known[name], given, view) for name, (given, _) in waiting.items() if name in known}
     state[held] = {name: note for name, note in waiting.items() if told.get(name, "later")}
     lasting = [param.missing(view) for param in known.values()]
     lasting += unknown_words(state[f"{page} unknown"], known, [param.name for param in params])
@@ -193,7 +193,7 @@ def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant:
                 st.button("OK", key="replaced read", on_click=dismiss)
 
 
-def said(param: Param, given: Any, view: View) -> str:
+def repair_note(param: Param, given: Any, view: View) -> str:
     """Say in Markdown what was given and what it became: "Groups G: 4 does not divide C = 6; 3 is used."
 
     Nothing where what was given is no longer wrong.
@@ -304,9 +304,9 @@ def _declared(prefix: str, each: Declaration, given: Callable[[View], View]) -> 
     )  # fmt: skip
 
 
-def whole(lo: int, hi: int) -> Callable[[Any, View], int]:
+def int_range(lo: int, hi: int) -> Callable[[Any, View], int]:
     """Whole numbers from lo to hi."""
-    return Whole(lo, lo, hi).fit
+    return Integer(lo, lo, hi).fit
 
 
 def real(lo: float, hi: float) -> Callable[[Any, View], float]:

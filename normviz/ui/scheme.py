@@ -7,7 +7,7 @@ from normviz.core.fields import AXES, OWN, Field, Rule, Shape, divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS, closest
-from normviz.ui.link import Param, View, choice, decimal, real, whole
+from normviz.ui.link import Param, View, choice, decimal, int_range, real
 from normviz.ui.tensor import SIZES, lengths, shape_of
 
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
@@ -46,7 +46,7 @@ def _undivided(given: Any, view: View) -> str | None:
 
 
 def _radius_a(value: Any, view: View) -> str:
-    return "same" if value in ("", "same") else str(whole(0, MAX_RADIUS)(value, view))
+    return "same" if value in ("", "same") else str(int_range(0, MAX_RADIUS)(value, view))
 
 
 def _over(value: Any, view: View) -> list[str]:
@@ -56,7 +56,7 @@ def _over(value: Any, view: View) -> list[str]:
 PARAMS = (
     Param("scheme", "batch", choice(list(SCHEMES)), words=lambda key: SCHEMES[key].label),
     Param("groups", 2, _divisor, label="Groups G", why=_undivided),
-    Param("radius", 1, whole(0, MAX_RADIUS), label="Radius R"),
+    Param("radius", 1, int_range(0, MAX_RADIUS), label="Radius R"),
     Param("radius_a", "same", _radius_a, label="Radius R_A of what is averaged"),
     Param("alpha", FIRST_ALPHA, real(*ALPHAS), decimal, label=ALPHA_LABEL),
     Param("over", ["H", "W", "C"], _over, "".join, label="Windows along"),
@@ -66,7 +66,7 @@ PARAMS = (
 """The values of the scheme; those of the tensor come before them, since groups and rules depend on its shape."""
 
 
-def has(scheme: Scheme, key: str) -> bool:
+def is_relevant(scheme: Scheme, key: str) -> bool:
     """Whether a parameter means anything to a scheme: a link and the controls leave out what does not."""
     if key in custom.KEYS:
         return scheme.key == "custom"
@@ -87,7 +87,7 @@ def scheme_of(view: View) -> Scheme:
     scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
     if scheme.key == "custom":
         return custom.scheme_of(view)
-    return windowed(scheme, view) if has(scheme, "radius") else scheme
+    return windowed(scheme, view) if is_relevant(scheme, "radius") else scheme
 
 
 def windowed(scheme: Scheme, view: View) -> Scheme:
@@ -124,4 +124,4 @@ def link_of(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
 
 def eps_of(view: View, scheme: Scheme) -> float:
     """ε as the scheme takes it: 0 where it has none."""
-    return view["eps"] if has(scheme, "eps") else 0.0
+    return view["eps"] if is_relevant(scheme, "eps") else 0.0

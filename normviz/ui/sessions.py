@@ -31,7 +31,7 @@ class Presence:
         return self.page == page and runtime.exists() and runtime.get_instance().is_active_session(self.session)
 
 
-def here() -> Presence:
+def current_session() -> Presence:
     """That of the session whose script runs."""
     context = get_script_run_ctx()
     held: Presence | None = st.session_state.get(KEY)

@@ -13,7 +13,7 @@ from normviz.data.files import PICTURES
 from normviz.data.samples import SAMPLES
 from normviz.describe.notation import SYMBOL
 from normviz.describe.wording import axes_of
-from normviz.ui.link import Param, View, choice, whole
+from normviz.ui.link import Param, View, choice, int_range
 
 SIZES = ("n", "h", "w", "c")
 """The lengths of the axes, in links and in the session."""
@@ -93,7 +93,7 @@ def _sample(key: str, shape: Shape, seed: int) -> np.ndarray:
 def _focus(value: Any, view: View) -> tuple[int, ...]:
     given = value.split(",") if isinstance(value, str) else list(value)
     given = (given + [0] * 4)[:4]
-    return tuple(whole(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
+    return tuple(int_range(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
 
 
 def length_label(size: str, view: View) -> str:
@@ -151,11 +151,11 @@ def colour(learns: Callable[[View], bool]) -> Param:
 
 PARAMS = (
     *(
-        Param(size, PRESETS["Conv feature maps"][size], whole(1, MAX_ELEMENTS), label=partial(length_label, size))
+        Param(size, PRESETS["Conv feature maps"][size], int_range(1, MAX_ELEMENTS), label=partial(length_label, size))
         for size in SIZES
     ),
     Param("data", "uneven", choice([*SAMPLES, OWN_DATA]), words=DATA_NAMES.__getitem__, missing=missing),
-    Param("seed", 0, whole(0, 9999)),
+    Param("seed", 0, int_range(0, 9999)),
     Param("view", "", _view, words=lambda view: VIEWS.get(view, "the one that suits")),
     Param(
         "focus",

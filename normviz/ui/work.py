@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from normviz.describe.wording import duration
-from normviz.jobs.job_queue import Desk
-from normviz.jobs.requests import Keep, Ticket
+from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.requests import JobRequest, Keep
 from normviz.jobs.speed import Speed, guess_factor
-from normviz.ui.sessions import here
+from normviz.ui.sessions import current_session
 
 AT_ONCE = 0.25
 """Seconds that a page waits for what it asks for before it shows what is there."""
@@ -30,7 +30,7 @@ def speed() -> Speed:
     return Speed(guess_factor)
 
 
-def waiting_words(ticket: Ticket) -> str:
+def waiting_words(ticket: JobRequest) -> str:
     """Return a sentence on a ticket that waits: when all of it is done, and how many jobs of others come before."""
     ahead = ticket.position
     if not ahead:
@@ -39,7 +39,7 @@ def waiting_words(ticket: Ticket) -> str:
     return f"Waiting: done in about {duration(ticket.seconds_left)} ({jobs} ahead of yours)"
 
 
-def progress_words(ticket: Ticket, name: str) -> str:
+def progress_words(ticket: JobRequest, name: str) -> str:
     """Return how far `name` is and how long the rest takes, or the sentence on a ticket that waits."""
     if ticket.waits:
         return waiting_words(ticket)
@@ -47,7 +47,9 @@ def progress_words(ticket: Ticket, name: str) -> str:
     return f"{name}: {ticket.progress:.0%}" + (f", about {duration(left)} to go" if left > LONG else "")
 
 
-def handed_in(held: Ticket | None, jobs: Sequence[Any], where: Desk, keep: Keep, page: str) -> Ticket | None:
+def submit_or_reuse(
+    held: JobRequest | None, jobs: Sequence[Any], where: JobQueue, keep: Keep, page: str
+) -> JobRequest | None:
     """The ticket of a page for these jobs: that which is held where they are among its own, otherwise a new one.
 
     The old one is dropped last: a job of both goes on.
@@ -55,13 +57,13 @@ def handed_in(held: Ticket | None, jobs: Sequence[Any], where: Desk, keep: Keep,
     if held is not None and {*jobs} <= {job for _, job in held.jobs} and (held.error or (jobs and not held.over)):
         held.renew()
         return held
-    ticket = where.submit(jobs, keep, partial(here().on, page)) if jobs else None
+    ticket = where.submit(jobs, keep, partial(current_session().on, page)) if jobs else None
     if held is not None:
         held.cancel()
     return ticket
 
 
-def under_way(*tickets: Ticket | None) -> bool:
+def still_running_after(*tickets: JobRequest | None) -> bool:
     """Whether anything is still at work after a moment."""
     end = time.monotonic() + AT_ONCE
     over = [ticket is None or ticket.wait(max(end - time.monotonic(), 0.0)) for ticket in tickets]

@@ -15,7 +15,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.pointwise import END, FUNCTIONS, MEET
 from normviz.core.registry import SCHEMES, get_scheme, same_as
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.theory import degenerate, predict
 from normviz.core.transformations import TRANSFORMATIONS
 
@@ -141,7 +141,7 @@ def test_only_signs_are_left_where_alpha_x_is_large_and_they_do_not_notice_a_fac
 
 @EVERY
 def test_weights_in_front_absorb_what_they_absorb(key):
-    behind = SCHEMES[key].behind("weight")
+    behind = SCHEMES[key].with_weight_scheme("weight")
     assert behind.acts_on == "both"
     found = {
         change.key: predict(behind, change, "dense", (4, 1, 1, 6), (1, 1, 5, 6)).invariant
@@ -156,8 +156,8 @@ def test_weights_in_front_absorb_what_they_absorb(key):
 @EVERY
 def test_alpha_travels_with_the_row_and_tells_schemes_apart(key):
     scheme = get_scheme(key, alpha=2.0)
-    assert Row.of(scheme).scheme == scheme
-    assert Row.of(scheme.behind("weight")).scheme == scheme.behind("weight")
+    assert SchemeSpec.of(scheme).scheme == scheme
+    assert SchemeSpec.of(scheme.with_weight_scheme("weight")).scheme == scheme.with_weight_scheme("weight")
     assert scheme.canonical(SHAPE) != SCHEMES[key].canonical(SHAPE)
     assert same_as(scheme, SHAPE) == []
 

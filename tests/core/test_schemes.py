@@ -205,36 +205,38 @@ def test_behind_a_scheme_of_the_weights_the_same_ones_are_the_same(front, shape_
     shape, *fields = shape_field
     for a, b in (fields, fields[:1] * 2, (None, fields[1]), (fields[0], None)):
         alone = SCHEMES["custom"].with_fields(a, b)
-        behind = alone.behind(front)
-        assert [row.name for row in same_as(behind, shape)] == [row.behind(front).name for row in same_as(alone, shape)]
+        behind = alone.with_weight_scheme(front)
+        assert [row.name for row in same_as(behind, shape)] == [
+            row.with_weight_scheme(front).name for row in same_as(alone, shape)
+        ]
         assert all(row.weight == front for row in same_as(behind, shape))
 
 
 @pytest.mark.parametrize("front", FRONTS)
 def test_what_stands_in_front_is_in_the_name_and_goes_again(front):
     custom, row = SCHEMES["custom"], SCHEMES[front]
-    behind = custom.behind(front)
+    behind = custom.with_weight_scheme(front)
     assert (behind.weight, behind.acts_on) == (front, "both")
     assert behind.name == f"a scheme of your own behind {row.name}"
     assert behind.label == f"Custom + {row.label.lower()}"
     assert row.name in behind.about
-    assert behind.behind(None) == custom
-    assert custom.behind("spectral").behind(front) == behind
-    assert SCHEMES["batch"].behind(front).name == f"batch normalization behind {row.name}"
+    assert behind.with_weight_scheme(None) == custom
+    assert custom.with_weight_scheme("spectral").with_weight_scheme(front) == behind
+    assert SCHEMES["batch"].with_weight_scheme(front).name == f"batch normalization behind {row.name}"
     field = custom.summation
-    assert behind.with_fields(None, field).behind(None) == custom.with_fields(None, field)
+    assert behind.with_fields(None, field).with_weight_scheme(None) == custom.with_fields(None, field)
 
 
 @pytest.mark.parametrize("front", FRONTS)
 def test_where_neither_mean_nor_root_is_left_it_is_the_scheme_of_the_weights(front):
-    assert same_as(SCHEMES["custom"].with_fields(None, None).behind(front), SHAPE) == [SCHEMES[front]]
+    assert same_as(SCHEMES["custom"].with_fields(None, None).with_weight_scheme(front), SHAPE) == [SCHEMES[front]]
 
 
 def test_a_scheme_of_ones_own_behind_weight_norm_is_known_by_the_name_of_its_row():
     layer = SCHEMES["layer"]
-    behind = SCHEMES["custom"].with_fields(layer.summation, layer.suppression).behind("weight")
+    behind = SCHEMES["custom"].with_fields(layer.summation, layer.suppression).with_weight_scheme("weight")
     assert same_as(behind, SHAPE)[0] == SCHEMES["layer-weight"]
-    spectral = same_as(behind.behind("spectral"), SHAPE)[0]
+    spectral = same_as(behind.with_weight_scheme("spectral"), SHAPE)[0]
     assert spectral.name == "layer normalization behind spectral normalization"
 
 
@@ -251,7 +253,7 @@ def test_a_scheme_of_ones_own_behind_weight_norm_is_known_by_the_name_of_its_row
 )
 def test_what_cannot_stand_in_front_is_refused(key, front, told):
     with pytest.raises(InvalidInput, match=told):
-        SCHEMES[key].behind(front)
+        SCHEMES[key].with_weight_scheme(front)
 
 
 @EVERY

@@ -15,22 +15,22 @@ from normviz.core.settings import (
     FEW,
     By,
     Choice,
+    Integer,
     Real,
     Several,
     Switch,
     Value,
-    Whole,
     add_options,
     among,
     build,
     choice,
     closest,
     declarations,
+    integer,
     real,
     several,
     switch,
     value,
-    whole,
 )
 from normviz.core.text import typeset
 
@@ -46,7 +46,9 @@ class Cake:
 
     shape: str = choice("round", {"round": "Round", "square": "Square"}, label="Shape")
     size: float = real(By("shape", {"round": 26.0, "square": 20.0}), 1.0, 50.0, label="Size", help="In cm.", symbol="s")
-    layers: int = whole(3, 1, lambda given: 2 * given["size"], label=By("shape", {"round": "Discs", "square": "Slabs"}))
+    layers: int = integer(
+        3, 1, lambda given: 2 * given["size"], label=By("shape", {"round": "Discs", "square": "Slabs"})
+    )
     heat: float = real(180.0, 50, 250, entered=(-10, 250), because="cakes are baked")
     slices: int = among(4, lambda given: [n for n in (1, 2, 4, 8, 16) if n <= given["layers"] * 4])
     topping: Sequence[str] = several(("sugar",), ("sugar", "cream", "fruit"))
@@ -58,7 +60,7 @@ class Cake:
 class Party(Cake):
     """What is declared beside what a base declares."""
 
-    guests: int = whole(5, 1, 99)
+    guests: int = integer(5, 1, 99)
     note: str = "not declared"
 
 
@@ -219,8 +221,8 @@ def test_a_number_is_cut_at_its_limits_and_rounded(kind, declared):
         assert declared.fit("-1e300", values) == least
         assert declared.fit(str(most + 0.4), values) == most
         middle = declared.fit(str((least + most) / 2 + 0.1), values)
-        assert type(middle) is (int if isinstance(declared, Whole) else float)
-        assert middle == pytest.approx((least + most) / 2 + 0.1, abs=0.6 if isinstance(declared, Whole) else 1e-9)
+        assert type(middle) is (int if isinstance(declared, Integer) else float)
+        assert middle == pytest.approx((least + most) / 2 + 0.1, abs=0.6 if isinstance(declared, Integer) else 1e-9)
         with pytest.raises(ValueError, match="NaN"):
             declared.fit("nan", values)
 
@@ -243,7 +245,7 @@ def test_every_value_has_an_option(kind, declared):
             assert getattr(build(kind, vars(options_of(kind, given_)[0])), declared.name) is on
         return
     other = {
-        Real: lambda: declared.limits(vars(made))[0], Whole: lambda: declared.limits(vars(made))[1],
+        Real: lambda: declared.limits(vars(made))[0], Integer: lambda: declared.limits(vars(made))[1],
         Choice: lambda: declared.options(vars(made))[-1], Several: lambda: tuple(declared.options(vars(made))[-2:]),
     }.get(type(declared), lambda: getattr(made, declared.name))()  # fmt: skip
     arguments, _ = options_of(kind, f"--{declared.name.replace('_', '-')}={declared.text(other)}")

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from normviz.core.text import decimal, measured, spoken, typeset
+from normviz.core.text import decimal, format_number, join_words, typeset
 
 
 @pytest.mark.parametrize(("options", "text"), [([1, 2, 3], "1, 2 or 3"), (("a", "b"), "a or b"), ({7: 0}, "7")])
 def test_options_as_they_are_spoken(options, text):
-    assert spoken(options) == text
+    assert join_words(options) == text
 
 
 @given(number=st.floats(allow_nan=False, allow_infinity=False))
@@ -50,4 +50,4 @@ def test_what_no_digits_write(number, text):
     ],
 )  # fmt: skip
 def test_what_was_measured_as_a_page_writes_it(number, least, text):
-    assert measured(number, least=least) == text
+    assert format_number(number, least=least) == text

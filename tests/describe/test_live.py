@@ -22,7 +22,7 @@ SHAPE = (2, 3, 4, 6)
 def told(scheme, x, index, eps=0.0, gain=1.0, bias=0.0, result=None):
     """Every line and statistic of an element by its name, in words of a browser."""
     result = normalize(x, scheme, eps, gain, bias) if result is None else result
-    numbers = live.numbers(scheme, x, result, eps, gain, bias)
+    numbers = live.live_numbers(scheme, x, result, eps, gain, bias)
 
     def number(name):
         return index["nhwc".index(name)] if name in "nhwc" else numbers[name].of(index, x.shape)
@@ -76,7 +76,7 @@ def test_divisors_at_the_ends_of_the_range(deviation, eps, below, rooted):
     scheme = SCHEMES["instance"]
     sign = "→" if deviation == 0 else "="
     assert told(scheme, x, (0, 0, 0, 0), eps, result=result)["normalized"] == f"x̂=x−μσ2+ε=0{below}{sign}0"
-    numbers = live.numbers(scheme, x, result, eps, 1.0, 0.0)
+    numbers = live.live_numbers(scheme, x, result, eps, 1.0, 0.0)
     form = int(numbers["form"].of((0, 0, 0, 0), SHAPE))
     (line,) = (line for line in live.lines(scheme, SHAPE) if line.name == "normalized")
     assert (r"\sqrt" in line.forms[form].split("=")[2].split(r"\to")[0]) == rooted
@@ -103,7 +103,7 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
     eps = scheme.eps or 0.0
     gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
     result = normalize(x, scheme, eps, gain, bias)
-    numbers, lines = live.numbers(scheme, x, result, eps, gain, bias, 0.25), live.lines(scheme, SHAPE)
+    numbers, lines = live.live_numbers(scheme, x, result, eps, gain, bias, 0.25), live.lines(scheme, SHAPE)
     assert [line.name for line in lines] == [
         "element",
         *(["centred"] if scheme.summation else []),
@@ -130,7 +130,7 @@ def test_the_numbers_of_every_element_are_those_that_the_core_computes(summation
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
     x = np.random.default_rng(0).normal(size=SHAPE)
     result = normalize(x, scheme, 0.0)
-    numbers = live.numbers(scheme, x, result, 0.0, 1.0, 0.0)
+    numbers = live.live_numbers(scheme, x, result, 0.0, 1.0, 0.0)
     for index in ((0, 0, 0, 0), (1, 2, 3, 5), (1, 0, 2, 4)):
         steps = element(x, result, scheme, index)
         found = {name: numbers[name].of(index, SHAPE) for name in ("x", "mean", "v", "xhat", "y")}

@@ -13,7 +13,7 @@ from tolerated import allowed, gap
 
 from normviz.core.registry import SCHEMES
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.topics.table1.training import Training
 from normviz.train import cost, twins
 from normviz.train.setting import Setting
@@ -65,7 +65,7 @@ def test_a_desks_threads_train_at_once(workers, device):
     settings = [Setting(steps=30, batch=8, width=8, seed=seed, eps=1e-2, device=device) for seed in range(8)]
     jobs, kept = [Training.of(BETWEEN, setting, (0, 1, 2)) for setting in settings], {}
     with threads(workers) as pool:
-        desk = Desk(pool, lease=120.0)
+        desk = JobQueue(pool, lease=120.0)
         tickets = [desk.submit([job], lambda job, outcome: kept.update({job: outcome})) for job in jobs]
         assert all(ticket.wait(120.0) for ticket in tickets)
     assert [ticket.error for ticket in tickets] == [None] * 8

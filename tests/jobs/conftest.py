@@ -2,7 +2,7 @@ import pytest
 from pretend import Clock, Later
 
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def pool():
 
 @pytest.fixture
 def desk(pool):
-    return Desk(pool, lease=60.0)
+    return JobQueue(pool, lease=60.0)
 
 
 @pytest.fixture
@@ -29,4 +29,4 @@ def clock():
 @pytest.fixture
 def slow(later, clock):
     """A desk whose jobs and time move when the test says so."""
-    return Desk(later, lease=10.0, clock=clock)
+    return JobQueue(later, lease=10.0, clock=clock)

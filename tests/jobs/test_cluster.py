@@ -23,7 +23,7 @@ from normviz.jobs import versions
 from normviz.jobs.cluster import Cluster, configured
 from normviz.jobs.executors import on_one_core, threads
 from normviz.jobs.failures import where
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import digest, finish
 from normviz.topics.table1.training import Training
 from normviz.train.setting import Setting
@@ -58,7 +58,7 @@ def ended(*tickets):
 
 def refusal(cluster):
     """What is said of a job that is not taken."""
-    ticket = Desk(cluster).submit([Count(1)], Kept())
+    ticket = JobQueue(cluster).submit([Count(1)], Kept())
     assert ticket.over
     return str(ticket.error)
 
@@ -77,7 +77,7 @@ def address():
 @pytest.fixture(scope="module")
 def desk(address):
     with Cluster(address) as cluster:
-        yield Desk(cluster, lease=LEASE, at_once=2)
+        yield JobQueue(cluster, lease=LEASE, at_once=2)
 
 
 @pytest.mark.heavy
@@ -143,7 +143,7 @@ def test_an_error_on_a_worker_is_shown_here(desk):
 @pytest.mark.heavy
 def test_a_cluster_that_is_given_up_ends_its_jobs(address):
     cluster = Cluster(address)
-    desk, kept = Desk(cluster, lease=LEASE), Kept()
+    desk, kept = JobQueue(cluster, lease=LEASE), Kept()
     ticket = desk.submit([Endless(), Count(1)], kept)
     until(lambda: kept.of(Endless()))
     cluster.shutdown(wait=False)
@@ -172,7 +172,7 @@ def test_other_versions_are_refused(address, monkeypatch, name, value, said):
 @pytest.mark.heavy
 def test_a_worker_that_comes_later_with_other_versions_is_refused(address, monkeypatch):
     with Cluster(address) as cluster:
-        desk = Desk(cluster, lease=LEASE)
+        desk = JobQueue(cluster, lease=LEASE)
         assert ended(desk.submit([Count(1)], Kept()))
         gone = cluster._link._checked.pop()
         monkeypatch.setattr(versions, "sys", SimpleNamespace(version_info=(3, 99)))
@@ -206,7 +206,7 @@ def test_a_scheduler_that_has_gone_is_told_and_the_job_can_be_started_again(tmp_
     with clusters.scheduler(tmp_path) as (address, process), clusters.workers(tmp_path, address, 1) as workers:
         cluster = Cluster(address)
         request.addfinalizer(partial(cluster.shutdown, wait=False))  # also after a failed assertion
-        desk, kept = Desk(cluster, lease=LEASE), Kept()
+        desk, kept = JobQueue(cluster, lease=LEASE), Kept()
         first, waiting = desk.submit([Endless()], kept), desk.submit([Count(1)], kept)
         until(lambda: kept.of(Endless()))
         process.kill()

@@ -11,7 +11,7 @@ from work import Count, Endless, Fails
 
 from normviz.jobs import executors
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import Step
 
 
@@ -166,7 +166,7 @@ def test_the_end_of_a_stopped_run_leaves_its_successor_to_be_shared(slow, later,
 
 def test_no_more_jobs_run_than_there_are_workers():
     with threads(1) as pool:
-        desk, kept = Desk(pool), Kept()
+        desk, kept = JobQueue(pool), Kept()
         first, second = (desk.submit([Endless(name)], kept) for name in "ab")
         assert not second.wait(0.1)
         assert (first.waits, second.waits) == (False, True)
@@ -216,7 +216,7 @@ HELD = []
 def test_an_error_that_is_kept_keeps_nothing_of_what_the_job_held():
     HELD.clear()
     with threads(1) as pool:
-        ticket = Desk(pool).submit([Overflows()], Kept())
+        ticket = JobQueue(pool).submit([Overflows()], Kept())
         assert ticket.wait(SOON)
     assert str(ticket.error) == "the capture failed as well"
     assert [tensor() for tensor in HELD] == [None, None]
@@ -235,7 +235,7 @@ def test_an_error_in_keeping_is_kept_as_well(slow, later):
 def test_an_executor_that_takes_no_more_is_an_error_to_be_shown():
     pool = threads(1)
     pool.shutdown()
-    ticket = Desk(pool).submit([Count(1)], Kept())
+    ticket = JobQueue(pool).submit([Count(1)], Kept())
     assert ticket.over
     assert "shutdown" in str(ticket.error)
 

@@ -10,7 +10,7 @@ from work import Count, Endless, Fails
 from normviz.core.registry import SCHEMES
 from normviz.jobs import executors
 from normviz.jobs.executors import on_one_core, perform, threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.processes import Processes
 from normviz.jobs.spec import digest
 from normviz.topics.table1.training import Training
@@ -37,7 +37,7 @@ class Counted:
 def processes():
     """A desk whose jobs run in another process, which knows nothing of this one."""
     with Processes(1) as pool:
-        yield Desk(pool, lease=STARTED)
+        yield JobQueue(pool, lease=STARTED)
 
 
 class Kept:
@@ -74,7 +74,7 @@ def test_a_job_that_is_stopped_before_it_starts_does_nothing():
 def test_a_training_in_another_process_gives_the_same(processes):
     job, kept = Training.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]), {}
     with threads(1, initializer=on_one_core) as pool:  # as each worker is: sums of several cores may differ
-        for name, desk in (("threads", Desk(pool)), ("processes", processes)):
+        for name, desk in (("threads", JobQueue(pool)), ("processes", processes)):
             kept[name] = Kept()
             ticket = desk.submit([job], kept[name])
             assert ticket.wait(STARTED)

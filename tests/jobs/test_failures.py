@@ -8,8 +8,8 @@ from work import Does
 
 from normviz.core.fields import Field
 from normviz.jobs.executors import threads
-from normviz.jobs.failures import Elsewhere, told, where
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.failures import Elsewhere, describe_error, where
+from normviz.jobs.job_queue import JobQueue
 
 
 def test_an_error_says_the_innermost_line_of_this_package():
@@ -20,7 +20,7 @@ def test_an_error_says_the_innermost_line_of_this_package():
 
 def test_an_error_of_a_job_in_a_thread_says_its_line_after_its_frames_were_let_go():
     with threads(1) as pool:
-        ticket = Desk(pool).submit([Does("refuses")], Kept())
+        ticket = JobQueue(pool).submit([Does("refuses")], Kept())
         assert ticket.wait(SOON)
     assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", where(ticket.error))
 
@@ -44,6 +44,8 @@ def test_an_error_that_never_was_here_says_nothing():
 def test_where_an_error_came_from_is_not_told_of_one_that_says_what_would_be_right():
     with pytest.raises(ValueError, match="nonsense") as raised:
         Field.parse("nonsense", ("N", "C"))
-    assert told(raised.value) == str(raised.value)
+    assert describe_error(raised.value) == str(raised.value)
     other = ValueError("no such device").with_traceback(raised.tb)
-    assert re.fullmatch(r"no such device \(ValueError in normviz/core/fields\.py, line \d+, in \w+\)", told(other))
+    assert re.fullmatch(
+        r"no such device \(ValueError in normviz/core/fields\.py, line \d+, in \w+\)", describe_error(other)
+    )

@@ -9,7 +9,7 @@ from work import CONTEXT, Count, Endless, Trains, set_up_a_gpu
 
 from normviz.jobs import executors, limits
 from normviz.jobs.executors import perform, threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import NO_LIMITS, Limits, OverLimit, resident
 from normviz.jobs.processes import Processes
 
@@ -53,7 +53,7 @@ def test_a_job_that_takes_too_much_of_a_gpu_is_ended(monkeypatch):
 
 def test_what_a_gpu_takes_of_main_memory_to_set_itself_up_is_not_the_jobs():
     with Processes(1, initializer=set_up_a_gpu) as pool:
-        ticket = Desk(pool, limits=Limits(memory=CONTEXT // 2), lease=60.0).submit([Trains()], kept := Kept())
+        ticket = JobQueue(pool, limits=Limits(memory=CONTEXT // 2), lease=60.0).submit([Trains()], kept := Kept())
         assert ticket.wait(60.0)
     assert ticket.error is None
     assert kept[-1][1] == CONTEXT
@@ -69,7 +69,7 @@ def test_limits_that_are_nowhere_set_are_never_met():
 
 def test_the_limits_of_a_desk_hold_for_its_jobs():
     with threads(1) as pool:
-        ticket = Desk(pool, limits=Limits(seconds=0.0)).submit([Endless(), Count(1)], Kept())
+        ticket = JobQueue(pool, limits=Limits(seconds=0.0)).submit([Endless(), Count(1)], Kept())
         assert ticket.wait(SOON)
         assert isinstance(ticket.error, OverLimit)
 

@@ -15,7 +15,7 @@ import pytest
 
 from normviz.jobs import result_cache
 from normviz.jobs import result_cache as kept
-from normviz.jobs.result_cache import Kept, place
+from normviz.jobs.result_cache import ResultCache, place
 
 ROOT = Path(__file__).parents[2]
 CURVE = {"losses": np.array([2.0, np.nan, np.inf, -0.0]), "seeds": np.arange(3), "device": np.array("CPU, 2 cores")}
@@ -48,10 +48,10 @@ def change(path, statement):
 
 
 def test_what_was_kept_is_there_after_a_restart(path):
-    assert Kept(path).get("a") is None
-    Kept(path).put("a", CURVE)
-    assert same(Kept(path).get("a"), CURVE)
-    assert Kept(path).get("b") is None
+    assert ResultCache(path).get("a") is None
+    ResultCache(path).put("a", CURVE)
+    assert same(ResultCache(path).get("a"), CURVE)
+    assert ResultCache(path).get("b") is None
 
 
 def test_what_another_process_kept_is_there(path):
@@ -59,18 +59,18 @@ def test_what_another_process_kept_is_there(path):
         "import numpy as np; from normviz.jobs.result_cache import Kept; Kept().put('a', {'losses': np.arange(4.0)})"
     )
     run(path, script, check=True)
-    assert Kept(path).get("a")["losses"].tolist() == [0, 1, 2, 3]
+    assert ResultCache(path).get("a")["losses"].tolist() == [0, 1, 2, 3]
 
 
 def test_a_result_that_is_kept_again_is_the_new_one(path):
-    store = Kept(path)
+    store = ResultCache(path)
     store.put("a", CURVE)
     store.put("a", KILOBYTE)
     assert same(store.get("a"), KILOBYTE)
 
 
 def test_those_go_first_that_were_not_used_for_the_longest_time(path):
-    store = Kept(path, most=4 * 1500)
+    store = ResultCache(path, most=4 * 1500)
     for name in "abcd":
         store.put(name, KILOBYTE)
     assert store.get("a") is not None
@@ -81,7 +81,7 @@ def test_those_go_first_that_were_not_used_for_the_longest_time(path):
 
 def test_the_file_stays_as_small_as_it_may_be(path):
     """Beside it SQLite keeps a log of a few megabytes."""
-    store = Kept(path, most=2**20)
+    store = ResultCache(path, most=2**20)
     for number in range(60):
         store.put(str(number), {"numbers": np.full(2**16, number)})
     assert sum(file.stat().st_size for file in path.parent.iterdir()) < 2**23
@@ -89,7 +89,7 @@ def test_the_file_stays_as_small_as_it_may_be(path):
 
 
 def test_a_result_that_is_too_large_is_not_kept_and_drops_no_other(path):
-    store = Kept(path, most=10_000)
+    store = ResultCache(path, most=10_000)
     store.put("a", KILOBYTE)
     store.put("large", {"numbers": np.zeros(2000)})
     assert store.get("large") is None
@@ -98,7 +98,7 @@ def test_a_result_that_is_too_large_is_not_kept_and_drops_no_other(path):
 
 def test_objects_are_never_written(path):
     with pytest.raises(ValueError, match="Object arrays"):
-        Kept(path).put("a", {"anything": np.array([object()])})
+        ResultCache(path).put("a", {"anything": np.array([object()])})
     assert not path.exists()
 
 
@@ -115,7 +115,7 @@ def test_objects_are_never_written(path):
     ],
 )
 def test_a_damaged_result_is_not_there_and_said_until_it_is_kept_anew(path, damage):
-    store = Kept(path)
+    store = ResultCache(path)
     store.put("a", CURVE)
     store.put("b", KILOBYTE)
     change(path, damage)
@@ -132,16 +132,16 @@ def test_a_damaged_result_is_not_there_and_said_until_it_is_kept_anew(path, dama
 def test_a_damaged_file_is_set_aside_and_begun_anew(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
-    store = Kept(path)
+    store = ResultCache(path)
     assert store.get("a") is None
     assert store.lost("a")
     assert path.with_name("results.sqlite.damaged").read_bytes() == content
     store.put("a", CURVE)
-    assert same(Kept(path).get("a"), CURVE)
+    assert same(ResultCache(path).get("a"), CURVE)
 
 
 def test_a_file_that_is_damaged_in_the_middle_loses_no_more_than_its_results(path):
-    store = Kept(path)
+    store = ResultCache(path)
     for number in range(40):
         store.put(str(number), {"numbers": np.full(2000, number)})
     del store
@@ -149,7 +149,7 @@ def test_a_file_that_is_damaged_in_the_middle_loses_no_more_than_its_results(pat
     content = bytearray(path.read_bytes())
     content[4096 : len(content) // 2] = os.urandom(len(content) // 2 - 4096)
     path.write_bytes(content)
-    store = Kept(path)
+    store = ResultCache(path)
     for number in range(40):
         found = store.get(str(number))
         assert found is None or found["numbers"].tolist() == [number] * 2000
@@ -191,7 +191,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("first", ["put", "get"])
 def test_a_file_that_is_damaged_while_it_is_open_is_set_aside_and_begun_anew(path, capsys, damage, first):
-    store, other = Kept(path), Kept(path)
+    store, other = ResultCache(path), ResultCache(path)
     for number in range(40):
         store.put(str(number), {"numbers": np.full(2000, number)})
         other.get(str(number))  # has the file open as well
@@ -242,13 +242,13 @@ def test_of_many_processes_that_find_a_damaged_file_one_sets_it_aside(path):
     said = "".join(err for _, err in found)
     assert said.startswith("Cached results were damaged: ")
     assert said.count("\n") == 1
-    store = Kept(path)
+    store = ResultCache(path)
     assert all(store.get(f"{name} {number}") for name in "abc" for number in range(20))
 
 
 def test_a_file_that_is_locked_for_long_is_not_set_aside(path, monkeypatch, capsys):
     monkeypatch.setattr(kept, "WRITE", 0.1)
-    store = Kept(path)
+    store = ResultCache(path)
     store.put("a", CURVE)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -261,7 +261,7 @@ def test_a_file_that_is_locked_for_long_is_not_set_aside(path, monkeypatch, caps
 
 def test_a_file_that_is_emptied_while_a_result_waits_for_it_is_set_aside(path, monkeypatch):
     monkeypatch.setattr(kept, "WRITE", 1.0)
-    store = Kept(path)
+    store = ResultCache(path)
     store.put("a", CURVE)
     with closing(sqlite3.connect(path, isolation_level=None)) as other, ThreadPoolExecutor() as pool:
         other.execute("BEGIN IMMEDIATE")
@@ -286,7 +286,7 @@ def peak(work):
 
 @pytest.mark.parametrize("content", ["zeroblob(40000000)", "printf('%.*c', 40000000, 'x')"])
 def test_a_row_beyond_the_bound_is_never_loaded(path, content):
-    store = Kept(path)
+    store = ResultCache(path)
     store.put("a", CURVE)
     change(path, f"UPDATE contents SET content = {content}")
     assert peak(lambda: store.get("a")) < 2**20
@@ -297,14 +297,14 @@ def test_a_row_beyond_the_bound_is_never_loaded(path, content):
 
 
 def test_a_result_beyond_the_bound_is_not_packed(path):
-    store, large = Kept(path), {"numbers": np.zeros(2**22)}
+    store, large = ResultCache(path), {"numbers": np.zeros(2**22)}
     assert peak(lambda: store.put("a", large)) < 2**20
     store.put("b", {str(number): np.zeros(1) for number in range(result_cache.MAX_ARRAYS + 1)})
     assert not path.exists()
 
 
 def test_a_file_that_was_deleted_is_begun_anew(path):
-    store = Kept(path)
+    store = ResultCache(path)
     store.put("a", CURVE)
     for file in path.parent.iterdir():
         file.unlink()
@@ -316,7 +316,7 @@ def test_a_file_that_was_deleted_is_begun_anew(path):
 
 def test_where_nothing_can_be_kept_that_is_said_once(tmp_path, capsys):
     (tmp_path / "file").touch()
-    store = Kept(tmp_path / "file" / "results.sqlite")
+    store = ResultCache(tmp_path / "file" / "results.sqlite")
     for _ in range(2):
         store.put("a", CURVE)
         assert store.get("a") is None
@@ -327,7 +327,7 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path, capsys):
 
 
 def test_on_a_full_disk_what_is_there_stays(path):
-    Kept(path).put("a", CURVE)
+    ResultCache(path).put("a", CURVE)
     script = """
 import resource, numpy as np
 from normviz.jobs.result_cache import Kept
@@ -341,7 +341,7 @@ print(store.get("a") is not None, store.get("b"), store.lost("b"))
     assert found.stdout == "True None False\n"
     assert found.stderr.startswith("Results are not kept: ")
     assert found.stderr.count("\n") == 1
-    assert same(Kept(path).get("a"), CURVE)
+    assert same(ResultCache(path).get("a"), CURVE)
     assert not path.with_name("results.sqlite.damaged").exists()
 
 
@@ -361,12 +361,12 @@ def test_many_processes_keep_results_at_once(path):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda first: run(path, MANY, input=f"{first}\n"), range(0, 120, 30)))
     assert [(one.returncode, one.stderr) for one in found] == [(0, "")] * 4
-    store = Kept(path)
+    store = ResultCache(path)
     assert all(store.get(str(number))["numbers"].tolist() == [number] * 500 for number in range(120))
 
 
 def test_many_threads_keep_results_at_once(path, capsys):
-    store = Kept(path)
+    store = ResultCache(path)
 
     def work(number):
         store.put(str(number), {"numbers": np.full(500, number)})
@@ -378,7 +378,7 @@ def test_many_threads_keep_results_at_once(path, capsys):
 
 
 def test_a_reader_does_not_wait_for_who_writes(path):
-    store = Kept(path)
+    store = ResultCache(path)
     store.put("a", CURVE)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -16,7 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.jobs import processes
 from normviz.jobs.executors import perform
 from normviz.jobs.failures import where
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import Limits, OverLimit
 from normviz.jobs.processes import Processes, WorkerLost
 from normviz.jobs.worker import NICE
@@ -33,7 +33,7 @@ def pool():
 
 @pytest.fixture
 def desk(pool):
-    return Desk(pool, lease=STARTED)
+    return JobQueue(pool, lease=STARTED)
 
 
 class Stopped:
@@ -71,13 +71,13 @@ def test_one_worker_does_one_job_after_the_other(desk):
 
 def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page():
     with Processes(1) as pool:
-        found = result(Desk(pool, lease=STARTED), "surroundings")
+        found = result(JobQueue(pool, lease=STARTED), "surroundings")
     assert found == (1, min(os.nice(0) + NICE, 19), "normviz.jobs.worker")
 
 
 def test_a_worker_that_cannot_start_is_an_error_of_the_job():
     with Processes(1, initializer=leaves) as pool:
-        ticket = Desk(pool, lease=STARTED).submit([Count(1)], Kept())
+        ticket = JobQueue(pool, lease=STARTED).submit([Count(1)], Kept())
         assert ticket.wait(STARTED)
     assert "exit code 3" in str(ticket.error)
 
@@ -100,7 +100,7 @@ def test_a_worker_that_dies_is_an_error_of_its_job_alone(desk, what, words):
 def test_a_job_whose_worker_dies_once_is_done_by_another(tmp_path, monkeypatch):
     monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "first"))
     with Processes(1, initializer=process) as pool:
-        ticket = Desk(pool, lease=STARTED).submit([Does("killed_once")], kept := Kept())
+        ticket = JobQueue(pool, lease=STARTED).submit([Does("killed_once")], kept := Kept())
         assert ticket.wait(STARTED)
     assert ticket.error is None
     dead = int((tmp_path / "first").read_text())
@@ -113,7 +113,7 @@ def test_a_job_whose_worker_dies_once_is_done_by_another(tmp_path, monkeypatch):
 def test_a_job_whose_worker_dies_twice_is_not_tried_again(tmp_path, monkeypatch):
     monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "first"))
     with Processes(1, initializer=process) as pool:
-        ticket = Desk(pool, lease=STARTED).submit([Does("killed")], kept := Kept())
+        ticket = JobQueue(pool, lease=STARTED).submit([Does("killed")], kept := Kept())
         assert ticket.wait(STARTED)
     assert isinstance(ticket.error, WorkerLost)
     assert len({told for _, told in kept}) == 2
@@ -156,7 +156,7 @@ def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(desk, monke
 )
 def test_a_job_over_its_limits_in_one_step_is_ended_after_a_while(pool, monkeypatch, what, limits, words):
     monkeypatch.setattr(processes, "GRACE", 0.0)
-    ticket = Desk(pool, lease=STARTED, limits=limits).submit([Does(what)], kept := Kept())
+    ticket = JobQueue(pool, lease=STARTED, limits=limits).submit([Does(what)], kept := Kept())
     assert ticket.wait(STARTED)
     assert isinstance(ticket.error, OverLimit)
     assert words in str(ticket.error)
@@ -169,7 +169,7 @@ def test_a_job_over_its_limits_ends_by_itself_and_its_worker_goes_on(desk, pool)
         (Endless(), Limits(seconds=0.0), "after 0 s"),
         (Does("holds_on"), Limits(memory=2**27), "128 MB is the most here"),
     ):
-        ticket = Desk(pool, lease=STARTED, limits=limits).submit([job], Kept())
+        ticket = JobQueue(pool, lease=STARTED, limits=limits).submit([job], Kept())
         assert ticket.wait(STARTED)
         assert isinstance(ticket.error, OverLimit)
         assert words in str(ticket.error)
@@ -245,13 +245,13 @@ def test_workers_are_warmed_once_and_no_more_than_there_may_be():
         pool.warm()
         warmed = {worker.number for worker in pool._free}
         assert len(warmed) == 2
-        assert result(Desk(pool, lease=STARTED), "process") in warmed
+        assert result(JobQueue(pool, lease=STARTED), "process") in warmed
     assert all(gone(process) for process in warmed)
 
 
 def test_two_jobs_are_at_work_at_once():
     with Processes(2, initializer=process) as pool:
-        desk, kept = Desk(pool, lease=STARTED), [Kept(), Kept()]
+        desk, kept = JobQueue(pool, lease=STARTED), [Kept(), Kept()]
         tickets = [desk.submit([Endless(name)], place) for name, place in zip("ab", kept, strict=True)]
         until(lambda: all(kept))
         for ticket in tickets:
@@ -261,7 +261,7 @@ def test_two_jobs_are_at_work_at_once():
 
 def test_a_worker_with_nothing_to_do_goes_after_a_while():
     with Processes(1, idle=0.01, initializer=process) as pool:
-        desk = Desk(pool, lease=STARTED)
+        desk = JobQueue(pool, lease=STARTED)
         first = result(desk, "process")
         until(lambda: gone(first))
         assert result(desk, "process") != first
@@ -269,7 +269,7 @@ def test_a_worker_with_nothing_to_do_goes_after_a_while():
 
 def test_after_shutdown_no_job_is_taken_and_those_that_wait_may_be_cancelled():
     pool = Processes(1, initializer=process)
-    desk = Desk(pool, lease=STARTED)
+    desk = JobQueue(pool, lease=STARTED)
     kept = Kept()
     first, second = (desk.submit([job], kept) for job in (Does("waits"), Count(1)))
     until(lambda: kept)

@@ -6,7 +6,7 @@ import pytest
 from pretend import Kept
 from work import Count, Fails
 
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 
 
 def test_a_ticket_tells_how_many_jobs_of_others_stand_before_its_last(slow, later):
@@ -66,7 +66,7 @@ def test_the_desk_knows_what_somebody_has_at_work(slow, later, clock):
 
 def test_what_others_have_done_meanwhile_is_not_done_again(later):
     kept = Kept()
-    desk = Desk(later, done=lambda job: job in dict(kept))
+    desk = JobQueue(later, done=lambda job: job in dict(kept))
     tickets = [desk.submit(jobs, kept) for jobs in ([Count(1), Count(2), Count(3)], [Count(2), Count(1)])]
     while later.waiting:
         later.work()
@@ -84,7 +84,7 @@ def test_where_one_job_cannot_be_handed_in_no_other_is_tried():
             raise RuntimeError("has gone")
 
     dead = Dead()
-    ticket = Desk(dead, at_once=8).submit([Count(n) for n in range(8)], Kept())
+    ticket = JobQueue(dead, at_once=8).submit([Count(n) for n in range(8)], Kept())
     assert ticket.over
     assert str(ticket.error) == "has gone"
     assert dead.asked == 1
@@ -148,7 +148,7 @@ def test_a_ticket_that_lapses_between_two_jobs_is_over_for_good(slow, later, clo
 @pytest.fixture
 def wide(later, clock):
     """A desk that lets three jobs of a ticket be at work."""
-    return Desk(later, clock=clock, at_once=3)
+    return JobQueue(later, clock=clock, at_once=3)
 
 
 def test_many_jobs_of_a_ticket_may_be_at_work_at_once(wide, later):

@@ -8,7 +8,7 @@ from pretend import Kept
 from work import Count, Endless
 
 from normviz.jobs import speed
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.speed import MAX_FACTOR, Speed
 
 CLASS = 30
@@ -22,7 +22,7 @@ def submit(desk, jobs):
 @pytest.fixture
 def server(later, clock):
     """A desk of two workers, as of a server with two cores."""
-    return Desk(later, clock=clock, at_once=2, workers=2)
+    return JobQueue(later, clock=clock, at_once=2, workers=2)
 
 
 def finish_next(later, clock, random=None):

@@ -6,7 +6,7 @@ from torch import nn
 
 from normviz.topics.experiments.fine_tuning import TASKS
 from normviz.train.batch_norm import BatchNorm
-from normviz.train.learning import Learner, cross_entropy
+from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.tuning import Tuned, make_tasks
 
 MOMENTA = (0.01, 0.1, 1.0)
@@ -65,14 +65,14 @@ def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
     torch.manual_seed(0)
     before = Tuned((0, 7), (6, 4), 0.1, EPS, CPU)
     before.logits(torch.rand(2, 16, 64), BatchNorm.train, new=False)
-    tuned = before.copied(2, [0.3])
+    tuned = before.replicate(2, [0.3])
     one = Plain(tuned, 1, 1, 0.3)
     one.train(mode == "train")
     for layer in one.body:
         if isinstance(layer, nn.BatchNorm1d):
             layer.requires_grad_(not frozen)
     parameters = [*tuned.weights, *tuned.new, *(() if frozen else (*tuned.gains, *tuned.biases))]
-    learner = Learner(parameters, "momentum", 0.1)
+    learner = Trainer(parameters, "momentum", 0.1)
     optimizer = torch.optim.SGD([each for each in one.parameters() if each.requires_grad], 0.1, momentum=0.9)
     for _ in range(3):
         x, labels = torch.rand(2, 8, 64), torch.randint(10, (2, 8))
@@ -93,7 +93,7 @@ def test_what_is_copied_leaves_the_first_as_it_was():
     before = Tuned((0,), (6,), 0.1, EPS, CPU)
     before.logits(torch.rand(1, 8, 64), BatchNorm.train, new=False)
     kept = [before.norms[0].mean.clone(), before.weights[0].clone()]
-    after = before.copied(3, MOMENTA)
+    after = before.replicate(3, MOMENTA)
     assert after.norms[0].mean.shape == (3, 3, 1, 6)
     torch.testing.assert_close(after.norms[0].mean[2, 1], kept[0][0, 0])
     after.logits(torch.rand(1, 8, 64), BatchNorm.train, new=True)

@@ -7,7 +7,7 @@ from torch import nn
 
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train.conv import Conv, split_pictures
-from normviz.train.learning import Learner, cross_entropy
+from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
 
 EPS = 1e-3
@@ -73,7 +73,7 @@ def test_every_network_learns_as_one_of_torch_nn_does(batches, shapes, per_unit)
     x, labels = batches
     network = stack(LAYERS, shapes, per_unit)
     plain = {(k, s): Plain(network, key, k, s, shapes) for k, key in enumerate(LAYERS) for s in range(2)}
-    learner = Learner(network.parameters, "momentum", 0.1)
+    learner = Trainer(network.parameters, "momentum", 0.1)
     optimizers = {at: torch.optim.SGD(one.parameters(), 0.1, momentum=0.9) for at, one in plain.items()}
     for _ in range(3):
         logits = network.logits(x)
@@ -112,7 +112,7 @@ def test_a_network_learns_alike_alone_and_among_others(batches):
     losses = {}
     for keys, seeds in ((["layer", "batch", "none"], (0, 7)), (["batch"], (7,))):
         network = stack(keys, seeds=seeds)
-        learner = Learner(network.parameters, "adam", 0.01)
+        learner = Trainer(network.parameters, "adam", 0.01)
         for _ in range(3):
             loss = cross_entropy(network.logits(x[-len(seeds) :]), labels[-len(seeds) :])
             learner.step(loss)
@@ -124,7 +124,7 @@ def test_a_network_learns_alike_alone_and_among_others(batches):
 def test_every_scheme_learns(batches, key):
     x, labels = batches
     network = stack([key])
-    learner = Learner(network.parameters, "adam", 0.01)
+    learner = Trainer(network.parameters, "adam", 0.01)
     losses = []
     for _ in range(8):
         loss = cross_entropy(network.logits(x), labels)

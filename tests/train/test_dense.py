@@ -8,8 +8,8 @@ from torch.nn.utils import parametrizations
 
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.data.digits import digits
-from normviz.train.dense import Dense, rows, whole
-from normviz.train.learning import Learner, cross_entropy
+from normviz.train.dense import Dense, rows, trim_to_batches
+from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
 
 EPS, BATCH, WIDTHS, SEEDS, RATE = 1e-3, 16, (12, 8), (0, 7), 0.3
@@ -83,7 +83,7 @@ def examples(start=0, count=BATCH):
 @pytest.mark.parametrize("network", range(len(SEEDS)))
 def test_two_steps_of_training_and_the_inference_behind_them_are_those_of_torch_nn(key, network):
     stack, place = stacked(), KEYS.index(key)
-    plain, learner = Plain(stack, key, place, network), Learner(stack.parameters, "sgd", RATE)
+    plain, learner = Plain(stack, key, place, network), Trainer(stack.parameters, "sgd", RATE)
     optimizer = torch.optim.SGD((each for each in plain.parameters() if each.requires_grad), RATE)
     for step in range(2):
         x, labels = examples(step * BATCH)
@@ -108,7 +108,7 @@ def test_a_network_does_not_depend_on_what_is_trained_beside_it():
     together, alone = stacked(), stacked(("rms",), SEEDS[1:])
     x, labels = examples()
     for stack in (together, alone):
-        learner = Learner(stack.parameters, "adam", 0.01)
+        learner = Trainer(stack.parameters, "adam", 0.01)
         for _ in range(3):
             learner.step(cross_entropy(stack.logits(x[None]), labels))
     place = KEYS.index("rms")
@@ -136,7 +136,7 @@ def test_everything_that_is_learned_has_a_slope():
     stack = stacked(("rms", "batch", "layer"))
     x, labels = examples()
     before = [each.clone() for each in stack.parameters]
-    Learner(stack.parameters, "sgd", 0.1).step(cross_entropy(stack.logits(x[None]), labels))
+    Trainer(stack.parameters, "sgd", 0.1).step(cross_entropy(stack.logits(x[None]), labels))
     assert len(before) == 3 + 2 + 3
     for old, new in zip(before, stack.parameters, strict=True):
         assert (old != new).flatten(2).any(-1).all()
@@ -146,7 +146,7 @@ def test_everything_that_is_learned_has_a_slope():
 def test_every_scheme_gives_numbers_in_training_and_in_inference(key):
     stack = stacked((key,), dtype=torch.float32)
     x, labels = (each.to(dtype) for each, dtype in zip(examples(), (torch.float32, torch.int64), strict=True))
-    Learner(stack.parameters, "adam", 0.01).step(cross_entropy(stack.logits(x[None]), labels))
+    Trainer(stack.parameters, "adam", 0.01).step(cross_entropy(stack.logits(x[None]), labels))
     for how in (Norm.settle, Norm.infer):
         assert stack.logits(x[None], how).isfinite().all()
 
@@ -161,5 +161,5 @@ def test_digits_as_rows():
 @pytest.mark.parametrize(("count", "batch", "kept"), [(100, 8, 96), (96, 8, 96)])
 def test_as_many_as_fill_mini_batches(count, batch, kept):
     x = torch.arange(3.0 * count).view(count, 3)
-    assert torch.equal(whole(x, batch), x[:kept])
-    assert torch.equal(whole(x[None], batch), x[None, :kept])
+    assert torch.equal(trim_to_batches(x, batch), x[:kept])
+    assert torch.equal(trim_to_batches(x[None], batch), x[None, :kept])

@@ -7,9 +7,9 @@ import torch
 from normviz.core.registry import SCHEMES
 from normviz.train.dense import Dense, unchanged
 from normviz.train.dropout import Dropout
-from normviz.train.learning import Learner, cross_entropy
+from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
-from normviz.train.small_training_set import Few
+from normviz.train.small_training_set import SmallTrainingSet
 
 CPU = torch.device("cpu")
 WIDTHS, BATCH, EPS = (6, 5), 8, 1e-5
@@ -43,7 +43,7 @@ class Plain(torch.nn.Module):
 @pytest.mark.parametrize("key", ["batch", "layer"])
 def test_a_step_with_dropout_is_that_of_torch_nn(key):
     network = stack(["none", key])
-    few = Few((3, 4), 16, BATCH, CPU)
+    few = SmallTrainingSet((3, 4), 16, BATCH, CPU)
     x, labels = next(few.batches(1))
     x = x.double()
     plain = Plain(network, 1, 0, key == "batch")
@@ -55,7 +55,7 @@ def test_a_step_with_dropout_is_that_of_torch_nn(key):
         return dropped
 
     dropout = Dropout((3, 4), 0.5)
-    learner = Learner(network.parameters, "sgd", 0.5)
+    learner = Trainer(network.parameters, "sgd", 0.5)
     losses = cross_entropy(network.logits(x, between=watched), labels)
     theirs = torch.nn.functional.cross_entropy(plain(x[0], masks), labels[0])
     assert {0.0, 2.0} == set(torch.stack([mask.max() for mask in masks] + [mask.min() for mask in masks]).tolist())
@@ -79,7 +79,7 @@ def test_dropout_keeps_the_mean_and_draws_the_same_for_all_schemes_and_for_each_
 
 
 def test_every_network_trains_on_digits_of_its_seed_and_no_other():
-    few, alone = Few((3, 4), 24, BATCH, CPU), Few((4,), 24, BATCH, CPU)
+    few, alone = SmallTrainingSet((3, 4), 24, BATCH, CPU), SmallTrainingSet((4,), 24, BATCH, CPU)
     assert torch.equal(few.x[1], alone.x[0])
     assert not torch.equal(few.x[0], few.x[1])
     seen = [x[1] for x, _ in few.batches(3)]
@@ -90,7 +90,7 @@ def test_every_network_trains_on_digits_of_its_seed_and_no_other():
 
 
 def test_errors_are_those_of_the_kept_statistics():
-    few, network = Few((3, 4), 20, BATCH, CPU), stack(["batch", "layer"], dtype=torch.float32)
+    few, network = SmallTrainingSet((3, 4), 20, BATCH, CPU), stack(["batch", "layer"], dtype=torch.float32)
     found = few.measure_errors(network)
     seen, unseen = found["training"], found["test"]
     network.logits(few.x[:, :16], Norm.settle)
@@ -101,8 +101,8 @@ def test_errors_are_those_of_the_kept_statistics():
 
 
 def test_a_network_is_validated_on_digits_that_it_does_not_train_on_with_their_own_labels():
-    few = Few((3, 4), 24, BATCH, CPU, relabelled=1.0)
-    plain = Few((3, 4), 24, BATCH, CPU)
+    few = SmallTrainingSet((3, 4), 24, BATCH, CPU, relabelled=1.0)
+    plain = SmallTrainingSet((3, 4), 24, BATCH, CPU)
     together = torch.cat([few.x, few.held_out], 1)
     everything = sorted(plain.x[0].sum(1).tolist() + plain.held_out[0].sum(1).tolist())
     assert together.shape[1] == 1347
@@ -113,7 +113,7 @@ def test_a_network_is_validated_on_digits_that_it_does_not_train_on_with_their_o
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_a_share_of_the_labels_is_drawn_at_random_by_the_seed(share):
-    few, plain = Few((3, 4), 1000, BATCH, CPU, share), Few((3, 4), 1000, BATCH, CPU)
+    few, plain = SmallTrainingSet((3, 4), 1000, BATCH, CPU, share), SmallTrainingSet((3, 4), 1000, BATCH, CPU)
     changed = (few.labels != plain.labels).double().mean().item()
     assert changed == pytest.approx(0.9 * share, abs=0.04)  # one in ten draws is the label itself
-    assert torch.equal(Few((4,), 1000, BATCH, CPU, share).labels[0], few.labels[1])
+    assert torch.equal(SmallTrainingSet((4,), 1000, BATCH, CPU, share).labels[0], few.labels[1])

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from normviz.core.errors import InvalidInput
-from normviz.train.learning import Learner, cross_entropy, device_of, error, mini_batches, started
+from normviz.train.learning import Trainer, cross_entropy, device_of, error, initial_weights, mini_batches
 from normviz.train.setting import BETAS, MOMENTUM
 
 
@@ -40,11 +40,11 @@ def test_a_mini_batch_of_more_than_all_examples():
 
 
 def test_first_weights_are_the_same_for_all_schemes_and_of_their_seed_and_place():
-    first = started([4, 2], 3, 60, 50, scale=0.3, part=1)
+    first = initial_weights([4, 2], 3, 60, 50, scale=0.3, part=1)
     assert first.shape == (3, 2, 60, 50)
     assert torch.equal(first[0], first[2])
-    assert torch.equal(started([2], 1, 60, 50, scale=0.3, part=1)[0, 0], first[0, 1])
-    others = (first[0, 1], started([4], 1, 60, 50, scale=0.3, part=0)[0, 0])
+    assert torch.equal(initial_weights([2], 1, 60, 50, scale=0.3, part=1)[0, 0], first[0, 1])
+    others = (first[0, 1], initial_weights([4], 1, 60, 50, scale=0.3, part=0)[0, 0])
     assert all(abs(torch.corrcoef(torch.stack([first[0, 0].ravel(), other.ravel()]))[0, 1]) < 0.1 for other in others)
     assert float(first.std()) == pytest.approx(0.3, rel=0.05)
     first[0] = 0  # nothing is shared
@@ -92,7 +92,7 @@ def test_a_network_learns_as_alone_with_torchs_optimizer_at_its_own_rate(optimiz
     weights, biases, x = numbers(2, 3, 4, 5), numbers(2, 3, 1, 5, seed=1), numbers(8, 4, seed=2)
     rates = np.array([[0.01, 0.03, 0.1], [0.02, 0.05, 0.3]])
     mine = [weights.clone(), biases.clone()]
-    learner = Learner(mine, optimizer, rates)
+    learner = Trainer(mine, optimizer, rates)
     for _ in range(4):
         learner.step(losses_of(*learner.parameters, x))
     for (k, j), rate in np.ndenumerate(rates):
@@ -111,7 +111,7 @@ def test_one_rate_for_all_and_one_for_each_parameter():
     moved = []
     for rate in (0.1, [torch.full((1, 2), 0.1), torch.full((1, 2), 0.0)]):
         mine = [each.clone() for each in start]
-        Learner(mine, "sgd", rate).step(losses_of(*mine, x))
+        Trainer(mine, "sgd", rate).step(losses_of(*mine, x))
         moved.append(mine)
     torch.testing.assert_close(moved[0][0], moved[1][0])
     torch.testing.assert_close(moved[1][1].detach(), start[1])
@@ -125,7 +125,7 @@ def test_a_network_without_numbers_leaves_the_others_as_they_are(optimizer):
     for bad in (0.0, torch.nan):
         mine = [weights.clone(), biases.clone()]
         mine[0][0, 0, 0, 0] += bad
-        learner = Learner(mine, optimizer, 0.1)
+        learner = Trainer(mine, optimizer, 0.1)
         for _ in range(3):
             learner.step(losses_of(*learner.parameters, x))
         moved.append(mine)
@@ -137,7 +137,7 @@ def test_a_network_without_numbers_leaves_the_others_as_they_are(optimizer):
 def test_a_parameter_that_no_loss_depends_on_stays():
     mine, idle = numbers(1, 1, 4, 5), numbers(1, 1, 3)
     before = idle.clone()
-    learner = Learner([mine, idle], "adam", 0.1)
+    learner = Trainer([mine, idle], "adam", 0.1)
     learner.step(mine.square().mean((-2, -1)))
     torch.testing.assert_close(idle.detach(), before)
 

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.scheme_spec import Row
-from normviz.train.learning import Learner, cross_entropy
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
 from normviz.train.recurrent import Recurrent, last, pooled, read, unequal
 
@@ -84,7 +84,7 @@ class Plain(nn.Module):
 def test_one_network_of_a_stack_trains_as_a_module_does(key, normalized):
     network = stack(["rms", key, "layer"], normalized=normalized)
     plain = Plain(network, key, 1, 1, normalized == "apart")
-    learner, other = Learner(network.parameters, "sgd", 0.5), torch.optim.SGD(plain.parameters(), 0.5)
+    learner, other = Trainer(network.parameters, "sgd", 0.5), torch.optim.SGD(plain.parameters(), 0.5)
     for seed in range(3):
         x = sequences(1, len(STILL), seed)
         loss = cross_entropy(network.logits(last(list(network.states(x, STILL)), STILL)), LABELS)
@@ -130,7 +130,7 @@ def test_a_layer_that_is_the_same_at_every_step_keeps_what_all_of_them_see():
 
 
 def test_the_two_layouts_are_those_of_batch_norm_on_whole_sequences():
-    rows = [Row("batch", *["full,full,full,own"] * 2), Row("custom", *["full,own,full,full"] * 2)]
+    rows = [SchemeSpec("batch", *["full,full,full,own"] * 2), SchemeSpec("custom", *["full,own,full,full"] * 2)]
     network = stack([], still=[BATCH] * STEPS, rows=rows, normalized="sequence")
     x = sequences(1, STEPS)
     found = network.driven(x) / 0.7

@@ -6,7 +6,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train.dense import Dense
-from normviz.train.learning import Learner, cross_entropy
+from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
 from normviz.train.smoothed import Smoothed, SmoothedDense
 
@@ -65,7 +65,7 @@ def test_with_a_fixed_smoothing_term_it_is_the_dense_network():
     x = torch.from_numpy(np.random.default_rng(0).random((2, 16, 64)))
     labels = torch.arange(16).remainder(10).expand(2, 16)
     for network in (smoothed, plain):
-        learner = Learner(network.parameters, "sgd", 0.1)
+        learner = Trainer(network.parameters, "sgd", 0.1)
         learner.step(cross_entropy(network.logits(x[:, :8]), labels[:, :8]))
         network.logits(x, Norm.settle)
     for ours, theirs in zip(smoothed.parameters, plain.parameters, strict=True):
@@ -84,7 +84,7 @@ def test_a_step_with_a_learned_smoothing_term_is_that_of_torch_nn():
     h = torch.relu((a - a.mean(0)) / torch.sqrt(a.var(0, unbiased=False) + eps**2))
     penalty = 0.1 * (a - a.mean(0)).abs().mean()
     (torch.nn.functional.cross_entropy(h @ out, labels[1]) + penalty).backward()
-    learner = Learner([*network.parameters, *network.roots], "sgd", 0.3)
+    learner = Trainer([*network.parameters, *network.roots], "sgd", 0.3)
     logits = network.logits(x)
     learner.step(cross_entropy(logits, labels) + 0.1 * network.sizes())
     torch.testing.assert_close(network.weights[0][1, 1], (weights - 0.3 * weights.grad).detach())

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from normviz.core.registry import get_scheme
-from normviz.train.learning import Learner, cross_entropy
+from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.transformer import CHUNK, WHERE, Transformer
 
 EPS = 1e-3
@@ -96,7 +96,7 @@ def pictures(seed=0, count=BATCH):
 def test_one_network_of_a_stack_trains_as_a_module_does(key, placement):
     network, position = stack(key), PLACEMENTS.index(placement)
     plain = Plain(network, placement, position, 1, key).double()
-    learner = Learner(network.parameters, "sgd", 0.1)
+    learner = Trainer(network.parameters, "sgd", 0.1)
     other = torch.optim.SGD(plain.parameters(), 0.1)
     for seed in range(3):
         x = pictures(seed)
@@ -159,7 +159,7 @@ def test_networks_are_as_they_would_be_alone():
 def test_a_share_of_the_learning_rate_moves_by_that_share():
     weights = [torch.ones(2, 1, 3, dtype=torch.float64) for _ in range(2)]
     for each, share in zip(weights, (None, torch.tensor([[0.25], [1.0]], dtype=torch.float64)), strict=True):
-        learner = Learner([each], "sgd", 0.1)
+        learner = Trainer([each], "sgd", 0.1)
         learner.step(each.square().sum(-1), share)
     moved = [1 - each.detach()[:, 0, 0] for each in weights]
     torch.testing.assert_close(moved[1], moved[0] * torch.tensor([0.25, 1.0], dtype=torch.float64))

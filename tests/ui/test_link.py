@@ -16,7 +16,7 @@ from normviz.data.samples import SAMPLES
 from normviz.topics.lab import state as lab
 from normviz.ui import custom, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui.link import choice, clean, real, said, switch, whole
+from normviz.ui.link import choice, clean, int_range, real, repair_note, switch
 
 KEYS = [param.key for param in lab.PARAMS]
 RULES = st.builds("{}({})".format, st.sampled_from(["groups", "window"]), st.integers(0, 70_000))
@@ -56,7 +56,7 @@ def is_number(text):
 def test_a_whole_number_becomes_the_nearest_in_its_range(text, lo, length):
     hi = lo + length
     try:
-        value = whole(lo, hi)(text, {})
+        value = int_range(lo, hi)(text, {})
     except (ValueError, OverflowError):
         assert not (is_number(text) and isfinite(float(text)))
         return
@@ -212,7 +212,7 @@ def test_what_is_not_in_the_link_has_its_default_and_no_note():
 def test_notes_say_what_became_what(raw, note):
     view, notes = clean(lab.PARAMS, raw)
     params = {param.name: param for param in lab.PARAMS}
-    assert [said(params[name], given, view) for name, (given, _) in notes.items()] == [note]
+    assert [repair_note(params[name], given, view) for name, (given, _) in notes.items()] == [note]
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_an_odd_text_becomes_a_valid_value_with_a_note(page, declared, text):
     if declared.name in notes:
         assert notes == {declared.name: (text, value)}
         (param,) = (param for param in page.PARAMS if param.name == declared.name)
-        told = said(param, text, view)
+        told = repair_note(param, text, view)
         assert told.endswith(f"; {declared.words(value)} is used.")
         assert not declared.label or told.startswith(f"{declared.title(view)}: ")
     else:
@@ -402,16 +402,16 @@ def small_page():
 
     import streamlit as st
 
-    from normviz.core.settings import whole
-    from normviz.ui.link import KEPT, opened, params
+    from normviz.core.settings import integer
+    from normviz.ui.link import KEPT, page_values, params
 
     @dataclass(frozen=True)
     class Page:
-        first: int = whole(1, 0, 9)
-        second: int = whole(1, 0, 9)
+        first: int = integer(1, 0, 9)
+        second: int = integer(1, 0, 9)
 
     hidden = st.session_state.get("hidden")
-    with opened("small", params(Page, "small "), lambda view, name: name != hidden) as view:
+    with page_values("small", params(Page, "small "), lambda view, name: name != hidden) as view:
         for name in view:
             st.number_input(name, 0, 9, key=f"small {name}", **KEPT)
 

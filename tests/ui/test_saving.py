@@ -8,7 +8,7 @@ import pytest
 from lab_page import open_lab
 
 from normviz.data.samples import SAMPLES
-from normviz.topics.running.figures import Row
+from normviz.topics.running.figures import ModeRow
 from normviz.topics.running.panels import accuracy
 from normviz.topics.same.identities import IDENTITIES, residual
 from normviz.topics.same.panels import known
@@ -46,18 +46,18 @@ def test_the_numbers_of_a_page_can_be_saved(page, link):
 def test_identities_are_saved_with_their_residuals():
     x = SAMPLES["uneven"].make((4, 4, 4, 6), 0)
     held = [identity for identity in IDENTITIES.values() if identity.holds]
-    found = known.numbers(held, x, 1e-5)
+    found = known.difference_table(held, x, 1e-5)
     assert found["residual"] == [residual(identity, x, 1e-5) for identity in held]
     assert found["equal to rounding"] == [gap < 1e-9 for gap in found["residual"]]
 
 
 def test_every_step_of_weight_norm_is_saved():
     runs = paths(Setting())
-    columns = weights.numbers(runs)
+    columns = weights.descent_table(runs)
     assert {len(column) for column in columns.values()} == {STEPS + 1}
     assert columns["‖v‖"] == runs["weight"].lengths.tolist()
 
 
 def test_the_accuracy_of_every_network_is_saved():
-    rows = [Row("right", "population", np.array([0.9, 0.8])), Row("not yet", "batch", None)]
-    assert accuracy.numbers(rows) == {"case": ["right"], "network 0": [0.9], "network 1": [0.8]}
+    rows = [ModeRow("right", "population", np.array([0.9, 0.8])), ModeRow("not yet", "batch", None)]
+    assert accuracy.accuracy_table(rows) == {"case": ["right"], "network 0": [0.9], "network 1": [0.8]}

@@ -39,7 +39,7 @@ def parsed(text):
 def test_a_link_to_the_lab_leads_to_what_any_scheme_of_ones_own_computes(shape_fields, has, front):
     shape, *fields = shape_fields
     scheme = CUSTOM.with_fields(*(field if there else None for field, there in zip(fields, has, strict=True)))
-    scheme = scheme.behind(front)
+    scheme = scheme.with_weight_scheme(front)
     view, _ = clean(lab.PARAMS, chosen.link_of(scheme, shape))
     found = chosen.scheme_of(view)
     assert (found.canonical(shape), found.name) == (scheme.canonical(shape), scheme.name)
@@ -48,7 +48,7 @@ def test_a_link_to_the_lab_leads_to_what_any_scheme_of_ones_own_computes(shape_f
 @FRONTS
 @pytest.mark.parametrize(("a", "b"), product(FIELDS, FIELDS))
 def test_rules_that_a_page_offers_come_back_as_they_are(a, b, front):
-    scheme = CUSTOM.with_fields(parsed(a), parsed(b)).behind(front)
+    scheme = CUSTOM.with_fields(parsed(a), parsed(b)).with_weight_scheme(front)
     link = chosen.link_of(scheme, SHAPE)
     view, notes = clean(lab.PARAMS, link)
     assert chosen.scheme_of(view) == scheme
@@ -56,7 +56,7 @@ def test_rules_that_a_page_offers_come_back_as_they_are(a, b, front):
     beside, notes = clean(compare.PARAMS, link | {"schemes": "batch,custom"})
     assert compare.schemes_of(beside) == [SCHEMES["batch"], scheme]
     assert not notes
-    assert all(compare.has(beside, name) for name in custom.KEYS)
+    assert all(compare.is_relevant(beside, name) for name in custom.KEYS)
 
 
 @FRONTS
@@ -65,22 +65,22 @@ def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, 
     first, _ = clean(table1.PARAMS, {"layer": layer})
     n, h, w, c = table1.setting_of(first).shapes[0]
     for text in ("own,full,full,full", f"groups({n // 2}),full,own,groups({c // 2})", "own,own,own,window(2)"):
-        scheme = CUSTOM.with_fields(None, Field.parse(text)).behind(front)
+        scheme = CUSTOM.with_fields(None, Field.parse(text)).with_weight_scheme(front)
         link = custom.link_of(scheme) | {"schemes": "custom"}
         view, _ = clean(table1.PARAMS, link | {"layer": layer})
         (found,) = table1.schemes_of(view)
         assert found.canonical((n, h, w, c)) == scheme.canonical((n, h, w, c))
         assert found.weight == front
     field = Field.parse("own,full,full,full")
-    scheme = CUSTOM.with_fields(field, field).behind(front)
+    scheme = CUSTOM.with_fields(field, field).with_weight_scheme(front)
     for show, weighted in (("batch-size", True), ("speed", False)):
         view, _ = clean(
             experiments.PARAMS, custom.link_of(scheme) | {"show": show, f"{experiments.under(show)}schemes": "custom"}
         )
         (row,) = experiments.setting_of(view).rows
         assert row.scheme.weight == (front if weighted else None)
-        assert experiments.has(view, "front") == weighted
-        assert experiments.has(view, "a_n")
+        assert experiments.is_relevant(view, "front") == weighted
+        assert experiments.is_relevant(view, "a_n")
 
 
 @pytest.mark.parametrize("key", [key for key in SCHEMES if key != "custom"])
@@ -118,13 +118,13 @@ def test_an_old_link_has_nothing_in_front_and_a_misspelt_one_says_so():
 def test_what_stands_in_front_is_left_out_of_links_to_other_schemes():
     for key in SCHEMES:
         view, _ = clean(lab.PARAMS, {"scheme": key, "front": "weight"})
-        assert lab.belongs(view, "front") == (key == "custom")
+        assert lab.is_relevant(view, "front") == (key == "custom")
         assert chosen.scheme_of(view).weight == ("weight" if key in ("custom", "layer-weight") else None)
     with pytest.raises(InvalidInput):
-        SCHEMES["custom"].behind("none")
+        SCHEMES["custom"].with_weight_scheme("none")
 
 
 def test_links_are_plain_text():
-    link = chosen.link_of(CUSTOM.behind("spectral"), SHAPE)
+    link = chosen.link_of(CUSTOM.with_weight_scheme("spectral"), SHAPE)
     assert set(link) == {"n", "h", "w", "c", "scheme", *custom.KEYS}
     assert "front=spectral" in urlencode(link)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.core.tolerances import RELATIVE
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.experiments.reports import WORDS, Verdict, Word, joined
@@ -41,7 +41,7 @@ class Trial:
         """The median, and the least and the largest where they differ: "0.31 (0.28 to 0.4)"; empty without values."""
         if not self.values:
             return ""
-        low, middle, high = (measured(float(each), 3) for each in np.quantile(self.values, (0, 0.5, 1)))
+        low, middle, high = (format_number(float(each), 3) for each in np.quantile(self.values, (0, 0.5, 1)))
         return middle if low == high else f"{middle} ({low} to {high})"
 
     @property

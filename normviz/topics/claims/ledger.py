@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from normviz.core.errors import InvalidInput
-from normviz.core.text import spoken
+from normviz.core.text import join_words
 from normviz.topics.claims.checks import basics, batch, found, gradients, groups, layer, table1, training, weights
 from normviz.topics.claims.claim import Claim
 
@@ -29,5 +29,5 @@ def get_claims(ids: Iterable[str]) -> list[Claim]:
     wanted = [each.strip() for each in ids]
     for each in wanted:
         if each not in CLAIMS:
-            raise InvalidInput(f"claim {each!r} is unknown; {spoken(CLAIMS)} would do.")
+            raise InvalidInput(f"claim {each!r} is unknown; {join_words(CLAIMS)} would do.")
     return [CLAIMS[each] for each in dict.fromkeys(wanted)]

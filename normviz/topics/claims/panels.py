@@ -24,7 +24,7 @@ from normviz.topics.claims.state import (
 )
 from normviz.topics.claims.verdicts import VERDICTS, counts
 from normviz.topics.experiments import work
-from normviz.ui.frame import show_error, way
+from normviz.ui.frame import page_link, show_error
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.work import POLL
@@ -46,7 +46,7 @@ def show(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="count"):
         st.markdown(f"Selected: **{len(passing)}** of {len(CLAIMS)} claims.", width="content")
         if passing:
-            save_table(lambda: numbers(passing), PAGE)
+            save_table(lambda: claim_table(passing), PAGE)
 
 
 def _heading(group: str, claims: Sequence[Claim], view: View) -> None:
@@ -95,7 +95,7 @@ def detail(claim: Claim, view: View) -> None:
         show_evidence(shipped.evidence)
         st.caption(wording.provenance(shipped.version, isinstance(claim.check, Tried)))
     st.markdown(wording.sources(claim))
-    way(claim.see, "See it in", ":material/visibility:")
+    page_link(claim.see, "See it in", ":material/visibility:")
     measure_again(claim, view)
     st.code(wording.without_a_browser(claim, view["seed"]), language="bash", wrap_lines=True)
 
@@ -145,7 +145,7 @@ def _want(key: str) -> None:
     st.session_state[f"{key} wanted"] = True
 
 
-def numbers(claims: Sequence[Claim]) -> dict[str, list[str]]:
+def claim_table(claims: Sequence[Claim]) -> dict[str, list[str]]:
     """Return the claims with their shipped evidence, in columns."""
     found = [(claim, find_shipped_evidence(claim.id)) for claim in claims]
     records = [record(claim, shipped.evidence) for claim, shipped in found if shipped]

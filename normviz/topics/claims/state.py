@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from normviz.core.settings import choice, several, whole
+from normviz.core.settings import choice, integer, several
 from normviz.topics.claims.claim import SEEDS, Claim
 from normviz.topics.claims.ledger import CLAIMS, TOPICS
 from normviz.topics.claims.sources import SOURCES
@@ -45,7 +45,7 @@ class Page:
     verdict: Sequence[str] = several((), {key: each.name for key, each in VERDICTS.items()}, label="Verdict")
     claim: Sequence[str] = several((), tuple(CLAIMS))
     open: Sequence[str] = several((), FOLDED)
-    seed: int = whole(
+    seed: int = integer(
         0, 0, SEEDS - 1, label="First seed", help="Of those that a measurement on this server is repeated with."
     )
 
@@ -58,7 +58,7 @@ UNFOLDED = PREFIX + "open"
 """Where the session holds the keys of the folded groups that are opened."""
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: all do."""
     return True
 

@@ -7,7 +7,7 @@ from normviz.charts import cube
 from normviz.core.fields import AXIS, OWN, Field, Index, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.text import measured, spoken
+from normviz.core.text import format_number, join_words
 from normviz.describe import wording
 from normviz.topics.compare import comparison
 from normviz.topics.compare.state import CAMERA
@@ -46,7 +46,7 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
     at = ", ".join(f"{AXIS[name].letter}\u00a0=\u00a0{i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True))
     here = {
         f"Field of {at}": [_fields_words(scheme, focus, x.shape) for scheme in schemes],
-        f"x̂ there (x = {measured(x[focus])})": [measured(result.xhat[focus]) for result in results],
+        f"x̂ there (x = {format_number(x[focus])})": [format_number(result.xhat[focus]) for result in results],
     }
     columns = {"": [f"**{name}**" for name in (*here, *rows)]}
     for number, scheme in enumerate(schemes):
@@ -59,7 +59,7 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
     for scheme in schemes:
         alike = [other for other in schemes if other.canonical(x.shape) == scheme.canonical(x.shape)]
         if len(alike) > 1 and alike[0] is scheme:
-            names = spoken([other.label for other in alike], "and")
+            names = join_words([other.label for other in alike], "and")
             st.info(f"On this shape, x̂ of {names} is the same.", icon=":material/equal:")
 
 

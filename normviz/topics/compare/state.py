@@ -44,7 +44,7 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 )
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Whether a value belongs into this page's link."""
     return name in (*SHARED, "camera", "schemes") or (name in custom.KEYS and "custom" in view["schemes"])
 

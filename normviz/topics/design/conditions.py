@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from normviz.core.fields import AXES, AXIS, Shape
 from normviz.core.registry import Scheme
-from normviz.core.text import spoken
+from normviz.core.text import join_words
 from normviz.topics.compare.comparison import spans, wrong_alone
 
 ROOM = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
@@ -38,7 +38,7 @@ def met(scheme: Scheme, layer: str) -> tuple[str, ...]:
     return tuple(key for key, each in CONDITIONS.items() if each.met(scheme, ROOM[layer]))
 
 
-def along(axes: tuple[str, ...], layer: str) -> list[str]:
+def averaged_axes(axes: tuple[str, ...], layer: str) -> list[str]:
     """Those of some axes that a layer has: N and C of a dense one, all four of a convolution."""
     return [axis for axis, n in zip(AXES["activation"], ROOM[layer], strict=True) if axis in axes and n > 1]
 
@@ -60,11 +60,16 @@ def _centres_nothing(scheme: Scheme, shape: Shape) -> bool:
 
 
 def _not_over(axes: tuple[str, ...]) -> Callable[[str], str]:
-    return lambda layer: f"no field may reach over several {spoken(AXIS[axis].many for axis in along(axes, layer))}"
+    return lambda layer: (
+        f"no field may reach over several {join_words(AXIS[axis].many for axis in averaged_axes(axes, layer))}"
+    )
 
 
 def _within_an_example(layer: str) -> str:
-    return f"every field has to reach over several {spoken(AXIS[axis].many for axis in along(('H', 'W', 'C'), layer))}"
+    return (
+        f"every field has to reach over several "
+        f"{join_words(AXIS[axis].many for axis in averaged_axes(('H', 'W', 'C'), layer))}"
+    )
 
 
 _EXAMPLES = ("N",)

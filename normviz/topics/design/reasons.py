@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from normviz.core.fields import AXIS
 from normviz.core.registry import SCHEMES
-from normviz.core.text import sentence, spoken
+from normviz.core.text import join_words, sentence
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import plural
-from normviz.topics.design.conditions import CONDITIONS, along
-from normviz.topics.design.search import SHAPES, WEIGHTS, Demand, Demands, Near, behind, conflict, found, probe
+from normviz.topics.design.conditions import CONDITIONS, averaged_axes
+from normviz.topics.design.search import SHAPES, WEIGHTS, Demand, Demands, Near, conflict, effect_behind, found, probe
 from normviz.topics.design.wording import LAYER_WORDS
 
 
@@ -68,7 +68,7 @@ def given_up(near: Near, demands: Demands) -> str:
     """Return how many schemes remain without the demands that the nearest schemes miss; without the full stop."""
     missed = [f"to {does(each)}" for each in demands.each if each[0] in near.missed]
     remain = "remains" if near.schemes == 1 else "remain"
-    return f"Without the demand {spoken(missed, 'and')}, {plural(near.schemes, 'scheme')} {remain}"
+    return f"Without the demand {join_words(missed, 'and')}, {plural(near.schemes, 'scheme')} {remain}"
 
 
 def asked(demand: Demand, demands: Demands, fronts: bool = True) -> str:
@@ -78,11 +78,11 @@ def asked(demand: Demand, demands: Demands, fronts: bool = True) -> str:
         return text
     enough, never, divided = _fronts(demand, demands)
     if enough:
-        text = f"{spoken(map(_name, enough))} has to stand in front, or {text}"
+        text = f"{join_words(map(_name, enough))} has to stand in front, or {text}"
     if never:
         text += f", {'and' if len(never) == 1 else 'and neither'} {_none_of(never)}"
     if divided:
-        text += f", and behind {spoken(map(_name, divided))} something has to divide, too"
+        text += f", and behind {join_words(map(_name, divided))} something has to divide, too"
     return text
 
 
@@ -93,7 +93,7 @@ def _of_fields(demand: Demand, layer: str) -> str:
         return CONDITIONS[key].asks(layer)
     axes = [AXIS[axis] for axis in inside(demand, layer)]
     one = " and ".join(f"one {axis.one}" for axis in axes).replace(" and ", ", ", max(len(axes) - 2, 0))
-    several = f"several {spoken(axis.many for axis in axes)}" if axes else ""
+    several = f"several {join_words(axis.many for axis in axes)}" if axes else ""
     if TRANSFORMATIONS[key].factor is None:
         return f"a mean has to be subtracted inside {one}"
     if wanted:
@@ -105,21 +105,21 @@ def inside(demand: Demand, layer: str) -> list[str]:
     """The axes of a layer inside one index of which a demand keeps fields, or wants them not to stay."""
     key, _ = demand
     if key in CONDITIONS:
-        return along(CONDITIONS[key].inside, layer)
+        return averaged_axes(CONDITIONS[key].inside, layer)
     change = TRANSFORMATIONS[key]
-    return along(change.shift[layer] if change.factor is None else change.factor, layer)
+    return averaged_axes(change.shift[layer] if change.factor is None else change.factor, layer)
 
 
 def _fronts(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
     """What may stand in front and meets a demand whatever the fields are; never meets it; only where they divide."""
     enough, never, divided = [], [], []
     for front in demands.weights:
-        answers, divides = behind(demands.layer, front, demand)
+        answers, divides = effect_behind(demands.layer, front, demand)
         if answers.all():
             enough.append(front)
         elif not answers.any():
             never.append(front)
-        elif not answers[:, ~divides].any() and behind(demands.layer, "none", demand)[0][:, ~divides].any():
+        elif not answers[:, ~divides].any() and effect_behind(demands.layer, "none", demand)[0][:, ~divides].any():
             divided.append(front)
     return enough, never, divided
 
@@ -127,7 +127,7 @@ def _fronts(demand: Demand, demands: Demands) -> tuple[list[str], list[str], lis
 def _none_of(fronts: Sequence[str]) -> str:
     if len(fronts) == 1:
         return f"{_name(fronts[0])} must not stand in front"
-    return f"{spoken(map(_name, fronts), 'nor')} may stand in front"
+    return f"{join_words(map(_name, fronts), 'nor')} may stand in front"
 
 
 def _impossible(demand: Demand, demands: Demands) -> str:
@@ -136,19 +136,19 @@ def _impossible(demand: Demand, demands: Demands) -> str:
     key, wanted = demand
     if key in CONDITIONS:
         row = SCHEMES[front]
-        why = f"keeps a {spoken(row.keeps, 'and a')}" if row.keeps else "centres the weights itself"
+        why = f"keeps a {join_words(row.keeps, 'and a')}" if row.keeps else "centres the weights itself"
     elif wanted:
         scheme, shapes = probe(demands.layer, front), SHAPES[demands.layer]
         why = predict(scheme, TRANSFORMATIONS[key], demands.layer, *shapes).reason.partition(": it ")[2].rstrip(".")
     else:
         why = "is invariant to it"
-    return f"behind {spoken(map(_name, demands.weights))}, no scheme can {does(demand)}: what stands in front {why}"
+    return f"behind {join_words(map(_name, demands.weights))}, no scheme can {does(demand)}: what stands in front {why}"
 
 
 def _nothing_left(some: Sequence[Demand], demands: Demands) -> str:
     """Where the demands together keep fields inside one index of every axis."""
     kept = {axis for each in some if each[1] for axis in inside(each, demands.layer)}
-    if kept != set(along(("N", "H", "W", "C"), demands.layer)):
+    if kept != set(averaged_axes(("N", "H", "W", "C"), demands.layer)):
         return ""
     shifts = [key for key, wanted in some if wanted and key in TRANSFORMATIONS and TRANSFORMATIONS[key].factor is None]
     return f": on a {LAYER_WORDS[demands.layer]} layer nothing is left to {'average over' if shifts else 'divide by'}"
@@ -157,7 +157,7 @@ def _nothing_left(some: Sequence[Demand], demands: Demands) -> str:
 def _elsewhere(demands: Demands) -> str:
     """With what else in front there are some."""
     others = [key for key in WEIGHTS if key not in demands.weights and found(replace(demands, weights=(key,)))]
-    return f"With {spoken(map(_name, others))} in front there are some." if others else ""
+    return f"With {join_words(map(_name, others))} in front there are some." if others else ""
 
 
 def _name(front: str) -> str:

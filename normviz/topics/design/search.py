@@ -20,7 +20,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
 from normviz.core.locks import one_at_a_time
 from normviz.core.registry import SCHEMES, Scheme, same_as
-from normviz.core.text import spoken
+from normviz.core.text import join_words
 from normviz.core.theory import absorbed, degenerate
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS, ROOM, met
@@ -74,15 +74,15 @@ class Demands:
         check_layer(self.layer)
         for key in (*self.need, *self.without):
             if key not in TRANSFORMATIONS:
-                raise InvalidInput(f"{key!r} is not a transformation; {spoken(TRANSFORMATIONS)} would do.")
+                raise InvalidInput(f"{key!r} is not a transformation; {join_words(TRANSFORMATIONS)} would do.")
         for key in self.weights:
             if key not in WEIGHTS:
-                raise InvalidInput(f"{key!r} is not a scheme of weights; {spoken([ANY, *WEIGHTS])} would do.")
+                raise InvalidInput(f"{key!r} is not a scheme of weights; {join_words([ANY, *WEIGHTS])} would do.")
         for key in self.conditions:
             if key not in CONDITIONS:
-                raise InvalidInput(f"{key!r} is not a condition; {spoken(CONDITIONS)} would do.")
+                raise InvalidInput(f"{key!r} is not a condition; {join_words(CONDITIONS)} would do.")
         if both := set(self.need) & set(self.without):
-            raise InvalidInput(f"{spoken(sorted(both), 'and')} cannot be both needed and excluded.")
+            raise InvalidInput(f"{join_words(sorted(both), 'and')} cannot be both needed and excluded.")
 
     @property
     def each(self) -> tuple[Demand, ...]:
@@ -155,7 +155,7 @@ class Near:
 def check_layer(layer: str) -> None:
     """Raise InvalidInput for a layer that there is not."""
     if layer not in SHAPES:
-        raise InvalidInput(f"layer {layer!r} is unknown; {spoken(SHAPES)} would do.")
+        raise InvalidInput(f"layer {layer!r} is unknown; {join_words(SHAPES)} would do.")
 
 
 def axes_of(layer: str) -> tuple[int, ...]:
@@ -183,7 +183,9 @@ def made(summation: Field | None, suppression: Field | None, weights: str = "non
     """The scheme with these fields, behind a scheme of the weights."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
-    return SCHEMES["custom"].with_fields(summation, suppression).behind(None if weights == "none" else weights)
+    return (
+        SCHEMES["custom"].with_fields(summation, suppression).with_weight_scheme(None if weights == "none" else weights)
+    )
 
 
 def as_asked(scheme: Scheme, demands: Demands) -> Scheme:
@@ -210,7 +212,7 @@ def invariances(scheme: Scheme, layer: str) -> Invariances:
     return absorbed(scheme, layer, *SHAPES[layer])
 
 
-def has(scheme: Scheme, layer: str) -> tuple[str, ...]:
+def invariances_of(scheme: Scheme, layer: str) -> tuple[str, ...]:
     """All of `ASKED` that a scheme has on a layer."""
     return *invariances(scheme, layer), *met(scheme, layer)
 
@@ -381,7 +383,7 @@ def _is_step(scheme: Scheme, layer: str) -> bool:
 def is_answer(scheme: Scheme, demands: Demands) -> bool:
     """Whether any scheme, of whatever rules, meets the demands."""
     stands = front_of(scheme) in demands.weights and _is_step(scheme, demands.layer)
-    return stands and demands.met(has(scheme, demands.layer))
+    return stands and demands.met(invariances_of(scheme, demands.layer))
 
 
 @lru_cache(maxsize=64)
@@ -411,7 +413,9 @@ def nearest(demands: Demands) -> list[Near]:
     for row, count in zip(misses, schemes, strict=True):
         if row.sum() == least:
             counts[tuple(key for (key, _), missed in zip(demands.each, row, strict=True) if missed)] += int(count)
-    missing = [(row, demands.missed(has(row, demands.layer))) for row in registered(demands.layer, demands.weights)]
+    missing = [
+        (row, demands.missed(invariances_of(row, demands.layer))) for row in registered(demands.layer, demands.weights)
+    ]
     return [
         Near(missed, count, sort_names((row for row, misses in missing if misses == missed), demands.layer))
         for missed, count in counts.most_common()
@@ -429,7 +433,7 @@ def conflict(demands: Demands) -> tuple[Demand, ...]:
     return ()
 
 
-def behind(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
+def effect_behind(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
     """Behind a scheme of weights, whether each pair of patterns of fields meets a demand; and which patterns of the
     second divide."""
     index = _index(layer)

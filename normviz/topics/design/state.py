@@ -66,7 +66,7 @@ class Page:
 def _focus(given: Any, view: View) -> tuple[int, ...]:
     """An element of the summed inputs of the layer."""
     numbers = [*(given.split(",") if isinstance(given, str) else given), 0, 0, 0, 0][:4]
-    return tuple(link.whole(0, n - 1)(k, view) for k, n in zip(numbers, SHAPES[view["layer"]][0], strict=True))
+    return tuple(link.int_range(0, n - 1)(k, view) for k, n in zip(numbers, SHAPES[view["layer"]][0], strict=True))
 
 
 CAMERA = appearance.camera(PREFIX)
@@ -84,7 +84,7 @@ PARAMS = (
 )
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Return True: every value matters in every view."""
     return True
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.core.registry import Scheme
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import Step, finish
@@ -76,7 +76,7 @@ def plan_trainings(
         taken = [schemes[order[k]] for k in range(start, end) for schemes, order in ordered if k < len(order)]
         for k in range(0, len(taken), JOB_SCHEMES):
             schemes, invariances = zip(*taken[k : k + JOB_SCHEMES], strict=True)
-            jobs.append(TwinTraining(tuple(map(Row.of, schemes)), invariances, setting))
+            jobs.append(TwinTraining(tuple(map(SchemeSpec.of, schemes)), invariances, setting))
     return tuple(jobs)
 
 
@@ -101,7 +101,7 @@ class TwinTraining:
     kind: ClassVar[str] = "design/twins"
     version: ClassVar[int] = 3
 
-    rows: tuple[Row, ...]
+    rows: tuple[SchemeSpec, ...]
     absorbed: tuple[Invariances, ...]
     setting: Setting
 

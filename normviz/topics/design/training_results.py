@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.results import Results
 from normviz.topics.design.search import Invariances
@@ -30,7 +30,7 @@ class TwinAnswer(NamedTuple):
         why: why an answer is missing, in sentences; empty if none is.
     """
 
-    row: Row
+    row: SchemeSpec
     transformation: str
     predicted: bool
     forward: bool | None

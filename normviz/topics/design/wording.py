@@ -2,7 +2,7 @@
 
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.text import spoken
+from normviz.core.text import join_words
 from normviz.topics.design.search import RULES, Names, axes_of, name_of
 
 LAYER_WORDS = {"dense": "dense", "conv": "convolutional"}
@@ -47,7 +47,7 @@ def labelled(names: Names) -> str:
 
 def count_of(layer: str) -> str:
     """Return which schemes are counted, in sentences."""
-    axes = spoken([AXES["activation"][axis] for axis in axes_of(layer)], "and")
+    axes = join_words([AXES["activation"][axis] for axis in axes_of(layer)], "and")
     return (
         f"The count contains every choice along {axes}: keep the axis, average over it, or average over "
         f"{RULES[-1].number} groups of it. The mean and the divisor choose separately. Schemes with windows and "

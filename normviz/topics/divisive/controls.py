@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.core.text import typeset
-from normviz.topics.divisive.state import EPS_STEPS, LIGHTS, NAMES, PREFIX, has, shape_of, wide
+from normviz.topics.divisive.state import EPS_STEPS, LIGHTS, NAMES, PREFIX, is_relevant, shape_of, wide
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.tensor import OWN_DATA
 from normviz.ui.tensor_controls import further_window_controls, own_file, radius_control
@@ -23,7 +23,7 @@ def controls(view: View) -> None:
         with st.expander("Advanced"):
             if axes:
                 further_window_controls(axes, PREFIX)
-            if has(view, "channel"):
+            if is_relevant(view, "channel"):
                 last = shape_of(view)[3] - 1
                 st.number_input("Channel", 0, last, None, key=PREFIX + "channel", **KEPT, placeholder="the largest v")
             st.number_input("Seed", 0, 9999, key=PREFIX + "seed", **KEPT)

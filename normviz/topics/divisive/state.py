@@ -12,7 +12,7 @@ from normviz.core.normalize import Normalized, normalize
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.data.samples import SAMPLES
 from normviz.ui import scheme, tensor
-from normviz.ui.link import Param, View, choice, decimal, real, whole
+from normviz.ui.link import Param, View, choice, decimal, int_range, real
 from normviz.ui.tensor import OWN_DATA
 
 PAGE = "divisive"
@@ -71,7 +71,7 @@ def _index(axis: str) -> Callable[[Any, View], int | None]:
     def nearest(value: Any, view: View) -> int | None:
         if value in (None, ""):
             return None
-        return whole(0, shape_of(view)[AXES["activation"].index(axis)] - 1)(value, view)
+        return int_range(0, shape_of(view)[AXES["activation"].index(axis)] - 1)(value, view)
 
     return nearest
 
@@ -93,7 +93,7 @@ PARAMS = tuple(
 )
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to the picture: a link and the controls leave out what does not."""
     return name != "channel" or shape_of(view)[3] > 1
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from normviz.charts.curves import Curve, Panel
 from normviz.core.fields import OWN, Shape
-from normviz.core.scheme_spec import Row
-from normviz.core.settings import choice, whole
-from normviz.core.text import spoken
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.core.settings import choice, integer
+from normviz.core.text import join_words
 from normviz.data.digits import DIGITS, SIDE, digits
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.jobs.results import Arrays, Results
@@ -20,7 +20,7 @@ from normviz.topics.experiments.course import to_percent
 from normviz.topics.experiments.dense_grid import RATES, WIDTHS, DenseGrid
 from normviz.topics.experiments.experiment import Comparison, Experiment, foremost, hidden_layers
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import Report, Shown, Verdict, draw_band
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, draw_band
 
 SIZES = (2, 4, 8, 16, 32, 128)
 """Batch sizes that are compared."""
@@ -44,7 +44,7 @@ class Setting(Comparison):
 
     layer: ClassVar[tuple[int, int]] = (max(PAIR), WIDTHS[0])
 
-    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
     equal: str = choice(
         "steps", {"steps": "Steps", "examples": "Examples"}, label="Same for all sizes",
         help=f"With the same number of examples, batches of {MIDDLE} take the steps above, and smaller ones more.",
@@ -125,7 +125,7 @@ def report(setting: Setting, results: Results) -> Report:
     """Return the test error over the batch size, its course at two sizes, and the noise of the statistics."""
     begun: dict[int, dict[int, GridOutcome]] = {}
     ended: dict[int, dict[int, GridOutcome]] = {}
-    figures: list[Shown] = []
+    figures: list[FigureSpec] = []
     places = {row: k for k, row in enumerate(setting.rows)}
     for part in parts(setting):
         result = results.get(part)
@@ -159,7 +159,7 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
     return table
 
 
-def _draw_curves(begun: Outcomes) -> Iterator[Shown]:
+def _draw_curves(begun: Outcomes) -> Iterator[FigureSpec]:
     """Draw the test error by step, at two batch sizes."""
     sizes = [size for size in PAIR if begun.get(size)]
     if not sizes:
@@ -176,13 +176,13 @@ def _draw_curves(begun: Outcomes) -> Iterator[Shown]:
         for size in sizes
     ]  # fmt: skip
     said = "; ".join(f"on batches of {size}, {_levels(begun[size])}" for size in sizes)
-    yield Shown(
+    yield FigureSpec(
         "curves", panels, f"Test error by step at the best learning rate of each scheme. At the end: {said}.",
         "Test digits are normalized by the mean statistics of all training digits.",
     )  # fmt: skip
 
 
-def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[Shown]:
+def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[FigureSpec]:
     """Draw the test error at the end and the best learning rate, over the batch size."""
     if not ended:
         return
@@ -205,11 +205,11 @@ def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[Shown]:
     )
     caption = f"All networks train {budget}, so larger batches mean {other}. Compare schemes at the same batch size."
     if idle:
-        caption += f" {spoken(idle, 'and')}: more than half of the test digits are wrong at every size."
-    yield Shown("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
+        caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
+    yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
 
 
-def _draw_noise(noise: Arrays) -> Iterator[Shown]:
+def _draw_noise(noise: Arrays) -> Iterator[FigureSpec]:
     """Draw how far the statistics of a mini-batch are off."""
     sizes = np.array(SIZES)
     curves = [
@@ -224,7 +224,7 @@ def _draw_noise(noise: Arrays) -> Iterator[Shown]:
         f"of {large} by {mean[large]:.2f} σ and {deviation[large]:.0%}."
     )
     panel = Panel("How far the statistics of a mini-batch are off", curves, "batch size N", "in σ", "xy", marks=SIZES)
-    yield Shown(
+    yield FigureSpec(
         "noise", [panel], f"Errors of μ and σ by batch size, falling as one over the root of N. {said}",
         f"{said} This is why: every unit of the first layer before training, against all training digits.",
     )  # fmt: skip
@@ -240,7 +240,7 @@ def _learns(ended: Outcomes, k: int) -> bool:
     return min(float(np.mean(each[k].last)) for each in ended.values()) < LEARNS
 
 
-def _mixes(row: Row, shape: Shape) -> bool:
+def _mixes(row: SchemeSpec, shape: Shape) -> bool:
     """Return True if a scheme has statistics of several examples."""
     scheme = row.scheme.on_activations
     return scheme is not None and any(field.canonical(shape).rules[0] != OWN for field in scheme.fields)
@@ -275,7 +275,7 @@ def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> Difference
 def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
     """Say the test errors at the smallest batch size."""
     if not ended:
-        return f"Training on batches of {spoken(begun)} has begun." if begun else "Nothing is trained yet."
+        return f"Training on batches of {join_words(begun)} has begun." if begun else "Nothing is trained yet."
     small = min(ended)
     first, *others = _choose_pair(setting, ended) or foremost(setting.rows, 2)
     levels = {k: f"{np.mean(ended[small][k].last):.0%}" for k in (first, *others)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from normviz.core.errors import InvalidInput
-from normviz.core.text import spoken
+from normviz.core.text import join_words
 from normviz.topics.experiments import (
     batch_size,
     convolution,
@@ -64,5 +64,5 @@ def get_experiment(key: str) -> Experiment:
     """Return the experiment of a key or of an alias; raises InvalidInput where there is none."""
     key = ALIASES[key].key if key in ALIASES else key
     if key not in EXPERIMENTS:
-        raise InvalidInput(f"experiment {key!r} is unknown; {spoken(EXPERIMENTS)} would do.")
+        raise InvalidInput(f"experiment {key!r} is unknown; {join_words(EXPERIMENTS)} would do.")
     return EXPERIMENTS[key]

@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.charts.curves import Curve, Panel
 from normviz.core.fields import Shape
-from normviz.core.settings import among, choice, whole
+from normviz.core.settings import among, choice, integer
 from normviz.core.text import typeset
 from normviz.data.digits import DIGITS, SIDE
 from normviz.describe.seeds import mean_text
@@ -16,7 +16,7 @@ from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
 from normviz.topics.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge
 from normviz.topics.experiments.experiment import Comparison, Experiment
-from normviz.topics.experiments.reports import Report, Shown, draw_band, percent, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, draw_band, percent, tabulate
 
 PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
 """The two kinds of networks that the experiment compares."""
@@ -31,8 +31,8 @@ class Setting(Comparison):
         "channel", {"channel": "Each channel", "unit": "Each unit"}, label="γ and β of",
         help="Each unit is a channel at one position, as the paper's layer norm has them.",
     )  # fmt: skip
-    batch: int = whole(32, 4, 64, label="Batch size N", stops=(4, 8, 16, 32, 64), control="stops")
-    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 300, 500), control="stops")
+    batch: int = integer(32, 4, 64, label="Batch size N", stops=(4, 8, 16, 32, 64), control="stops")
+    steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 300, 500), control="stops")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,7 +84,7 @@ def _curve(outcome: Outcome, x: np.ndarray, values: np.ndarray, points: bool = T
     return draw_band(outcome.label, x, np.where(np.isfinite(values), values, np.nan), outcome.look, points=points)
 
 
-def _draw_paddings(ended: Outcomes) -> Iterator[Shown]:
+def _draw_paddings(ended: Outcomes) -> Iterator[FigureSpec]:
     """Draw the mean training loss and the contrast of the border, by padding."""
     padded, bare = (ended[padding] for padding in PADDINGS)
     done = [key for key in padded if key in bare]
@@ -107,14 +107,14 @@ def _draw_paddings(ended: Outcomes) -> Iterator[Shown]:
         f"around the picture, {mean_text(bare[key].loss, 3)} and {mean_text(bare[key].contrast, 3)} without padding"
         for key in done
     )
-    yield Shown(
+    yield FigureSpec(
         "padding", panels, f"Training loss, and σ at the border over σ inside, by padding: {said}.",
         "Each scheme at its best learning rate. σ is the standard deviation of a unit's pre-activations over test "
         "digits. Where the ratio is 1, units at the border vary as all others do.",
     )  # fmt: skip
 
 
-def _draw_rates(ended: Outcomes) -> Iterator[Shown]:
+def _draw_rates(ended: Outcomes) -> Iterator[FigureSpec]:
     """Draw the mean training loss over the learning rate."""
     if not any(ended.values()):
         return
@@ -131,13 +131,13 @@ def _draw_rates(ended: Outcomes) -> Iterator[Shown]:
         for padding, found in ended.items()
         if found
     )
-    yield Shown(
+    yield FigureSpec(
         "rates", panels, f"Training loss over the learning rate. Best rates: {said}.",
         "The best rate of a scheme has the lowest loss on validation digits, the mean over the training.",
     )  # fmt: skip
 
 
-def _draw_curves(begun: Outcomes) -> Iterator[Shown]:
+def _draw_curves(begun: Outcomes) -> Iterator[FigureSpec]:
     """Draw the training loss by step at the best rate of each scheme."""
     if not any(begun.values()):
         return
@@ -153,13 +153,13 @@ def _draw_curves(begun: Outcomes) -> Iterator[Shown]:
         for padding, found in begun.items()
         if found
     ]  # fmt: skip
-    yield Shown(
+    yield FigureSpec(
         "curves", panels, "Training loss by step at the best learning rate of each scheme, with and without padding.",
         "Each point is the mean since the point before.",
     )  # fmt: skip
 
 
-def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[Shown]:
+def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     """Draw the statistics of the last layer by the distance from the border."""
     if not found:
         return
@@ -179,7 +179,7 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[Shown]:
         for each in found.values()
         for border, inside in [each.border_and_inside("on")]
     )
-    yield Shown(
+    yield FigureSpec(
         "borders", panels, f"Units of the last layer by their distance from the border. Turned on: {said}.",
         "With zeros around the picture. Means over channels and positions, on test digits after training.",
     )  # fmt: skip

@@ -56,15 +56,15 @@ class ConvolutionGrid(SchemeJob):
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
         from normviz.train.conv import Conv, split_pictures
-        from normviz.train.dense import whole
-        from normviz.train.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
+        from normviz.train.dense import trim_to_batches
+        from normviz.train.learning import Trainer, cross_entropy, device_of, error, mini_batches, to_numpy
 
         device = device_of(self.device)
         digits = split_pictures(device)
         x, labels = digits.train
         batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
         network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)
-        learner = Learner(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
+        learner = Trainer(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
         course = Course(self.length, POINTS, shape)
         for chosen in mini_batches(self.networks, len(x), self.length, batch):
             same = chosen.repeat(shape[0], 1)
@@ -72,7 +72,7 @@ class ConvolutionGrid(SchemeJob):
             learner.step(loss)
             course.add_losses(loss)
             if course.marked:
-                network.settle(whole(x[:SETTLED], batch)[None])
+                network.settle(trim_to_batches(x[:SETTLED], batch)[None])
                 logits, _ = network.look_at(digits.validation[0][None])
                 course.add_errors(validation=cross_entropy(logits, digits.validation[1]))
             if course.share == 1:
@@ -80,7 +80,7 @@ class ConvolutionGrid(SchemeJob):
                 course.found["test"] = course.as_grid(error(logits, digits.test[1]))
                 for layer, look in enumerate(looks, 1):
                     for name, values in look._asdict().items():
-                        maps = numbers(values)[0]
+                        maps = to_numpy(values)[0]
                         course.found[f"{name}-{layer}"] = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
             yield course.step(device)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from normviz.core.text import spoken, typeset
+from normviz.core.text import join_words, typeset
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_rate, compare, mean_percent, mean_text
 from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, distances
@@ -78,7 +78,7 @@ def judge(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict
     """
     padded, bare = ended["zeros"], ended["none"]
     if missing := [key.capitalize() for key in KEYS if key not in schemes]:
-        return (Verdict("open", f"This takes None, Batch and Layer; choose {spoken(missing, 'and')} as well."),) * 2
+        return (Verdict("open", f"This takes None, Batch and Layer; choose {join_words(missing, 'and')} as well."),) * 2
     if any(key not in found for key in schemes for found in (padded, bare)):
         return (Verdict("open", "Not all networks are trained yet."),) * 2
     condition = (
@@ -165,7 +165,7 @@ def _rates_words(found: Comparisons) -> str:
     for side, word in words.items():
         rates = [typeset(rate) for k, rate in enumerate(RATES) if found.sides[f"rate {k}"] == side]
         if rates:
-            said.append(f"{word} at {spoken(rates, 'and')}")
+            said.append(f"{word} at {join_words(rates, 'and')}")
     return f"At the same rate, the loss with layer norm is, against no normalization, {', '.join(said)}."
 
 

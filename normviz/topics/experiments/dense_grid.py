@@ -49,14 +49,14 @@ class DenseGrid(SchemeJob):
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
         from normviz.train.dense import Dense, split_digits
-        from normviz.train.learning import Learner, cross_entropy, device_of, mini_batches
+        from normviz.train.learning import Trainer, cross_entropy, device_of, mini_batches
 
         device = device_of(self.device)
         digits = split_digits(device)
         x, labels = digits.train
         shape = (len(self.rates), len(self.networks))
         network = Dense([self.row.scheme], self.networks * shape[0], self.widths, self.batch, self.eps, device)
-        learner = Learner(network.parameters, self.optimizer, np.repeat(self.rates, shape[1])[None])
+        learner = Trainer(network.parameters, self.optimizer, np.repeat(self.rates, shape[1])[None])
         course = Course(self.length, POINTS, shape)
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch)):
             same = chosen.repeat(shape[0], 1)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from normviz.charts.curves import Panel
-from normviz.core.settings import real, whole
-from normviz.core.text import sentence, spoken, typeset
+from normviz.core.settings import integer, real
+from normviz.core.text import join_words, sentence, typeset
 from normviz.data.digits import DIGITS
 from normviz.describe.seeds import compare, find_signs, mean_percent
 from normviz.jobs.results import Arrays, Results
@@ -16,7 +16,7 @@ from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import Course
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
 from normviz.topics.experiments.scheme_job import SchemeJob
 from normviz.train.cost import dense_seconds
 
@@ -41,12 +41,14 @@ class Setting(Comparison):
 
     schemes: tuple[str, ...] = comparing(("none", "batch"))
     share: float = real(0.5, 0.05, 0.9, label="Dropped share", stops=(0.1, 0.2, 0.3, 0.5, 0.7))
-    digits: int = whole(900, BATCH, 1200, label="Digits to train on", stops=(100, 200, 400, 900, 1200), control="stops")
+    digits: int = integer(
+        900, BATCH, 1200, label="Digits to train on", stops=(100, 200, 400, 900, 1200), control="stops"
+    )
     relabelled: float = real(
         0.3, 0.0, 0.9, label="Random training labels", stops=(0.0, 0.1, 0.2, 0.3, 0.5), shown="{:.0%}".format,
         help="The share of training labels that are drawn at random.",
     )  # fmt: skip
-    steps: int = whole(500, 20, 1000, label="Steps", stops=(100, 200, 300, 500, 1000), control="stops")
+    steps: int = integer(500, 20, 1000, label="Steps", stops=(100, 200, 300, 500, 1000), control="stops")
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,14 @@ class Part(SchemeJob):
         """Train step by step."""
         from normviz.train.dense import Dense
         from normviz.train.dropout import Dropout
-        from normviz.train.learning import Learner, cross_entropy, device_of
-        from normviz.train.small_training_set import Few
+        from normviz.train.learning import Trainer, cross_entropy, device_of
+        from normviz.train.small_training_set import SmallTrainingSet
 
         device = device_of(self.device)
         shape, seeds = (len(RATES), len(self.networks)), self.networks * len(RATES)
-        few = Few(seeds, self.digits, BATCH, device, self.relabelled)
+        few = SmallTrainingSet(seeds, self.digits, BATCH, device, self.relabelled)
         network = Dense([self.row.scheme], seeds, WIDTHS, BATCH, self.eps, device)
-        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
+        learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
         dropout, course = Dropout(seeds, self.share), Course(self.length, POINTS, shape)
         for step, (x, labels) in enumerate(few.batches(self.length)):
             if step == 0:
@@ -134,14 +136,14 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_headline(setting, begun, ended), figures, _verdict(setting, ended), table)
 
 
-def _draw(begun: Outcomes) -> Shown:
+def _draw(begun: Outcomes) -> FigureSpec:
     """Draw the test error by step, a panel for every two schemes."""
     curves = [
         draw_band(each.label, each.result["measured"], 100 * each.at_best("test"), each.look) for each in begun.values()
     ]
     panels = [Panel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
     levels = ", ".join(f"{each.name} {each.level}" for each in begun.values())
-    return Shown(
+    return FigureSpec(
         "curves", panels, f"Test error by step: {levels}.",
         "Means over the seeds with 95% intervals, at the learning rate that is best for each.",
     )  # fmt: skip
@@ -151,14 +153,16 @@ def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
     """Say what dropout changes without normalization and with the first scheme."""
     if not ended:
         return (
-            f"Training of {spoken([each.name for each in begun.values()], 'and')} has begun."
+            f"Training of {join_words([each.name for each in begun.values()], 'and')} has begun."
             if begun
             else ("Nothing is trained yet.")
         )
     normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended), None)
     shown = [each for place, each in ended.items() if place == (normed, False) or each.name == "neither"]
     shown = shown or list(ended.values())[:1]
-    return sentence(f"test error: {spoken([f'{np.mean(each.last):.1%} with {each.name}' for each in shown], 'and')}.")
+    return sentence(
+        f"test error: {join_words([f'{np.mean(each.last):.1%} with {each.name}' for each in shown], 'and')}."
+    )
 
 
 def _judge(regularizes: bool, dropout_helps: bool) -> Word:

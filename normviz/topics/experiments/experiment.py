@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape, divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
-from normviz.core.scheme_spec import Row
-from normviz.core.settings import Given, among, choice, declarations, real, several, value, whole
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.core.settings import Given, among, choice, declarations, integer, real, several, value
 from normviz.describe.seeds import RULES
 from normviz.jobs.results import Part, Results
 from normviz.topics.experiments.reports import Report
@@ -70,10 +70,10 @@ def hidden_layers(widths: Sequence[int]) -> str:
 class Setting:
     """What every experiment may be asked: from which seed, over how many of them, and on which device."""
 
-    seeds: int = whole(
+    seeds: int = integer(
         8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% intervals."
     )
-    seed: int = whole(0, 0, 9999, label="First seed")
+    seed: int = integer(0, 0, 9999, label="First seed")
     device: str = choice("auto", DEVICES, label="Train on")
 
     weighted: ClassVar[bool] = True
@@ -96,7 +96,7 @@ def own_text(scheme: Scheme) -> str:
 
     Bars are between them: "own,full,full,full|own,full,full,full|weight".
     """
-    row = Row.of(scheme)
+    row = SchemeSpec.of(scheme)
     fields = "|".join(field or "" for field in (row.summation, row.suppression))
     return fields if row.weight is None else f"{fields}|{row.weight}"
 
@@ -109,13 +109,13 @@ def own_scheme(text: str) -> Scheme:
     suppression, _, weight = rest.partition("|")
     if not bar:
         raise InvalidInput(f"own = {text!r}; two fields with a bar between them would do, as own,full,full,full|…")
-    return Row("custom", summation or None, suppression or None, weight or None).scheme
+    return SchemeSpec("custom", summation or None, suppression or None, weight or None).scheme
 
 
-def refuse_front(row: Row) -> None:
+def refuse_front(row: SchemeSpec) -> None:
     """Raise InvalidInput where a scheme of the weights stands in front of what no layer's weights stand in front of."""
     if row.weight is not None:
-        fields = own_text(row.scheme.behind(None))
+        fields = own_text(row.scheme.with_weight_scheme(None))
         raise InvalidInput(f"own: no weights stand in front of what is normalized here; {fields} alone would do.")
 
 
@@ -133,7 +133,7 @@ class Comparison(Setting):
 
     schemes: Sequence[str] = comparing(("none", "batch", "layer"))
     groups: int = among(2, divisors(64), label="Groups G")
-    radius: int = whole(1, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
+    radius: int = integer(1, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     own: str = value("", read_own)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
 
@@ -150,11 +150,12 @@ class Comparison(Setting):
                 scheme.check(shape)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[SchemeSpec, ...]:
         """The schemes as plain data, with their parameters."""
         made = {"custom": own_scheme(self.own)}
         return tuple(
-            Row.of(made.get(key) or get_scheme(key, self.groups, self.radius)) for key in dict.fromkeys(self.schemes)
+            SchemeSpec.of(made.get(key) or get_scheme(key, self.groups, self.radius))
+            for key in dict.fromkeys(self.schemes)
         )
 
     @property
@@ -177,7 +178,7 @@ class Comparison(Setting):
         )
 
 
-def foremost(rows: Sequence[Row], most: int = 4) -> list[int]:
+def foremost(rows: Sequence[SchemeSpec], most: int = 4) -> list[int]:
     """Positions of the schemes for which a headline has room, in their order; those that most claims are of first."""
     asked = ("batch", "layer", "none")
     ranked = sorted(range(len(rows)), key=lambda k: (rows[k].key not in asked, k))

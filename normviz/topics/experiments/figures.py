@@ -9,13 +9,13 @@ from normviz.charts.chart import Figure
 from normviz.charts.curves import Panel, curves
 from normviz.charts.palette import THEMES
 from normviz.charts.style import finish
-from normviz.topics.experiments.reports import Heat, Shown
+from normviz.topics.experiments.reports import FigureSpec, HeatMap
 
 
-def pieces(shown: Shown) -> list[Shown]:
+def pieces(shown: FigureSpec) -> list[FigureSpec]:
     """A part of a report as figures that stand beside each other, or on a phone below; a map or planes are one."""
     panels = shown.panels
-    if isinstance(panels, Heat) or len(panels) < 2 or any(panel.square for panel in panels):
+    if isinstance(panels, HeatMap) or len(panels) < 2 or any(panel.square for panel in panels):
         return [shown]
     return [
         replace(shown, key=f"{shown.key} {number}" if number else shown.key, panels=[panel], alt=_alt(shown, panel))
@@ -23,50 +23,50 @@ def pieces(shown: Shown) -> list[Shown]:
     ]
 
 
-def _alt(shown: Shown, panel: Panel) -> str:
+def _alt(shown: FigureSpec, panel: Panel) -> str:
     return f"{panel.title}. {shown.alt}" if panel.title else shown.alt
 
 
-def height(shown: Shown, tall: str = "") -> str:
+def height(shown: FigureSpec, tall: str = "") -> str:
     """Return the height of a figure in CSS; `tall`: that of curves in one row, by default 26rem."""
-    if isinstance(shown.panels, Heat):
+    if isinstance(shown.panels, HeatMap):
         return f"{9.5 + 3 * len(shown.panels.rows):g}rem"
     rows = -(-len(shown.panels) // shown.columns)
     return tall or "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
 
 
-def shows_rates(shown: Shown) -> bool:
+def shows_rates(shown: FigureSpec) -> bool:
     """Return True if a figure shows nothing but learning rates that were chosen: how the comparison was made."""
-    panels = () if isinstance(shown.panels, Heat) else shown.panels
+    panels = () if isinstance(shown.panels, HeatMap) else shown.panels
     return bool(panels) and all(panel.y == "learning rate" for panel in panels)
 
 
-def band_words(shown: Shown, networks: int) -> str:
+def band_words(shown: FigureSpec, networks: int) -> str:
     """Return what the bands of a figure's curves are; nothing where there are none, or where its caption says it."""
-    panels = () if isinstance(shown.panels, Heat) else shown.panels
+    panels = () if isinstance(shown.panels, HeatMap) else shown.panels
     banded = any(curve.low is not None and not curve.apart for panel in panels for curve in panel.curves)
     said = not banded or "95% interval" in shown.caption
     return "" if said else f"Lines: means of {networks} networks. Bands: 95% intervals."
 
 
-def follows_steps(shown: Shown) -> bool:
+def follows_steps(shown: FigureSpec) -> bool:
     """Return True if a figure has curves over the steps of a training."""
-    return not isinstance(shown.panels, Heat) and any(panel.x.startswith("step") for panel in shown.panels)
+    return not isinstance(shown.panels, HeatMap) and any(panel.x.startswith("step") for panel in shown.panels)
 
 
-def find_looks(figures: Sequence[Shown]) -> dict[str, int]:
+def find_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
     """Return the looks of curves by their names, of those names that have the same look in all figures."""
     found: dict[str, set[int]] = {}
     for shown in figures:
-        for panel in () if isinstance(shown.panels, Heat) else shown.panels:
+        for panel in () if isinstance(shown.panels, HeatMap) else shown.panels:
             for curve in panel.curves:
                 found.setdefault(curve.name, set()).add(curve.look)
     return {name: looks.pop() for name, looks in found.items() if len(looks) == 1}
 
 
-def figure_of(shown: Shown, theme: str = "light") -> Figure:
+def figure_of(shown: FigureSpec, theme: str = "light") -> Figure:
     """The figure of a part of a report."""
-    if isinstance(shown.panels, Heat):
+    if isinstance(shown.panels, HeatMap):
         return heat_map(shown.panels, theme)
     return curves(shown.panels, theme, shown.columns)
 
@@ -76,7 +76,7 @@ def blank(theme: str = "light") -> Figure:
     return curves([Panel("", [])], theme)
 
 
-def heat_map(heat: Heat, theme: str = "light") -> Figure:
+def heat_map(heat: HeatMap, theme: str = "light") -> Figure:
     """Numbers by rows and columns, each written in its cell; what is good is strong in colour."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends

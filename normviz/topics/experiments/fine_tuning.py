@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from normviz.charts.curves import Curve, Panel
-from normviz.core.settings import among, choice, real, several, whole
+from normviz.core.settings import among, choice, integer, real, several
 from normviz.core.text import typeset
 from normviz.data.digits import DIGITS
 from normviz.describe.comparisons import Comparisons
@@ -16,7 +16,7 @@ from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.experiment import Experiment, hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.fine_tuning_jobs import BEFORE_MOMENTUM, LEARNED, MOMENTA, RATES, WIDTHS, Tuning
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, tabulate
 
 MODES = {"train": "training mode", "infer": "evaluation mode"}
 """The mode of batch norm while a network is tuned."""
@@ -55,9 +55,9 @@ class Setting(Seeded):
     momentum: float = real(
         0.1, 0.001, 1.0, label="Momentum", stops=MOMENTA, help="The share of a new batch in the running averages."
     )
-    examples: int = whole(128, 64, 384, label="Examples of the new task", stops=(64, 128, 256, 384), control="stops")
+    examples: int = integer(128, 64, 384, label="Examples of the new task", stops=(64, 128, 256, 384), control="stops")
     batch: int = among(32, (4, 8, 16, 32, 64), label="Batch size N")
-    steps: int = whole(100, 10, 1000, label="Steps", stops=(20, 50, 100, 200, 500, 1000), control="stops")
+    steps: int = integer(100, 10, 1000, label="Steps", stops=(20, 50, 100, 200, 500, 1000), control="stops")
 
 
 def make_part(setting: Setting, mode: str, task: str) -> Tuning:
@@ -135,7 +135,7 @@ def _curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = F
     return draw_band(outcome.name, x, 100 * shares, outcome.look, points=points)
 
 
-def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
+def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     """Draw the errors on both tasks by step."""
     if not outcomes:
         return
@@ -150,13 +150,13 @@ def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
     said = "; ".join(
         f"{each.name} {each.level('old')} on the first task, {each.level('new')} on the new one" for each in outcomes
     )
-    yield Shown(
+    yield FigureSpec(
         "curves", panels, f"Test errors by step, at the best learning rate of each way. So far: {said}.",
         "Tested in evaluation mode, by the running averages. Each way has its best learning rate.",
     )  # fmt: skip
 
 
-def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
+def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     """Draw the errors at the end over the learning rate."""
     if not outcomes:
         return
@@ -169,13 +169,13 @@ def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
         for name, title in BOTH.items()
     ]  # fmt: skip
     said = ", ".join(f"{each.name} {typeset(RATES[each.best])}" for each in outcomes)
-    yield Shown(
+    yield FigureSpec(
         "rates", panels, f"Test errors at the end over the learning rate. Best rates: {said}.",
         "The best rate of a way has the lowest error on validation digits of the new task.",
     )  # fmt: skip
 
 
-def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Shown]:
+def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     """Draw the error on the first task over the momentum of the running averages."""
     trained = [each for each in outcomes if len(each.result["old by momentum"]) > 1]
     if not trained:
@@ -192,7 +192,7 @@ def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Sho
         for each in trained
         for errors in [each.by_momentum()]
     )
-    yield Shown(
+    yield FigureSpec(
         "momenta", [panel], f"Error on the first task over the momentum of the running averages. {said}.",
         "The momentum is the share of a new mini-batch, as in PyTorch. In training mode it changes no weight: the "
         "averages are used in the test only.",

@@ -77,13 +77,13 @@ class Tuning:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
         from normviz.train.batch_norm import BatchNorm
-        from normviz.train.learning import Learner, cross_entropy, device_of, numbers
+        from normviz.train.learning import Trainer, cross_entropy, device_of, to_numpy
         from normviz.train.tuning import Tuned, changed, make_tasks, moved
 
         device = device_of(self.device)
         first, second = make_tasks(self.task, self.networks, self.examples, device)
         network = Tuned(self.networks, WIDTHS, BEFORE_MOMENTUM, DEFAULT_EPS, device)
-        learner = Learner([*network.weights, *network.gains, *network.biases, *network.old], "adam", BEFORE_RATE)
+        learner = Trainer([*network.weights, *network.gains, *network.biases, *network.old], "adam", BEFORE_RATE)
         found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}
         count = BEFORE + self.length
         for step, (x, labels) in enumerate(first.batches(self.networks, BEFORE, BEFORE_BATCH), 1):
@@ -92,10 +92,10 @@ class Tuning:
 
         shape = (len(LEARNED), len(RATES), len(self.networks))
         fresh = self.task == "digits"
-        before, network = (network.copied(shape[0] * shape[1], self.momenta, fresh) for _ in range(2))
+        before, network = (network.replicate(shape[0] * shape[1], self.momenta, fresh) for _ in range(2))
         parameters = [(name, each) for name, some in network.named.items() for each in some]
         rates = [np.outer([name in learned for learned in LEARNED.values()], RATES) for name, _ in parameters]
-        learner = Learner(
+        learner = Trainer(
             [each for _, each in parameters], "adam", [network.old[0].new_tensor(r).view(-1, 1) for r in rates]
         )
         chosen = self.momenta.index(self.momentum)
@@ -106,8 +106,8 @@ class Tuning:
         def measure(step: int) -> None:
             found["measured"].append(np.array(step))
             for name, task in (("old", first.test), ("new", second.test), ("validation", second.validation)):
-                found[name].append(numbers(network.measure_error(task, name != "old", chosen)).reshape(shape))
-            found["moved"].append(numbers(moved(network, before, chosen)).reshape(shape))
+                found[name].append(to_numpy(network.measure_error(task, name != "old", chosen)).reshape(shape))
+            found["moved"].append(to_numpy(moved(network, before, chosen)).reshape(shape))
 
         last: Arrays = {}
         measured = marks(self.length, POINTS)
@@ -118,7 +118,7 @@ class Tuning:
                 measure(step)
             if step == self.length:
                 errors = [network.measure_error(first.test, False, which) for which in range(len(self.momenta))]
-                last["old by momentum"] = np.stack([numbers(each).reshape(shape) for each in errors])
+                last["old by momentum"] = np.stack([to_numpy(each).reshape(shape) for each in errors])
                 for name, each in changed(network, before).items():
-                    last[f"changed: {name}"] = numbers(each).reshape(shape)
+                    last[f"changed: {name}"] = to_numpy(each).reshape(shape)
             yield make_step((BEFORE + step) / count, device, lambda: {**found, **last})

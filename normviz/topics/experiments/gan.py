@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from normviz.charts.curves import Curve, Panel
-from normviz.core.scheme_spec import Row
-from normviz.core.settings import real, whole
-from normviz.core.text import spoken, typeset
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.core.settings import integer, real
+from normviz.core.text import join_words, typeset
 from normviz.describe.seeds import COMPARED, choose_rate, compare, find_signs, mean_percent, mean_text
 from normviz.jobs.results import Results
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, foremost, hidden_layers
@@ -29,7 +29,7 @@ from normviz.topics.experiments.gan_jobs import (
     covered,
 )
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, tabulate
 
 TIMES = (0.25, 0.5, 1.0)
 """Shares of the training at which the points are shown."""
@@ -42,8 +42,10 @@ class Setting(Comparison):
     layer: ClassVar[tuple[int, int]] = (BATCH, WIDTH)
 
     schemes: tuple[str, ...] = comparing(("none", "spectral"))
-    ahead: int = whole(3, 1, 6, label="Steps of the discriminator", help="For each of the generator; compared with 1.")
-    steps: int = whole(1000, 20, 2000, label="Steps", stops=(200, 500, 1000, 1500, 2000), control="stops")
+    ahead: int = integer(
+        3, 1, 6, label="Steps of the discriminator", help="For each of the generator; compared with 1."
+    )
+    steps: int = integer(1000, 20, 2000, label="Steps", stops=(200, 500, 1000, 1500, 2000), control="stops")
     deviation: float = real(0.1, 0.02, 0.1, label="σ of each Gaussian", symbol="σ", stops=(0.02, 0.05, 0.1))
     scale: float = real(
         1.0, 1.0, 10.0, label="Scale of the points", stops=(1.0, 2.0, 5.0, 10.0),
@@ -56,7 +58,7 @@ class Setting(Comparison):
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 
-def _part(setting: Setting, row: Row, ahead: int) -> Part:
+def _part(setting: Setting, row: SchemeSpec, ahead: int) -> Part:
     return Part.of(setting, row, ahead=ahead, deviation=setting.deviation, scale=setting.scale)
 
 
@@ -144,7 +146,7 @@ def _levels(outcomes: Outcomes) -> str:
     )
 
 
-def _draw_courses(setting: Setting, begun: Outcomes) -> Shown:
+def _draw_courses(setting: Setting, begun: Outcomes) -> FigureSpec:
     """Draw the covered modes by step at the best rate of each scheme."""
     panels = [
         Panel(
@@ -159,7 +161,7 @@ def _draw_courses(setting: Setting, begun: Outcomes) -> Shown:
         for ahead in setting.sides
         if any(side == ahead for side, _ in begun)
     ]  # fmt: skip
-    return Shown(
+    return FigureSpec(
         "curves", panels, f"Modes covered, of {MODES}, by step at the best rate of each scheme. At the end: "
         f"{_levels(begun)}.",
         f"Means over the seeds with 95% intervals. A mode is covered if {LEAST / MODES:.1%} of the samples are within "
@@ -167,7 +169,7 @@ def _draw_courses(setting: Setting, begun: Outcomes) -> Shown:
     )  # fmt: skip
 
 
-def _draw_rates(setting: Setting, begun: Outcomes) -> Shown:
+def _draw_rates(setting: Setting, begun: Outcomes) -> FigureSpec:
     """Draw the covered modes and the share of samples near a mode over the learning rate."""
     kinds = (
         ("modes covered", 1, (-0.4, MODES + 0.4), lambda each: each.modes),
@@ -190,14 +192,14 @@ def _draw_rates(setting: Setting, begun: Outcomes) -> Shown:
     near_modes = "; ".join(
         f"with {_sided(ahead)}, {each.name} {mean_percent(each.last_quality)}" for (ahead, _), each in begun.items()
     )
-    return Shown(
+    return FigureSpec(
         "rates", panels, f"Modes covered and samples near a mode, by learning rate. At the best rates {near_modes} of "
         "the samples are near a mode.",
         f"Means over the last {ENDS} of {POINTS} measurements and the seeds, with 95% intervals.",
     )  # fmt: skip
 
 
-def _draw_points(setting: Setting, begun: Outcomes) -> Shown:
+def _draw_points(setting: Setting, begun: Outcomes) -> FigureSpec:
     """Draw points of the first seed at its best rate, at some steps."""
     ring = _ring(setting.deviation)
     panels, words = [], []
@@ -214,7 +216,7 @@ def _draw_points(setting: Setting, begun: Outcomes) -> Shown:
             cloud = Curve(label, x, y, k, apart=True, size=4)
             panels.append(Panel(f"{label}, step {measured[at]}", [ring, cloud], square=1.6 * RADIUS))
             words.append(f"{label}, step {measured[at]}: {each.modes[at, each.best, 0]} modes")
-    return Shown(
+    return FigureSpec(
         "points", panels or [Panel("", [ring], square=1.6 * RADIUS)],
         f"Points of the generator of seed {setting.seed}, {_sided(setting.ahead)} for each of its own. "
         f"{'; '.join(words) or 'None yet'}.",
@@ -240,7 +242,7 @@ def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
     if len(found) < len(pair):
         return "Training has begun." if begun else "Nothing is trained yet."
     levels = [f"{each.last_modes.mean():.1f} with {each.name}".replace("with no ", "without ") for each in found]
-    return f"Modes covered: {spoken(levels, 'and')}."
+    return f"Modes covered: {join_words(levels, 'and')}."
 
 
 def _verdict(setting: Setting, ended: Outcomes) -> Verdict:

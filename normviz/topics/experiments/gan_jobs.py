@@ -65,7 +65,7 @@ class Part(SchemeJob):
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step of the generator."""
         from normviz.train.gan import Game, Mixture, draw_latent
-        from normviz.train.learning import device_of, numbers
+        from normviz.train.learning import device_of, to_numpy
 
         device = device_of(self.device)
         data = Mixture(centres(), self.deviation, self.scale)
@@ -79,7 +79,7 @@ class Part(SchemeJob):
             game.train_generator()
             if step in marked:
                 made = {
-                    name: numbers(game.generate(z)[0]).reshape(len(RATES), len(self.networks), SAMPLES, 2)
+                    name: to_numpy(game.generate(z)[0]).reshape(len(RATES), len(self.networks), SAMPLES, 2)
                     for name, z in latent.items()
                 }
                 found["measured"].append(np.array(step))

@@ -8,8 +8,8 @@ import numpy as np
 
 from normviz.charts.curves import Panel
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
-from normviz.core.settings import among, whole
-from normviz.core.text import spoken, typeset
+from normviz.core.settings import among, integer
+from normviz.core.text import join_words, typeset
 from normviz.data.digits import CLASSES, DIGITS
 from normviz.describe.seeds import Difference, compare, find_signs, mean_percent
 from normviz.jobs.results import Arrays, Results
@@ -18,7 +18,7 @@ from normviz.topics.experiments.course import Course, to_percent
 from normviz.topics.experiments.experiment import Experiment, hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band
 from normviz.train.cost import dense_seconds
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Setting(Seeded):
     """How the networks are trained."""
 
     group: int = among(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
-    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Part:
         """Train step by step, and test at the end."""
         from normviz.train.dense import Dense, split_digits
         from normviz.train.groups import measure_wrong
-        from normviz.train.learning import Learner, cross_entropy, device_of
+        from normviz.train.learning import Trainer, cross_entropy, device_of
 
         device, count = device_of(self.device), len(self.rates)
         digits = split_digits(device)
@@ -110,7 +110,7 @@ class Part:
         ghost = get_scheme("ghost-batch", groups=CLASSES)
         schemes, size = [ghost, ghost, SCHEMES["layer"]], CLASSES * self.group
         network = Dense(schemes, self.networks * count, WIDTHS, size, DEFAULT_EPS, device)
-        learner = Learner(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
+        learner = Trainer(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
         course = Course(self.length, POINTS, (len(NETWORKS), count, len(self.networks)))
         for step in range(self.length):
             pictures, labels = training.of(digits.train[0], GROUPS, count, slice(step, step + 1))
@@ -129,10 +129,10 @@ class Part:
     def _draw(self, digits: "Digits", use: int) -> "Batches":
         """Return the mini-batches of training (0), validation (1) or test (2)."""
         from normviz.train.groups import Batches
-        from normviz.train.learning import numbers
+        from normviz.train.learning import to_numpy
 
         _, labels = digits[use]
-        return Batches.draw(numbers(labels), self.group, self.looks if use else self.length, self.networks, use)
+        return Batches.draw(to_numpy(labels), self.group, self.looks if use else self.length, self.networks, use)
 
     def _test(self, network: "Dense", digits: "Digits", late: "torch.Tensor") -> "dict[str, torch.Tensor]":
         """Return the errors on test pictures; `late`: those of the last mini-batches of the training."""
@@ -192,7 +192,7 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(headline, [_draw_tests(outcomes), course], _verdict(setting, outcomes), table)
 
 
-def _draw_tests(outcomes: list[GridOutcome]) -> Shown:
+def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
     """Draw the errors of all networks in all tests."""
     places = np.arange(len(TESTS))
     curves = []
@@ -204,7 +204,7 @@ def _draw_tests(outcomes: list[GridOutcome]) -> Shown:
         marks=places.tolist(), names=[*TESTS.values()],
     )  # fmt: skip
     said = "; ".join(f"{words}, {_levels(outcomes, test)}" for test, words in TESTS.items())
-    return Shown(
+    return FigureSpec(
         "tests", [panel], f"Wrong answers on test pictures: {said}.",
         "“One class” and “shuffled” after batch norm are its groups in training. Blank pictures are in groups as in "
         "training; “digits, one class” and “digits, shuffled” are digits in these groups, normalized by them; "
@@ -212,12 +212,14 @@ def _draw_tests(outcomes: list[GridOutcome]) -> Shown:
     )  # fmt: skip
 
 
-def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> Shown:
+def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
     """Draw the validation error by step, as it looks in training."""
     curves = [draw_band(each.name, measured, each.at_best("validation"), each.look, to_percent) for each in outcomes]
     panel = Panel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")
     ends = ", ".join(mean_percent(each.at_best("validation")[-1]) for each in outcomes)
-    return Shown("course", [panel], f"Validation error by step, at the end {ends} for {spoken(NETWORKS, 'and')}.")
+    return FigureSpec(
+        "course", [panel], f"Validation error by step, at the end {ends} for {join_words(NETWORKS, 'and')}."
+    )
 
 
 def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:

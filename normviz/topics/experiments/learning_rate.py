@@ -8,8 +8,8 @@ import numpy as np
 
 from normviz.charts.curves import Panel
 from normviz.core.fields import Shape
-from normviz.core.settings import choice, real, whole
-from normviz.core.text import sentence, spoken, typeset
+from normviz.core.settings import choice, integer, real
+from normviz.core.text import join_words, sentence, typeset
 from normviz.data.digits import DIGITS
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.jobs.results import Results
@@ -17,7 +17,7 @@ from normviz.topics.experiments.course import to_percent
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import Heat, Report, Shown, Verdict, draw_band, percent
+from normviz.topics.experiments.reports import FigureSpec, HeatMap, Report, Verdict, draw_band, percent
 
 
 def _grid(low: float, high: float) -> tuple[float, ...]:
@@ -44,9 +44,9 @@ class Setting(Comparison):
 
     schemes: Sequence[str] = comparing(("none", "batch", "layer", "rms", "weight"))
     optimizer: str = choice("sgd", OPTIMIZERS, label="Optimizer")
-    depth: int = whole(4, 1, 8, label="Normalized layers")
-    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
-    batch: int = whole(32, 4, 128, label="Batch size", stops=(4, 8, 16, 32, 64, 128), control="stops")
+    depth: int = integer(4, 1, 8, label="Normalized layers")
+    steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    batch: int = integer(32, 4, 128, label="Batch size", stops=(4, 8, 16, 32, 64, 128), control="stops")
     most: float = real(
         0.2, 0.02, 0.5, label="Trains, up to a validation error of", stops=(0.05, 0.1, 0.2, 0.5),
         shown="{:.0%}".format,
@@ -117,23 +117,23 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_headline(setting, outcomes, ended), figures, _verdict(setting, ended), table)
 
 
-def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> Shown:
+def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Draw the mean test error by scheme and rate."""
     rates = RATES[setting.optimizer]
     values = np.full((len(setting.rows), len(rates)), np.nan)
     for k, each in outcomes.items():
         values[k] = np.mean(each.by_rate, axis=1)
-    heat = Heat(
+    heat = HeatMap(
         "Test error at the end", values, setting.labels, [typeset(rate) for rate in rates], x="learning rate",
         ends=(0.0, 0.9), written=lambda error: f"{100 * error:.0f}",
     )  # fmt: skip
-    return Shown(
+    return FigureSpec(
         "map", heat, f"Test error of every scheme by learning rate. At the best rates: {_levels(outcomes.values())}.",
         f"Means over {setting.seeds} seeds, in per cent. 90 is guessing; 100: the networks diverged.",
     )  # fmt: skip
 
 
-def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> Shown:
+def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Draw the test error over the rate, and by step at the rate that is best for each scheme."""
     rates = np.array(RATES[setting.optimizer])
     over = [
@@ -147,7 +147,7 @@ def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> Shown:
         Panel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels=[100 * setting.most]),
         Panel("At the best rate of each", course, "step", "test error, %", "y"),
     ]
-    return Shown(
+    return FigureSpec(
         "curves", panels,
         f"Test error over the learning rate, and by step at the best: {_levels(outcomes.values())}.",
         "Means over the seeds with 95% intervals. A network below the line counts as trained.",
@@ -165,7 +165,7 @@ def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, O
         return "Nothing is trained yet."
     plain, others = _sides(setting, ended)
     if plain is None or not others:
-        return f"Training of {spoken([each.name for each in outcomes.values()], 'and')} has begun."
+        return f"Training of {join_words([each.name for each in outcomes.values()], 'and')} has begun."
     gains = [(each, compare(each.log_largest, plain.log_largest, RESOLUTION)) for each in others]
     if np.isnan(plain.up_to):
         return f"Without normalization, some networks train at none of these {OPTIMIZERS[setting.optimizer]} rates."

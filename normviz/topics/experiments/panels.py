@@ -22,7 +22,7 @@ from normviz.topics.experiments.figures import (
     pieces,
     shows_rates,
 )
-from normviz.topics.experiments.reports import SHAPES, WORDS, Report, Shown
+from normviz.topics.experiments.reports import SHAPES, WORDS, FigureSpec, Report
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, reset
 from normviz.ui.saving import save_table
@@ -62,7 +62,7 @@ def show(view: View, theme: str) -> None:
             st.code(command(experiment, setting), language="bash", wrap_lines=True)
 
 
-def follow(asked: work.Asked, view: View, setting: Setting, theme: str) -> None:
+def follow(asked: work.ExperimentRequest, view: View, setting: Setting, theme: str) -> None:
     """Show how far the run is and its results so far, again and again as long as it runs.
 
     Without a complete result of this server, the example result that comes with the package is shown.
@@ -99,7 +99,7 @@ def change_seeds(view: View) -> None:
     st.session_state[WANTED] = True
 
 
-def _example_words(example: Example, found: Results, asked: work.Asked) -> str:
+def _example_words(example: Example, found: Results, asked: work.ExperimentRequest) -> str:
     words = f"Example result (version {example.version})."
     ready = sum(map(done, found.values()))
     return f"{words} {ready} of {len(asked.parts)} parts are done on this server." if ready else words
@@ -116,7 +116,7 @@ def invite(view: View) -> None:
 
 
 def status(
-    asked: work.Asked,
+    asked: work.ExperimentRequest,
     found: Results,
     labels: tuple[str, str] = RUN,
     note: str = "",
@@ -157,7 +157,7 @@ def status(
         st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 
-def _progress_words(asked: work.Asked, ready: int) -> str:
+def _progress_words(asked: work.ExperimentRequest, ready: int) -> str:
     ticket, whole = asked.ticket, len(asked.parts)
     if ticket is None:
         return "Waiting for a worker"
@@ -202,7 +202,7 @@ def outcome(report: Report, why: str, theme: str, working: bool, networks: int) 
             plot(figure_of(piece, theme), piece.key, piece.alt, height(piece))
 
 
-def draw(shown: Shown, theme: str, tall: str = "", bands: str = "") -> None:
+def draw(shown: FigureSpec, theme: str, tall: str = "", bands: str = "") -> None:
     """Draw a figure of a report with its caption, without its panels of chosen learning rates.
 
     `tall`: the height of curves in CSS, by default that of `height`; `bands`: the words before the caption.

@@ -9,9 +9,9 @@ import numpy as np
 from normviz.charts.curves import Curve, Panel
 from normviz.core.fields import Shape, divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
-from normviz.core.scheme_spec import Row
-from normviz.core.settings import among, choice, real, value, whole
-from normviz.core.text import spoken, typeset
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.core.settings import among, choice, integer, real, value
+from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGITS, SIDE
 from normviz.describe.seeds import Difference, band, compare, estimate, find_clear, mean_percent
 from normviz.jobs.results import Arrays, Results
@@ -30,7 +30,7 @@ from normviz.topics.experiments.placement_jobs import (
     Depth,
     Training,
 )
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
 
 LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
 """The placements in figures."""
@@ -54,14 +54,14 @@ class Setting(experiment.Setting):
 
     scheme: str = choice("layer-channels", FITTING, label="Scheme")
     groups: int = among(2, divisors(WIDTH), label="Groups G")
-    radius: int = whole(1, 0, WIDTH - 1, label="Radius R", help="Of the windows of divisive normalization.")
+    radius: int = integer(1, 0, WIDTH - 1, label="Radius R", help="Of the windows of divisive normalization.")
     own: str = value("", experiment.read_own)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
-    layers: int = whole(4, 1, 8, label="Layers", help="Each is attention, then ReLU units: two branches.")
+    layers: int = integer(4, 1, 8, label="Layers", help="Each is attention, then ReLU units: two branches.")
     batch: int = among(16, (8, 16), label="Batch size N")
-    steps: int = whole(400, 20, 800, label="Steps", stops=(100, 200, 400, 800), control="stops")
-    warm: int = whole(40, 2, 200, label="Steps of the warm-up", stops=(10, 20, 40, 80, 200), control="stops")
-    pairs: int = whole(16, 2, 32, label="Half the branches of the chain")
+    steps: int = integer(400, 20, 800, label="Steps", stops=(100, 200, 400, 800), control="stops")
+    warm: int = integer(40, 2, 200, label="Steps of the warm-up", stops=(10, 20, 40, 80, 200), control="stops")
+    pairs: int = integer(16, 2, 32, label="Half the branches of the chain")
 
     weighted: ClassVar[bool] = False
 
@@ -70,10 +70,12 @@ class Setting(experiment.Setting):
         self.row.scheme.check(self.shape)
 
     @property
-    def row(self) -> Row:
+    def row(self) -> SchemeSpec:
         """The scheme as plain data."""
         own = self.scheme == "custom"
-        return Row.of(experiment.own_scheme(self.own) if own else get_scheme(self.scheme, self.groups, self.radius))
+        return SchemeSpec.of(
+            experiment.own_scheme(self.own) if own else get_scheme(self.scheme, self.groups, self.radius)
+        )
 
     @property
     def shape(self) -> Shape:
@@ -112,7 +114,8 @@ def report(setting: Setting, results: Results) -> Report:
     condition = (
         f"Trained: {setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}, "
         f"Adam on batches of {setting.batch} for {setting.steps} steps, a warm-up of {setting.warm} steps. Each "
-        f"placement has its best learning rate of {spoken(map(typeset, RATES), 'and')} where no rate is named. Before "
+        f"placement has its best learning rate of {join_words(map(typeset, RATES), 'and')} where no rate is "
+        f"named. Before "
         f"training: networks of {WIDE} channels with random weights."
     )
     verdict = Verdict(joined(word for word, _ in found), " ".join(says for _, says in found), condition)
@@ -140,7 +143,7 @@ def _ratios(norms: np.ndarray) -> np.ndarray:
     return (logs[..., TRAINED.index("post")] - logs[..., TRAINED.index("pre")]).T
 
 
-def _draw_depth(norms: np.ndarray) -> Shown:
+def _draw_depth(norms: np.ndarray) -> FigureSpec:
     """Draw the gradient of the last layer over the number of layers, as a ratio and by placement."""
     layers = np.array(DEPTHS)
     ratio = draw_band("Post / pre", layers, _ratios(norms), RATIO, np.exp, points=True)
@@ -151,14 +154,14 @@ def _draw_depth(norms: np.ndarray) -> Shown:
         Panel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=DEPTHS),
     ]
     said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, DEPTHS, strict=True))
-    return Shown(
+    return FigureSpec(
         "depth", panels, f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
         "Before training. W is the last matrix of the last layer. The ratio is a geometric mean over the seeds with "
         "its 95% interval. √L is what the bounds of Xiong et al. (2020) predict.",
     )  # fmt: skip
 
 
-def _draw_rates(setting: Setting, runs: Runs) -> Shown:
+def _draw_rates(setting: Setting, runs: Runs) -> FigureSpec:
     """Draw the test error over the learning rate, with a warm-up and without."""
     panels = [
         Panel(
@@ -173,13 +176,13 @@ def _draw_rates(setting: Setting, runs: Runs) -> Shown:
         for name, (_, each) in runs.items()
     )
     beyond = ", no shorter than the whole training" if setting.warm >= setting.steps else ""
-    return Shown(
+    return FigureSpec(
         "rates", panels, f"Test error by learning rate. Without a warm-up: {said}.",
         f"Means over the seeds with 95% intervals. The warm-up takes {setting.warm} steps{beyond}.",
     )  # fmt: skip
 
 
-def _draw_chain(squares: np.ndarray) -> Shown:
+def _draw_chain(squares: np.ndarray) -> FigureSpec:
     """Draw the mean square of the stream over the branches that it has passed."""
     relative = _relative(squares)
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
@@ -188,7 +191,7 @@ def _draw_chain(squares: np.ndarray) -> Shown:
         "relative to the input", "y",
     )  # fmt: skip
     said = ", ".join(f"{LABELS[name]} {typeset(float(estimate(each)[0][-1]), 2)}" for name, each in values.items())
-    return Shown(
+    return FigureSpec(
         "chain", [panel], f"Mean square behind the last of {relative.shape[1] - 1} branches: {said}.",
         "Before training. Means over the seeds with 95% intervals.",
     )  # fmt: skip
@@ -210,7 +213,7 @@ def _headline(depth: Arrays, runs: Runs) -> str:
         ratio = float(np.exp(np.mean(_ratios(depth["norms"])[-1])))
         return f"At {DEPTHS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
     if runs:
-        return f"Training of {spoken([f'{name} norm' for name in runs], 'and')} has begun."
+        return f"Training of {join_words([f'{name} norm' for name in runs], 'and')} has begun."
     return "Nothing is trained yet."
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import Course, make_step
@@ -66,7 +66,7 @@ class Training(SchemeJob):
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
-        from normviz.train.learning import Learner, cross_entropy, error, mini_batches
+        from normviz.train.learning import Trainer, cross_entropy, error, mini_batches
         from normviz.train.transformer import Transformer, tokens
 
         device, digits = tokens(self.device)
@@ -76,7 +76,7 @@ class Training(SchemeJob):
             [self.placement] * len(KINDS), self.row.scheme, self.networks * len(RATES), self.layers, WIDTH, HEADS,
             self.batch, self.eps, device,
         )  # fmt: skip
-        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
+        learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
         course = Course(self.length, POINTS, shape)
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(len(RATES), 1)
@@ -101,7 +101,7 @@ class Depth:
     kind: ClassVar[str] = "experiments/placement/depth"
     version: ClassVar[int] = 1
 
-    row: Row
+    row: SchemeSpec
     networks: tuple[int, ...]
     eps: float
     device: str
@@ -113,7 +113,7 @@ class Depth:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Measure network by network."""
-        from normviz.train.learning import mini_batches, numbers
+        from normviz.train.learning import mini_batches, to_numpy
         from normviz.train.transformer import Transformer, tokens
 
         device, digits = tokens(self.device)
@@ -126,7 +126,7 @@ class Depth:
                 network = Transformer(
                     TRAINED, self.row.scheme, [seed], layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps, device
                 )
-                found = [numbers(network.gradients(x[chosen], labels[chosen])[-1, :, 0]) for chosen in batches]
+                found = [to_numpy(network.gradients(x[chosen], labels[chosen])[-1, :, 0]) for chosen in batches]
                 by_depth.append(np.mean(found, axis=0))
             norms.append(np.stack(by_depth))
             yield make_step(step / len(self.networks), device, lambda: {"norms": norms})
@@ -142,7 +142,7 @@ class Chain:
     kind: ClassVar[str] = "experiments/placement/chain"
     version: ClassVar[int] = 2
 
-    row: Row
+    row: SchemeSpec
     networks: tuple[int, ...]
     pairs: int
     eps: float
@@ -155,7 +155,7 @@ class Chain:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Measure network by network."""
-        from normviz.train.learning import numbers
+        from normviz.train.learning import to_numpy
         from normviz.train.transformer import Transformer, tokens
 
         device, digits = tokens(self.device)
@@ -165,5 +165,5 @@ class Chain:
             network = Transformer(
                 PLACEMENTS, self.row.scheme, [seed], self.pairs, WIDE, 1, WIDE_BATCH, self.eps, device, attention=False
             )
-            squares.append(numbers(network.mean_squares(x)[..., 0]))
+            squares.append(to_numpy(network.mean_squares(x)[..., 0]))
             yield make_step(step / len(self.networks), device, lambda: {"squares": squares})

@@ -8,8 +8,8 @@ import numpy as np
 
 from normviz.charts.curves import Panel
 from normviz.core.fields import OWN, Shape
-from normviz.core.settings import among, real, whole
-from normviz.core.text import spoken, typeset
+from normviz.core.settings import among, integer, real
+from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGITS
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
 from normviz.jobs.results import Arrays, Results
@@ -17,7 +17,7 @@ from normviz.topics.experiments.experiment import Comparison, Experiment, compar
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
 from normviz.topics.experiments.recurrent_jobs import GAINS, PIXELS, RATES, SCALES, UNITS, Back, Layouts, Reading, waits
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Setting(Comparison):
     inputs: int = among(8, (8, 4), label="Pixels a step", help="8 is a row of the picture.")
     wait: int = among(3, (0, 1, 3, 7), label="Empty steps ahead, at most", help="In training; each number as often.")
     batch: int = among(64, (8, 16, 32, 64), label="Batch size N")
-    steps: int = whole(300, 20, 800, label="Steps", stops=(50, 100, 200, 300, 400, 600, 800), control="stops")
+    steps: int = integer(300, 20, 800, label="Steps", stops=(50, 100, 200, 300, 400, 600, 800), control="stops")
     gain: float = real(1.0, 0.05, 3.0, label="γ at first", symbol="γ", stops=(0.1, 0.3, 0.5, 1.0, 1.5, 2.0))
 
     def __post_init__(self) -> None:
@@ -168,7 +168,7 @@ def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> Panel:
     return Panel("In training", lines, "step", "loss", "y")
 
 
-def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> Shown:
+def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> FigureSpec:
     """Draw the loss at the best rate of each scheme, and the test error over the length of the sequences."""
     best = {k: runs[k].best if k in runs else len(RATES) // 2 for k in begun}
     panels = []
@@ -176,9 +176,9 @@ def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> 
         panels.append(_draw_lengths(setting, runs))
     panels.append(_draw_losses([setting.labels[k] for k in begun], [begun[k]["losses"][:, best[k]] for k in begun]))
     trained = f"{setting.read} to {setting.read + setting.wait}" if setting.wait else f"{setting.read}"
-    rates = spoken([f"{setting.labels[k]} {typeset(RATES[best[k]])}" for k in begun], "and")
+    rates = join_words([f"{setting.labels[k]} {typeset(RATES[best[k]])}" for k in begun], "and")
     said = "; ".join(f"{run.name} {run.levels}" for run in runs.values())
-    return Shown(
+    return FigureSpec(
         "reading", panels,
         f"Test error on lengths of the training, and on longer sequences: {said or 'not known yet'}.",
         f"In training, sequences have {trained} steps. Learning rates: {rates}. Means with 95% intervals.",
@@ -198,7 +198,7 @@ def _draw_lengths(setting: Setting, runs: Runs) -> Panel:
     return Panel("At the end, over the length", lines, "steps of a sequence", "test error, %")
 
 
-def _draw_layouts(layouts: Arrays) -> Shown:
+def _draw_layouts(layouts: Arrays) -> FigureSpec:
     """Draw the loss of both layouts, and how far the outputs of their units spread before training."""
     names = ("(B, C, T)", "(B, T, C)")
     best = [choose_rate(each) for each in layouts["validation"]] if "validation" in layouts else [len(RATES) // 2] * 2
@@ -210,7 +210,7 @@ def _draw_layouts(layouts: Arrays) -> Shown:
         Panel("Spread of each unit", lines, "unit, by its spread", "standard deviation"),
     ]
     ends = (f"{name} {typeset(float(each[-1].mean()), 2)}" for name, each in zip(names, losses, strict=True))
-    return Shown("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT)
+    return FigureSpec("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT)
 
 
 def _headline(setting: Setting, together: Arrays, begun: Mapping[int, Arrays]) -> str:
@@ -218,7 +218,7 @@ def _headline(setting: Setting, together: Arrays, begun: Mapping[int, Arrays]) -
     gains = summarize_gains(setting, together["norms"]) if "norms" in together else ""
     if gains or not begun:
         return gains or "Nothing is trained yet."
-    return f"Training of {spoken([setting.names[k] for k in begun], 'and')} has begun."
+    return f"Training of {join_words([setting.names[k] for k in begun], 'and')} has begun."
 
 
 def _judge_sequences(setting: Setting, runs: Runs, layouts: Arrays) -> tuple[Word, str]:

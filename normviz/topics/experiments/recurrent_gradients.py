@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.charts.curves import Curve, Panel
-from normviz.core.text import spoken, typeset
+from normviz.core.text import join_words, typeset
 from normviz.describe.seeds import compare, estimate, find_clear, mean_text
 from normviz.jobs.results import Arrays
 from normviz.topics.experiments.experiment import Comparison
 from normviz.topics.experiments.recurrent_jobs import BACK, GAINS, SCALES
-from normviz.topics.experiments.reports import Shown, Word, draw_band
+from normviz.topics.experiments.reports import FigureSpec, Word, draw_band
 
 LIMIT = 10.0
 """A gradient that is so many times smaller or larger has vanished or exploded."""
@@ -35,7 +35,7 @@ def _draw_factors(setting: Comparison, norms: np.ndarray, x: Sequence[float]) ->
     ]
 
 
-def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | None) -> Shown:
+def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
     """Draw the factor over γ, with Wh and Ux normalized together and apart."""
     drawn = [("Wh + Ux normalized together", together)]
     if apart is not None:
@@ -49,7 +49,7 @@ def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | No
         )
         for title, norms in drawn
     ]  # fmt: skip
-    return Shown(
+    return FigureSpec(
         "gains", panels, f"Factor of the gradient for each step back, over γ: {_ends(setting, together)}.",
         f"Before training, ‖∂l/∂h‖ over {BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. A "
         f"gradient vanishes or explodes where it clearly changes more than {LIMIT:g}-fold over these steps. "
@@ -57,13 +57,13 @@ def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | No
     )  # fmt: skip
 
 
-def draw_scales(setting: Comparison, norms: np.ndarray, gain: float) -> Shown:
+def draw_scales(setting: Comparison, norms: np.ndarray, gain: float) -> FigureSpec:
     """Draw the factor over the scale of the first weights."""
     panel = Panel(
         f"γ = {typeset(gain)}", _draw_factors(setting, norms, SCALES), "first weights times",
         "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
     )  # fmt: skip
-    return Shown(
+    return FigureSpec(
         "scales", [panel], f"Factor of the gradient for each step back, over the scale: {_ends(setting, norms)}.",
         "Before training. A flat line: the scheme is invariant to the scale of the weights.",
     )  # fmt: skip
@@ -155,5 +155,5 @@ def _fate_words(fate: np.ndarray) -> str:
         word: [typeset(gain) for gain, each in zip(GAINS, fate, strict=True) if each == sign]
         for word, sign in (("vanishes", -1), ("explodes", 1))
     }
-    found = [f"{word} at γ = {spoken(gains, 'and')}" for word, gains in places.items() if gains]
+    found = [f"{word} at γ = {join_words(gains, 'and')}" for word, gains in places.items() if gains]
     return f"over {BACK - 1} steps the gradient {' and '.join(found) if found else 'neither vanishes nor explodes'}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import Series, make_step
@@ -34,8 +34,8 @@ BACK = 24
 """Steps over which the gradient goes back before training."""
 
 LAYOUTS = (
-    Row("batch", "full,full,full,own", "full,full,full,own"),
-    Row("custom", "full,own,full,full", "full,own,full,full"),
+    SchemeSpec("batch", "full,full,full,own", "full,full,full,own"),
+    SchemeSpec("custom", "full,own,full,full", "full,own,full,full"),
 )
 """BatchNorm1d of all steps at once: as (B, C, T), which keeps the channels, and as (B, T, C), which keeps the steps."""
 
@@ -76,7 +76,7 @@ class Reading(SchemeJob):
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step, then test length by length."""
         from normviz.train.dense import split_digits
-        from normviz.train.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
+        from normviz.train.learning import Trainer, cross_entropy, device_of, error, mini_batches, to_numpy
         from normviz.train.recurrent import Recurrent, last, pooled, read, unequal
 
         device = device_of(self.device)
@@ -87,20 +87,20 @@ class Reading(SchemeJob):
         network = Recurrent(
             [self.row.scheme], self.networks * shape[0], self.inputs, UNITS, still, 1.0, self.gain, self.eps, device
         )
-        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
+        learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
         losses: list[np.ndarray] = []
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[0], 1)
             sequences = read(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
             loss = cross_entropy(network.logits(last(list(network.states(sequences, still)), still)), labels[same])
             learner.step(loss)
-            losses.append(numbers(loss).reshape(shape))
+            losses.append(to_numpy(loss).reshape(shape))
             yield make_step(0.9 * step / self.length, device, lambda: {"losses": losses})
 
         def errors(part: "tuple[torch.Tensor, torch.Tensor]", wait: int) -> np.ndarray:
             pictures, answers = part
             tested = read(pictures, self.inputs, [wait] * len(pictures), wait + each)
-            return numbers(error(network.told(tested), answers)).reshape(shape)
+            return to_numpy(error(network.told(tested), answers)).reshape(shape)
 
         whole = x[: len(x) // self.batch * self.batch].unflatten(0, (-1, self.batch))
         network.settle(read(whole, self.inputs, ahead, len(still))[None])
@@ -125,7 +125,7 @@ class Back:
     kind: ClassVar[str] = "experiments/recurrent/back"
     version: ClassVar[int] = 3
 
-    rows: tuple[Row, ...]
+    rows: tuple[SchemeSpec, ...]
     networks: tuple[int, ...]
     inputs: int
     batch: int
@@ -143,7 +143,7 @@ class Back:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Measure point by point; every network reads digits behind each other, those of its first mini-batches."""
         from normviz.train.dense import split_digits
-        from normviz.train.learning import device_of, mini_batches, numbers
+        from normviz.train.learning import device_of, mini_batches, to_numpy
         from normviz.train.recurrent import Recurrent, read, way_back
 
         device = device_of(self.device)
@@ -159,7 +159,7 @@ class Back:
                 schemes, self.networks, self.inputs, UNITS, still, scale, gain, self.eps, device,
                 normalized="apart" if self.apart else "sum",
             )  # fmt: skip
-            norms.append(numbers(way_back(network, sequences, labels[order[-1]])))
+            norms.append(to_numpy(way_back(network, sequences, labels[order[-1]])))
             yield make_step(k / len(self.points), device, lambda: {"norms": norms})
 
 
@@ -192,7 +192,7 @@ class Layouts:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
         from normviz.train.dense import split_digits
-        from normviz.train.learning import Learner, cross_entropy, device_of, error, mini_batches, numbers
+        from normviz.train.learning import Trainer, cross_entropy, device_of, error, mini_batches, to_numpy
         from normviz.train.recurrent import Recurrent, read
 
         device = device_of(self.device)
@@ -204,11 +204,11 @@ class Layouts:
             [row.scheme for row in LAYOUTS], self.networks * shape[1], self.inputs, UNITS, still, 1.0, self.gain,
             self.eps, device, normalized="sequence",
         )  # fmt: skip
-        learner = Learner(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
+        learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
         first = (
             network.driven(x[None, None, : self.batch])[:, : shape[2]] / self.gain
         )  # networks start alike at all rates
-        spreads = numbers(first.std((2, 3)).sort(descending=True).values)
+        spreads = to_numpy(first.std((2, 3)).sort(descending=True).values)
         losses: list[np.ndarray] = []
         found: dict[str, Series] = {"losses": losses, "spreads": spreads}
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
@@ -216,10 +216,10 @@ class Layouts:
             *_, state = network.states(x[same].unsqueeze(1), still)
             loss = cross_entropy(network.logits(state), labels[same])
             learner.step(loss)
-            losses.append(numbers(loss).reshape(shape))
+            losses.append(to_numpy(loss).reshape(shape))
             yield make_step(0.95 * step / self.length, device, lambda: found)
         network.settle(x[: SETTLED // self.batch * self.batch].unflatten(0, (-1, self.batch))[None])
         found["validation"], found["test"] = (
-            numbers(error(network.told(x), answers)).reshape(shape) for x, answers in unseen
+            to_numpy(error(network.told(x), answers)).reshape(shape) for x, answers in unseen
         )
         yield make_step(1.0, device, lambda: found)

@@ -8,9 +8,9 @@ import numpy as np
 
 from normviz.charts.curves import Panel
 from normviz.core.registry import SCHEMES
-from normviz.core.scheme_spec import Row
-from normviz.core.settings import choice, whole
-from normviz.core.text import spoken, typeset
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.core.settings import choice, integer
+from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGITS
 from normviz.describe.seeds import compare, find_signs, mean_percent
 from normviz.jobs.results import Arrays, Results
@@ -18,7 +18,7 @@ from normviz.topics.experiments.dense_grid import RATES, WIDTHS, DenseGrid
 from normviz.topics.experiments.experiment import Experiment, hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band
 
 if TYPE_CHECKING:
     import torch
@@ -49,7 +49,7 @@ class Setting(Seeded):
     """What happens to the test pictures, and how long the networks are trained on pictures without it."""
 
     shift: str = choice("bright", SHIFTS, label="Shift", help="Of all test pictures, in the same way.")
-    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 
 
 def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor":
@@ -78,10 +78,10 @@ class Part(DenseGrid):
 
     def examine(self, network: "Dense", digits: "Digits") -> Arrays:
         """Return the errors on shifted test digits; the seeds put them in different orders."""
-        from normviz.train.learning import numbers
+        from normviz.train.learning import to_numpy
 
         def as_grid(errors: list["torch.Tensor"]) -> np.ndarray:
-            return np.stack([numbers(each) for each in errors]).reshape(-1, len(self.rates), len(self.networks))
+            return np.stack([to_numpy(each) for each in errors]).reshape(-1, len(self.rates), len(self.networks))
 
         (x, _), (others, _), (test, answers) = digits
         shifted, tests = (
@@ -105,7 +105,7 @@ def parts(setting: Setting) -> list[Part]:
     return [
         Part.of(
             setting,
-            Row.of(SCHEMES[key]),
+            SchemeSpec.of(SCHEMES[key]),
             rates=RATES,
             optimizer="adam",
             widths=WIDTHS,
@@ -147,7 +147,7 @@ def _lines(ended: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
     return lines
 
 
-def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> Shown:
+def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpec:
     """Draw the test error over the strength of the shift."""
     middle, lines = LEVELS.index(MIDDLE), _lines(ended)
     curves = [
@@ -156,14 +156,14 @@ def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> Shown:
     ]
     panel = Panel(f"{SHIFTS[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
     said = ", ".join(f"{name} {mean_percent(errors[middle])}" for name, errors in lines.items())
-    return Shown(
+    return FigureSpec(
         "levels", [panel], f"Test error over the strength of the shift. At {typeset(MIDDLE)}: {said}.",
         "All networks are trained on pictures without the shift. The first three lines are one network with batch norm "
         "and different statistics. Means over the seeds with 95% intervals.",
     )  # fmt: skip
 
 
-def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> Shown:
+def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpec:
     """Draw the test error over the number of test pictures that are normalized together."""
     middle = LEVELS.index(MIDDLE)
     sizes = {each.name: each.at_best("own") for each in ended.values()}
@@ -182,7 +182,7 @@ def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> Shown:
         f"{name}, {mean_percent(errors[0, middle])} of {SIZES[0]} and {mean_percent(errors[-1, middle])} of {SIZES[-1]}"
         for name, errors in sizes.items()
     )
-    return Shown(
+    return FigureSpec(
         "sizes", panels, f"Test error over the size of a test batch, at strength {typeset(MIDDLE)}: {said}.",
         "Batch norm in training mode: each batch of test pictures has its own mean and variance. Layer norm depends on "
         "no batch.",
@@ -232,7 +232,7 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
     condition = (
         f"{SHIFTS[setting.shift]} pictures, all by the same amount; statistics are recalculated on 449 digits without "
         f"labels that have this shift too. Networks are trained for {setting.steps} steps of Adam on pictures without "
-        f"it, at the best rate on validation digits: {spoken(rates, 'and')}. Holm's "
+        f"it, at the best rate on validation digits: {join_words(rates, 'and')}. Holm's "
         f"correction is for {len(signs)} comparisons."
     )
     return Verdict(word, says, condition)

@@ -49,7 +49,7 @@ def joined(words: Iterable[Word]) -> Word:
 
 
 @dataclass(frozen=True)
-class Heat:
+class HeatMap:
     """Numbers by rows and columns, as a map of colours in which each is written; NaN: nothing is known there.
 
     `ends`: the numbers at the two ends of the colours; `good`: whether "low" or "high" numbers are.
@@ -67,7 +67,7 @@ class Heat:
 
 
 @dataclass(frozen=True)
-class Shown:
+class FigureSpec:
     """One figure of a report.
 
     Attributes:
@@ -79,7 +79,7 @@ class Shown:
     """
 
     key: str
-    panels: Sequence[Panel] | Heat
+    panels: Sequence[Panel] | HeatMap
     alt: str
     caption: str = ""
     columns: int = 2
@@ -98,7 +98,7 @@ class Report:
     """
 
     headline: str
-    figures: Sequence[Shown]
+    figures: Sequence[FigureSpec]
     verdict: Verdict
     table: Mapping[str, Sequence[Any]]
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from normviz.core.registry import DEFAULT_EPS
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,14 +19,14 @@ class SchemeJob:
         device: a key of `DEVICES`.
     """
 
-    row: Row
+    row: SchemeSpec
     networks: tuple[int, ...]
     length: int
     eps: float
     device: str
 
     @classmethod
-    def of(cls, setting: Any, row: Row, **own: Any) -> Self:
+    def of(cls, setting: Any, row: SchemeSpec, **own: Any) -> Self:
         """Return the job of a scheme with a setting; `own`: the fields beside those that the setting gives."""
         eps = getattr(setting, "eps", DEFAULT_EPS)
         given = {"networks": setting.networks, "length": setting.steps, "eps": eps, "device": setting.device}

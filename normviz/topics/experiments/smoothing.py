@@ -9,13 +9,13 @@ import numpy as np
 from normviz.charts.curves import Panel
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
-from normviz.core.settings import real, whole
-from normviz.core.text import sentence, spoken, typeset
+from normviz.core.settings import integer, real
+from normviz.core.text import join_words, sentence, typeset
 from normviz.data.digits import DIGITS
 from normviz.describe.seeds import Difference, choose_rate, compare, find_signs, mean_percent
 from normviz.jobs.results import Results
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, draw_band, joined
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
 from normviz.topics.experiments.smoothing_jobs import BATCH, PENALTIES, RATES, WIDTH, Part
 
 FIRST = (1.0, 0.1)
@@ -44,14 +44,14 @@ class Setting(Comparison):
     layer: ClassVar[tuple[int, int]] = (BATCH, WIDTH)
 
     schemes: tuple[str, ...] = comparing(("batch", "layer", "divisive"), SMOOTHED)
-    radius: int = whole(4, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
+    radius: int = integer(4, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     eps: float = real(
         0.01, 1e-6, 10.0, label="ε at the start, beside 1 and 0.1", symbol="ε",
         stops=(1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.3, 3.0),
     )  # fmt: skip
-    depth: int = whole(4, 2, 8, label="Normalized layers", control="slider")
-    digits: int = whole(200, BATCH, 898, label="Digits to train on", stops=(50, 100, 200, 400, 898), control="stops")
-    steps: int = whole(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
+    depth: int = integer(4, 2, 8, label="Normalized layers", control="slider")
+    digits: int = integer(200, BATCH, 898, label="Digits to train on", stops=(50, 100, 200, 400, 898), control="stops")
+    steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,7 +141,7 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_headline(setting, levels), figures, both, table, verdicts)
 
 
-def _draw_levels(setting: Setting, levels: Mapping[int, Levels]) -> Shown:
+def _draw_levels(setting: Setting, levels: Mapping[int, Levels]) -> FigureSpec:
     """Draw the test error by scheme and variant."""
     places = np.arange(len(levels))
     curves = []
@@ -154,14 +154,14 @@ def _draw_levels(setting: Setting, levels: Mapping[int, Levels]) -> Shown:
         f"{label}: " + ", ".join(f"{name} {mean_percent(errors)}" for name, errors in each.items())
         for label, each in zip(names, levels.values(), strict=True)
     )
-    return Shown(
+    return FigureSpec(
         "levels", [panel], f"Test error by scheme and variant. {said}.",
         f"Means over the seeds with 95% intervals. Where ε is not learned it is {typeset(DEFAULT_EPS)}. The first ε, "
         "the factor of the L1 term and the learning rate are chosen on validation digits.",
     )  # fmt: skip
 
 
-def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Shown:
+def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
     """Draw the learned ε by layer, for every learning rate."""
     panels, said = [], []
     for j, rate in enumerate(RATES):
@@ -175,7 +175,7 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Shown:
         )  # fmt: skip
         ends = ", ".join(f"{each.name} {typeset(each.y[0], 2)} to {typeset(each.y[-1], 2)}" for each in curves)
         said.append(f"At {typeset(rate)}, from the first layer to the last: {ends}")
-    return Shown(
+    return FigureSpec(
         "eps", panels, f"The learned ε by layer. {'; '.join(said)}.",
         f"Geometric means over the first values {_listed(setting.firsts)}, without an L1 term; 95% intervals over the "
         "seeds.",
@@ -267,7 +267,7 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
 
 def _listed(numbers: Sequence[float]) -> str:
     """Return numbers as a sentence lists them: "1, 0.1 and 0.01"."""
-    return spoken(map(typeset, numbers), "and")
+    return join_words(map(typeset, numbers), "and")
 
 
 def _change(change: Difference, effect: str) -> str:

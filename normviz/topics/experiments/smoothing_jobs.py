@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import Course
@@ -38,7 +38,7 @@ class Part:
     kind: ClassVar[str] = "experiments/smoothing"
     version: ClassVar[int] = 3
 
-    row: Row
+    row: SchemeSpec
     networks: tuple[int, ...]
     first: float
     learned: bool
@@ -57,7 +57,7 @@ class Part:
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step."""
         from normviz.train.dense import split_digits
-        from normviz.train.learning import Learner, cross_entropy, device_of, mini_batches
+        from normviz.train.learning import Trainer, cross_entropy, device_of, mini_batches
         from normviz.train.small_training_set import draw_digits
         from normviz.train.smoothed import SmoothedDense
 
@@ -73,7 +73,7 @@ class Part:
             np.broadcast_to(each, shape).reshape(1, -1) for each in (_column(PENALTIES, 2), _column(RATES, 1))
         )
         penalty = x.new_tensor(factors)
-        learner = Learner([*network.parameters, *(network.roots if self.learned else [])], "adam", rates)
+        learner = Trainer([*network.parameters, *(network.roots if self.learned else [])], "adam", rates)
         course = Course(self.length, POINTS, shape)
         for chosen in mini_batches(self.networks, self.digits, self.length, BATCH).to(device):
             same = few.gather(1, chosen).repeat(copies, 1)

@@ -11,15 +11,15 @@ from normviz.charts.curves import Curve, Panel
 from normviz.core.fields import Shape, divisors
 from normviz.core.machine import machine
 from normviz.core.registry import SCHEMES
-from normviz.core.scheme_spec import Row
-from normviz.core.settings import among, whole
-from normviz.core.text import sentence, spoken, typeset
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.core.settings import among, integer
+from normviz.core.text import join_words, sentence, typeset
 from normviz.describe.seeds import Difference, compare, find_signs
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import make_step
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, refuse_front
-from normviz.topics.experiments.reports import Report, Shown, Verdict, Word, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, tabulate
 
 EXAMPLES, SIDE = (1, 8, 64), 8
 """N of the tensors that are normalized, and their H and W."""
@@ -40,7 +40,7 @@ SIMPLER, OTHER = "rms", "layer-channels"
 class Setting(Comparison):
     """What is timed, on what."""
 
-    seeds: int = whole(20, 5, 60, label="Rounds", help=f"In each, everything is timed {REPEATS} times, in turn.")
+    seeds: int = integer(20, 5, 60, label="Rounds", help=f"In each, everything is timed {REPEATS} times, in turn.")
     schemes: tuple[str, ...] = comparing(
         ("layer-channels", "rms", "batch", "group"),
         tuple(key for key, scheme in SCHEMES.items() if scheme.acts_on == "activation"),
@@ -76,7 +76,7 @@ class Part:
     kind: ClassVar[str] = "experiments/speed"
     version: ClassVar[int] = 2
 
-    rows: tuple[Row, ...]
+    rows: tuple[SchemeSpec, ...]
     shape: Shape
     rounds: int
     seed: int
@@ -143,7 +143,7 @@ class Ratio(NamedTuple):
     log: Difference
 
     @classmethod
-    def of(cls, times: np.ndarray, others: np.ndarray) -> "Ratio":
+    def from_times(cls, times: np.ndarray, others: np.ndarray) -> "Ratio":
         """Return the ratio of `times` to `others`, paired by round.
 
         Example:
@@ -183,7 +183,10 @@ def _tabulate(setting: Setting, ended: Mapping[Shape, Arrays]) -> dict[str, list
     ):
         times = each["times"][:, w, k, p]
         other = each["times"][:, w, keys.index(OTHER), p] if OTHER in keys else np.full_like(times, np.nan)
-        ratios = {"over a copy": Ratio.of(times, each["copied"]), "layer norm over it": Ratio.of(other, times)}
+        ratios = {
+            "over a copy": Ratio.from_times(times, each["copied"]),
+            "layer norm over it": Ratio.from_times(other, times),
+        }
         row = {
             "scheme": key, "elements": int(np.prod(shape)), "computed by": way, "pass": name,
             "operations forward": int(each["operations"][w, k]),
@@ -195,13 +198,13 @@ def _tabulate(setting: Setting, ended: Mapping[Shape, Arrays]) -> dict[str, list
     return tabulate(rows)
 
 
-def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> Shown:
+def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
     """Draw times over that of a copy, by size and scheme, in a panel for each way and each pass."""
     panels, words = [], []
     for w, way in enumerate(WAYS):
         for p, which in enumerate(PASSES):
             ratios = {
-                label: [Ratio.of(of["times"][:, w, k, p], of["copied"]) for of in found.values()]
+                label: [Ratio.from_times(of["times"][:, w, k, p], of["copied"]) for of in found.values()]
                 for k, label in enumerate(setting.labels)
                 if any(of["operations"][w, k] for of in found.values())  # else PyTorch has no such layer
             }
@@ -211,7 +214,7 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> Shown:
                 last = ", ".join(f"{label} {typeset(each[-1].middle, 2)}" for label, each in ratios.items())
                 words.append(f"{way}, {which}: {last}")
     largest = int(np.prod(list(found)[-1]))
-    return Shown(
+    return FigureSpec(
         "times",
         panels,
         f"Time over that of a copy of the tensor, by size. At {largest:,} elements, in {'; in '.join(words)}.",
@@ -220,7 +223,7 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> Shown:
     )
 
 
-def _draw_ratios(compared: Compared, found: Mapping[Shape, Arrays]) -> Shown:
+def _draw_ratios(compared: Compared, found: Mapping[Shape, Arrays]) -> FigureSpec:
     """Draw layer norm's times over RMS norm's by size, in a panel for each way."""
     panels = [
         _panel(
@@ -232,7 +235,7 @@ def _draw_ratios(compared: Compared, found: Mapping[Shape, Arrays]) -> Shown:
     words = (
         f"{WAYS[w]}, {PASSES[p]}: {', '.join(each.text for each in ratios)}" for (w, p), ratios in compared.items()
     )
-    return Shown(
+    return FigureSpec(
         "ratio",
         panels,
         f"Time of layer norm over that of RMS norm, from the smallest to the largest tensor. {'; '.join(words)}.",
@@ -261,7 +264,7 @@ def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> Compared:
         return {}
     one, other = keys.index(SIMPLER), keys.index(OTHER)
     return {
-        (w, p): [Ratio.of(of["times"][:, w, other, p], of["times"][:, w, one, p]) for of in found.values()]
+        (w, p): [Ratio.from_times(of["times"][:, w, other, p], of["times"][:, w, one, p]) for of in found.values()]
         for w in range(len(WAYS))
         for p in range(len(PASSES))
     }
@@ -285,7 +288,7 @@ def _judge_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
         if len(here) == len(sizes):
             return f"RMS norm is {word} at all sizes"
         if here:
-            words.append(f"{word} at {spoken(here, 'and')} elements")
+            words.append(f"{word} at {join_words(here, 'and')} elements")
     return f"RMS norm is {', '.join(words)}" if words else "there is no clear difference"
 
 
@@ -317,7 +320,7 @@ def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
         )
     return Verdict(
         word,
-        f"Layer norm's time over RMS norm's, at {spoken([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
+        f"Layer norm's time over RMS norm's, at {join_words([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
         f"{why}Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of "
         "PyTorch, may give other times.",
     )
@@ -328,7 +331,7 @@ EXPERIMENT = Experiment(
     question="Is RMS norm faster than layer norm?",
     claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich 2019, "
     "abstract).",
-    about=lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {spoken(EXAMPLES, 'and')}, "
+    about=lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
     "timed on this machine; no network is trained.",
     setting=Setting, parts=parts, report=report,
     why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster than one "

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.charts.curves import Panel
-from normviz.core.settings import choice, whole
+from normviz.core.settings import choice, integer
 from normviz.core.text import sentence, typeset
 from normviz.data.digits import DIGITS
 from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
@@ -15,7 +15,7 @@ from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import make_step, to_percent
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
-from normviz.topics.experiments.reports import Heat, Report, Shown, Verdict, Word, draw_band, tabulate
+from normviz.topics.experiments.reports import FigureSpec, HeatMap, Report, Verdict, Word, draw_band, tabulate
 from normviz.topics.experiments.scheme_job import SchemeJob
 from normviz.train.cost import dense_seconds
 
@@ -53,7 +53,7 @@ class Setting(Comparison):
 
     schemes: tuple[str, ...] = comparing(("layer",))
     optimizer: str = choice("adam", {"sgd": "SGD", "adam": "Adam"}, label="Optimizer")
-    steps: int = whole(200, 20, 400, label="Steps", stops=(50, 100, 200, 400), control="stops")
+    steps: int = integer(200, 20, 400, label="Steps", stops=(50, 100, 200, 400), control="stops")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Part(SchemeJob):
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step, and test at the end."""
         from normviz.train.dense import Dense, split_digits
-        from normviz.train.learning import Learner, cross_entropy, device_of, mini_batches, numbers
+        from normviz.train.learning import Trainer, cross_entropy, device_of, mini_batches, to_numpy
 
         device, count = device_of(self.device), len(self.rates)
         digits = split_digits(device)
@@ -92,17 +92,17 @@ class Part(SchemeJob):
         for gains, biases in zip(network.gains, network.biases, strict=False):
             gains.fill_(self.gain)
             biases.copy_(biases.new_tensor(self.biases)[:, None, None, None].expand_as(biases))
-        learner = Learner(network.parameters, self.optimizer, np.repeat(self.rates, len(self.networks))[None])
+        learner = Trainer(network.parameters, self.optimizer, np.repeat(self.rates, len(self.networks))[None])
         losses: list[np.ndarray] = []
         ended: Arrays = {}
         for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, BATCH), 1):
             same = chosen.repeat(count, 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
-            losses.append(numbers(loss).reshape(shape))
+            losses.append(to_numpy(loss).reshape(shape))
             if step == self.length:
                 errors = network.measure_errors(x, BATCH, (digits.validation, digits.test))
-                ended["validation"], ended["test"] = (numbers(each).reshape(shape).astype(float) for each in errors)
+                ended["validation"], ended["test"] = (to_numpy(each).reshape(shape).astype(float) for each in errors)
             yield make_step(step / self.length, device, lambda: {"losses": losses, **ended})
 
 
@@ -149,7 +149,7 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_headline(setting, ended), figures, _verdict(setting, ended), tabulate(rows))
 
 
-def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> Shown:
+def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> FigureSpec:
     """Draw the test error over each first value where the other one is as usual."""
     panels = []
     for axis, (symbol, other, log) in enumerate((("γ", "β = 0", "xy"), ("β", "γ = 1", "y"))):
@@ -164,35 +164,35 @@ def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> Shown:
     usual = "; ".join(
         f"{setting.names[k]} {mean_percent(each[USUAL])}" for k, each in sorted(errors.items()) if USUAL in each
     )
-    return Shown(
+    return FigureSpec(
         "lines", [panel for panel in panels if panel.curves],
         f"Test error over the first γ, and over the first β. From γ = 1 and β = 0: {usual or 'not trained yet'}.",
         "Each first value has its best learning rate. Means over the seeds with 95% intervals.",
     )  # fmt: skip
 
 
-def _draw_map(setting: Setting, k: int, errors: Errors) -> Shown:
+def _draw_map(setting: Setting, k: int, errors: Errors) -> FigureSpec:
     """Draw the mean error over first γ and first β."""
     values = np.full((len(GAINS), len(BIASES)), np.nan)
     for (gain, bias), each in errors.items():
         values[GAINS.index(gain), BIASES.index(bias)] = 100 * np.mean(each)
-    heat = Heat(
+    heat = HeatMap(
         f"{setting.labels[k]}: test error, %", values, [typeset(gain) for gain in GAINS],
         [typeset(bias) for bias in BIASES], "first β", "first γ", (0.0, MOST), written="{:.1f}".format,
     )  # fmt: skip
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
-    return Shown(
+    return FigureSpec(
         f"map-{setting.rows[k].key}", heat, f"Test error by the first γ and β, {setting.names[k]}: {ends}.",
         f"Means over the seeds; {typeset(MOST)}% and more have one colour.",
     )  # fmt: skip
 
 
-def _draw_losses(part: Part, result: Arrays) -> Shown:
+def _draw_losses(part: Part, result: Arrays) -> FigureSpec:
     """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
     losses = result["losses"][:, BIASES.index(USUAL[1]), len(part.rates) // 2]
     curve = draw_band(part.row.scheme.label, np.arange(len(losses)), losses, 0)
     panel = Panel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
-    return Shown("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
+    return FigureSpec("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 
 
 def _headline(setting: Setting, ended: Mapping[int, Errors]) -> str:

@@ -96,7 +96,7 @@ PARAMS = (
 )
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
     if name == "show":
         return True
@@ -125,7 +125,13 @@ def describe_changes(view: View) -> str:
     found = []
     for param in params:
         name, value, declared = param.name, view[param.name], param.declared
-        if declared and declared.label and declared.name != "schemes" and value != defaults[name] and has(view, name):
+        if (
+            declared
+            and declared.label
+            and declared.name != "schemes"
+            and value != defaults[name]
+            and is_relevant(view, name)
+        ):
             found.append(f"{declared.title(values(view))} {declared.words(value)}")
     return ", ".join(found)
 
@@ -134,5 +140,5 @@ def setting_of(view: View) -> Any:
     """The setting of what is shown; raises InvalidInput."""
     given = values(view)
     setting, own = shown(view).setting, custom.scheme_of(view)
-    own = own if setting.weighted else own.behind(None)
+    own = own if setting.weighted else own.with_weight_scheme(None)
     return build(setting, given | ({"own": own_text(own)} if "custom" in chosen(given) else {}))

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from normviz.charts.curves import Curve, Panel
-from normviz.core.scheme_spec import Row
-from normviz.core.settings import real, whole
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.core.settings import integer, real
 from normviz.core.text import sentence, typeset
 from normviz.core.theory import predict
 from normviz.core.tolerances import ROUNDING
@@ -19,7 +19,7 @@ from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import Series, make_step, marks
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
-from normviz.topics.experiments.reports import Report, Shown, Verdict, draw_band, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, draw_band, tabulate
 from normviz.topics.experiments.scheme_job import SchemeJob
 
 WIDTHS = (32, 32)
@@ -60,7 +60,7 @@ class Setting(Comparison):
     decay: float = real(
         0.05, 1e-4, 0.1, label="Weight decay λ", symbol="λ", stops=(0.001, 0.003, 0.01, 0.03, 0.05, 0.1)
     )
-    steps: int = whole(200, 20, 1000, label="Steps", stops=(50, 100, 200, 300, 500, 1000), control="stops")
+    steps: int = integer(200, 20, 1000, label="Steps", stops=(50, 100, 200, 300, 500, 1000), control="stops")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Part(SchemeJob):
     def steps(self) -> Iterator[Step[Arrays]]:
         """Step by step: w ← w − η (∂l/∂w + λw), and its twins."""
         from normviz.train.dense import EXACT, Dense, rows
-        from normviz.train.learning import Learner, cross_entropy, device_of, mini_batches, numbers
+        from normviz.train.learning import Trainer, cross_entropy, device_of, mini_batches, to_numpy
 
         device = device_of(self.device)
         x, labels = (each.to(device) for each in rows(dtype=EXACT))
@@ -98,7 +98,7 @@ class Part(SchemeJob):
             weights[ROUNDED] *= 1 + ROUNDING["float64"]
         decays = x.new_tensor([self.decay, 0.0, 0.0, self.decay])[:, None]
         rates = [x.new_full((len(RUNS), len(self.networks)), self.rate) for _ in network.parameters]
-        learner = Learner(network.parameters, "sgd", rates)
+        learner = Trainer(network.parameters, "sgd", rates)
         losses: list[np.ndarray] = []
         gaps: list[np.ndarray] = []
         effective: list[np.ndarray] = []
@@ -115,11 +115,11 @@ class Part(SchemeJob):
             loss = cross_entropy(network.logits(x[chosen]), labels[chosen])
             penalty = sum(weights.square().sum((-2, -1)) for weights in normalized)
             learner.step(loss + decays / 2 * penalty)
-            losses.append(numbers(loss))
+            losses.append(to_numpy(loss))
             largest = np.maximum(largest, measure_gaps(losses[-1]))
             if step in measured:
                 gaps.append(largest)
-                effective.append(numbers(rates[0] / squares[0]))
+                effective.append(to_numpy(rates[0] / squares[0]))
             yield make_step(step / self.length, device, collect)
 
 
@@ -175,7 +175,7 @@ def measure_gaps(losses: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(gap), gap, np.inf)
 
 
-def is_invariant(setting: Setting, row: Row) -> bool:
+def is_invariant(setting: Setting, row: SchemeSpec) -> bool:
     """Return True if Table 1 predicts that the layer is invariant to the length of its weights at ε = 0."""
     return predict(
         row.scheme, TRANSFORMATIONS["weight-matrix-rescaling"], "dense", setting.shape, (1, 1, *WIDTHS), eps=0.0
@@ -191,7 +191,7 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_headline(setting, ended), figures, _verdict(setting, ended), _table(setting, outcomes))
 
 
-def _table(setting: Setting, outcomes: dict[Row, Outcome]) -> dict[str, list[Any]]:
+def _table(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
     """Return a row for every twin and seed: its largest gap and its last losses."""
     return tabulate([
         {
@@ -204,7 +204,7 @@ def _table(setting: Setting, outcomes: dict[Row, Outcome]) -> dict[str, list[Any
     ])  # fmt: skip
 
 
-def _draw_gaps(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
+def _draw_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Draw the gaps of every scheme's twins by step."""
     panels = [
         Panel(
@@ -217,14 +217,14 @@ def _draw_gaps(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
         f"{row.scheme.label}: " + ", ".join(f"{RUNS[twin]} {_geometric(each.gaps[twin])}" for twin in (PLAIN, MATCHED))
         for row, each in outcomes.items()
     )
-    return Shown(
+    return FigureSpec(
         "gaps", panels, f"The largest gap of the losses so far, by step. At the end: {said}.",
         "Relative difference of a twin's losses from those with weight decay; geometric means with 95% intervals. “One "
         "rounding” has weight decay too, and starts from weights longer by 2⁻⁵²: smaller gaps mean nothing.",
     )  # fmt: skip
 
 
-def _draw_rates(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown:
+def _draw_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Draw the effective learning rates of every scheme's twins by step."""
     panels = [
         Panel(
@@ -237,7 +237,7 @@ def _draw_rates(found: dict[Row, Arrays], outcomes: dict[Row, Outcome]) -> Shown
         for row, each in found.items()
     ]
     said = "; ".join(f"{row.scheme.label} {_geometric(each.ratio)}" for row, each in outcomes.items())
-    return Shown(
+    return FigureSpec(
         "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",
         "η/‖W‖² of the first layer: weight decay keeps W short. The matched twin has no decay, and its η grows as its "
         "weights do.",
@@ -259,7 +259,7 @@ def _geometric(values: np.ndarray) -> str:
     return middle if "NaN" in (low, high) or low == high else f"{middle} ({low} to {high})"
 
 
-def _headline(setting: Setting, ended: dict[Row, Outcome]) -> str:
+def _headline(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> str:
     """Say what weight decay changes with batch norm, or with the first scheme."""
     row = next((row for row in ended if row.key == "batch"), next(iter(ended), None))
     if row is None:
@@ -273,7 +273,7 @@ def _headline(setting: Setting, ended: dict[Row, Outcome]) -> str:
     return f"With {name}, nothing can be said of weight decay here."
 
 
-def _verdict(setting: Setting, ended: dict[Row, Outcome]) -> Verdict:
+def _verdict(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> Verdict:
     """Say whether the matched twins coincide where the layer is invariant to the length of its weights."""
     if len(ended) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
@@ -308,7 +308,7 @@ _KINDS = {
 }
 
 
-def _sentence(setting: Setting, row: Row, found: Outcome, is_clear: bool) -> str:
+def _sentence(setting: Setting, row: SchemeSpec, found: Outcome, is_clear: bool) -> str:
     """Return the losses of the twins of a scheme, and what follows."""
     why = ""
     if setting.eps and is_invariant(setting, row):

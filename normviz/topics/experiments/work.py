@@ -9,14 +9,14 @@ from typing import cast
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.default_queue import usual_desk
+from normviz.jobs.default_queue import default_queue
 from normviz.jobs.executors import count_workers
-from normviz.jobs.failures import told
-from normviz.jobs.job_queue import Desk, Ticket
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.failures import describe_error
+from normviz.jobs.job_queue import JobQueue, JobRequest
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive, Part, Results, done
 from normviz.topics.experiments.state import PAGE
-from normviz.ui.work import handed_in, speed
+from normviz.ui.work import speed, submit_or_reuse
 
 KEY = f"{PAGE} work"
 """Where the session holds it."""
@@ -28,18 +28,18 @@ FIRST = 0.3
 @st.cache_resource
 def archive() -> Archive:
     """All that has been run on this server, or kept by an earlier one."""
-    return Archive(Kept())
+    return Archive(ResultCache())
 
 
 @st.cache_resource
-def desk() -> Desk:
+def desk() -> JobQueue:
     """Where all sessions hand in their experiments."""
     workers = count_workers()
-    return usual_desk(workers, at_once=workers, done=lambda part: not archive().missing([part]), speed=speed())
+    return default_queue(workers, at_once=workers, done=lambda part: not archive().missing([part]), speed=speed())
 
 
 @dataclass
-class Asked:
+class ExperimentRequest:
     """What a session's page shows results of, and what it has done to get it run.
 
     Attributes:
@@ -52,7 +52,7 @@ class Asked:
 
     parts: tuple[Part, ...]
     page: str = PAGE
-    ticket: Ticket | None = None
+    ticket: JobRequest | None = None
     wanted: bool = False
     error: str = ""
 
@@ -65,7 +65,7 @@ class Asked:
     def working(self) -> bool:
         """Whether anything is at work, or waits for that, or pauses."""
         if self.ticket is not None and self.ticket.error is not None:
-            self.stop(told(self.ticket.error))
+            self.stop(describe_error(self.ticket.error))
         return self.ticket is not None and not self.ticket.over
 
     @property
@@ -120,14 +120,14 @@ class Asked:
             self.ticket.cancel()
         self.ticket, self.wanted, self.error = None, False, error
 
-    def try_to(self, before: Ticket | None = None) -> None:
+    def try_to(self, before: JobRequest | None = None) -> None:
         """As `see_to_it`, or say why not."""
         try:
             self.see_to_it(before)
         except InvalidInput as error:  # a cluster is named that cannot be
             self.stop(str(error))
 
-    def see_to_it(self, before: Ticket | None = None) -> None:
+    def see_to_it(self, before: JobRequest | None = None) -> None:
         """Have at work what is wanted and missing; also again, where that lapsed while nobody was there.
 
         `before`: the ticket of what was shown before, which goes on as far as it is of the same parts.
@@ -137,23 +137,23 @@ class Asked:
         missing = self.missing if self.wanted else []  # looked up only if needed: each part may be a read from disk
         self.wanted = bool(missing)  # what is done is not run again when it is no longer kept
         if self.wanted:
-            self.ticket = handed_in(self.ticket or before, missing, desk(), archive().keep, self.page)
+            self.ticket = submit_or_reuse(self.ticket or before, missing, desk(), archive().keep, self.page)
         elif before is not None:
             before.cancel()
 
 
-def start(parts: Sequence[Part], page: str = PAGE, key: str = KEY, wanted: bool = False) -> Asked:
+def start(parts: Sequence[Part], page: str = PAGE, key: str = KEY, wanted: bool = False) -> ExperimentRequest:
     """What the session asks for, at work where it is wanted.
 
     A page that is opened, or opened again, joins what is at work of the same parts.
 
     `key`: where the session holds it; `wanted`: whether it starts by itself.
     """
-    held: Asked | None = st.session_state.get(key)
+    held: ExperimentRequest | None = st.session_state.get(key)
     if held is not None and held.parts == tuple(parts):
         held.try_to()
         return held
-    asked = st.session_state[key] = Asked(tuple(parts), page, wanted=wanted)
+    asked = st.session_state[key] = ExperimentRequest(tuple(parts), page, wanted=wanted)
     with suppress(InvalidInput):  # which a run says
         if missing := asked.missing:
             desk().warm()  # while one reads what there is to run

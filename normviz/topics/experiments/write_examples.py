@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.run import JobsFailed, run_missing, workers_for
 from normviz.topics.experiments.catalogue import EXPERIMENTS, get_experiment
@@ -29,7 +29,7 @@ def write_example(key: str) -> str:
     parts = experiment.parts(experiment.setting())
 
     with TemporaryDirectory() as folder:
-        archive = Archive(Kept(Path(folder) / "results.sqlite"))
+        archive = Archive(ResultCache(Path(folder) / "results.sqlite"))
 
         run_missing(parts, archive, partial(workers_for, archive), sys.stderr.isatty())
         results = archive.of(parts)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.settings import choice, real, whole
+from normviz.core.settings import choice, integer, real
 from normviz.data.digits import load_digits
 from normviz.topics.geometry.norms import forward
 
@@ -45,7 +45,7 @@ class Model:
     )
     scale: float = real(1.0, 0.25, 4.0, label="Data times", stops=(0.25, 0.5, 1.0, 2.0, 4.0))
     gain: float = real(1.0, 0.25, 4.0, label="Gain γ", stops=(0.25, 0.5, 1.0, 2.0, 4.0))
-    seed: int = whole(0, 0, 9999, label="Seed")
+    seed: int = integer(0, 0, 9999, label="Seed")
 
     @property
     def x(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.settings import real, whole
+from normviz.core.settings import integer, real
 from normviz.topics.geometry.network import Net, digits, gradients, start
 
 UNITS = 32
@@ -28,11 +28,11 @@ class Training:
     """How W is trained: learning rate and steps; and how many times as long the W of its twin is."""
 
     rate: float = real(0.3, 0.01, 1.0, label="Learning rate η", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
-    steps: int = whole(300, 20, MAX_STEPS, label="Steps", stops=(20, 50, 100, 200, 300, MAX_STEPS))
+    steps: int = integer(300, 20, MAX_STEPS, label="Steps", stops=(20, 50, 100, 200, 300, MAX_STEPS))
     delta: float = real(
         3.0, 0.1, 10.0, label="δ: W of the twin is δW", symbol="δ", stops=(0.1, 0.3, 0.5, 2.0, 3.0, 10.0)
     )
-    seed: int = whole(0, 0, 9999, label="Seed")
+    seed: int = integer(0, 0, 9999, label="Seed")
 
 
 class Course(NamedTuple):

@@ -49,7 +49,7 @@ class Page(rate.Training, fisher.Model, Example):
 PARAMS = params(Page, PREFIX)
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Return True if a value means something in the open panel; links and controls leave out all others."""
     if name == "eps" and view["stage"] in ("example", "centre"):
         return False

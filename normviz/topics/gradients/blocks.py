@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import Field, Shape
-from normviz.core.normalize import spread
+from normviz.core.normalize import broadcast_statistic
 from normviz.core.registry import Scheme
 
 
@@ -40,4 +40,4 @@ def _statistics(field: Field, shape: Shape) -> np.ndarray:
     """The place of its statistic, for every element in memory order."""
     counts = field.statistics_shape(shape)
     places = np.arange(int(np.prod(counts))).reshape(counts)
-    return np.broadcast_to(spread(places, field, shape), shape).ravel()
+    return np.broadcast_to(broadcast_statistic(places, field, shape), shape).ravel()

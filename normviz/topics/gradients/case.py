@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.backward import gradients, transposed
 from normviz.core.errors import InvalidInput
 from normviz.core.layouts import from_tensor, to_tensor
-from normviz.core.normalize import normalize, reduce, spread
+from normviz.core.normalize import broadcast_statistic, normalize, reduce
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER, ROUNDING
 from normviz.core.whitening import steepest
@@ -144,9 +144,9 @@ class Case:
         longest = 1
         r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.pointwise else 1.0)
         if scheme.suppression is not None:
-            r = np.broadcast_to(spread(self._inverse(), scheme.suppression, xhat.shape), xhat.shape)
+            r = np.broadcast_to(broadcast_statistic(self._inverse(), scheme.suppression, xhat.shape), xhat.shape)
         for field in scheme.fields:
-            most = spread(reduce(np.abs(task.x), field.coarse, np.max), field.coarse, xhat.shape) * r
+            most = broadcast_statistic(reduce(np.abs(task.x), field.coarse, np.max), field.coarse, xhat.shape) * r
             beside = np.maximum(beside, most / scheme.scale(xhat.shape))
             longest = max(longest, int(field.sizes(xhat.shape).max()))
         summing = ANSWER * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)

@@ -12,7 +12,7 @@ import numpy as np
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import finish
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.topics.gradients.chain import PATHS, STEPS, Chain
 
 
@@ -135,4 +135,4 @@ def _box(figure: Figure, box: Box, lines: list[str], now: bool, colours: Theme) 
 
 def format_values(value: float | np.ndarray, least: float = 0.0) -> str:
     """Return one number, or several between commas, with few digits."""
-    return ", ".join("0" if abs(each) <= least else measured(each, 3) for each in np.atleast_1d(value).tolist())
+    return ", ".join("0" if abs(each) <= least else format_number(each, 3) for each in np.atleast_1d(value).tolist())

@@ -4,7 +4,7 @@ import streamlit as st
 
 from normviz.core.registry import Scheme
 from normviz.describe import wording
-from normviz.topics.gradients.state import LONGEST, MOST_NUMBERS, PREFIX, SHOWN, Page, has, scheme_of, shape_of
+from normviz.topics.gradients.state import LONGEST, MOST_NUMBERS, PREFIX, SHOWN, Page, is_relevant, scheme_of, shape_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.link import KEPT, View, segments, value_slider
@@ -22,21 +22,21 @@ def choose() -> None:
 
 def controls(view: View) -> None:
     """Everything in the sidebar that means something to what is shown."""
-    page = Controls(Page, PREFIX, view, has)
+    page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
-        if has(view, "scheme"):
+        if is_relevant(view, "scheme"):
             scheme = scheme_of(view)
             choose_one(PREFIX + "scheme")
             _parameters(view, scheme)
-        if has(view, "x"):
+        if is_relevant(view, "x"):
             st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
         page.draw("norm", "layout", "parts")
         with st.expander("More settings"):
-            if has(view, "eps"):
+            if is_relevant(view, "eps"):
                 value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
-            if has(view, "x"):
+            if is_relevant(view, "x"):
                 st.text_input("∂l/∂x̂: a number for each x", key=PREFIX + "dy", **KEPT, help="From the network.")
-            if has(view, "n"):
+            if is_relevant(view, "n"):
                 _shape(view, scheme_of(view))
             page.rest()
 
@@ -45,12 +45,12 @@ def _parameters(view: View, scheme: Scheme) -> None:
     """Those of the scheme but for ε, as far as it has them."""
     if scheme.key == "custom":
         custom.controls(view, lengths, PREFIX)
-    if has(view, "groups"):
+    if is_relevant(view, "groups"):
         cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
         st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key=PREFIX + "groups", **KEPT)
-    if has(view, "radius"):
+    if is_relevant(view, "radius"):
         window_controls(["H", "W", "C"], PREFIX)
-    if has(view, "alpha"):
+    if is_relevant(view, "alpha"):
         value_slider(PREFIX + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
 from normviz.charts.style import HEADING, finish
-from normviz.core.text import measured
+from normviz.core.text import format_number
 
 LABELS_UP_TO = 6, 6
 """Rows and columns of cells that still have room for their number."""
@@ -24,7 +24,7 @@ def tensor_map(values: np.ndarray, title: str, theme: str = "light", least: floa
     figure = Figure()
     figure.add_heatmap(
         z=flat, zmin=-largest, zmax=largest, colorscale=colours.diverging, showscale=False, xgap=1, ygap=1,
-        text=[[measured(value, 2) for value in row] for row in flat] if labelled else None,
+        text=[[format_number(value, 2) for value in row] for row in flat] if labelled else None,
         texttemplate="%{text}" if labelled else None,
         textfont={"size": 14},
         customdata=[[", ".join(map(str, np.unravel_index(k, values.shape))) for k in row] for row in _places(flat)],

@@ -15,7 +15,7 @@ import numpy as np
 
 from normviz.core.backward import diagonal_only, transposed
 from normviz.core.fields import Field, Shape
-from normviz.core.normalize import centre, spread
+from normviz.core.normalize import broadcast_statistic, centre
 from normviz.core.registry import SCHEMES, Scheme
 
 Keys = tuple[str, ...]
@@ -75,7 +75,7 @@ class Steps(NamedTuple):
 
 def average(x: np.ndarray, field: Field) -> np.ndarray:
     """E[x] at every element."""
-    return np.broadcast_to(spread(centre(x, field)[1], field, x.shape), x.shape)
+    return np.broadcast_to(broadcast_statistic(centre(x, field)[1], field, x.shape), x.shape)
 
 
 def unbiased(field: Field, shape: Shape) -> np.ndarray:

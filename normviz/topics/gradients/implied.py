@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.core.backward import gradients
 from normviz.core.fields import Field
-from normviz.core.normalize import spread
+from normviz.core.normalize import broadcast_statistic
 from normviz.topics.gradients.candidates import Candidates, difference
 from normviz.topics.gradients.case import Case
 from normviz.topics.gradients.homework import average, unbiased
@@ -86,7 +86,9 @@ def name_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -> st
     implied = Statistics(mean, (gamma / factor) ** 2 - case.eps)
     if np.all(factor * gamma > 0) and _are_running(case, field, implied):
         return "running-statistics"
-    own = np.broadcast_to(gamma / spread(np.asarray(case.normalized.deviation), field, task.x.shape), factor.shape)
+    own = np.broadcast_to(
+        gamma / broadcast_statistic(np.asarray(case.normalized.deviation), field, task.x.shape), factor.shape
+    )
     constant = (factor * own).sum() / (own * own).sum()
     differ = np.abs(factor - constant * own).max() > 0.01 * np.abs(factor).max() > 0
     return "other-statistics" if differ and m >= FEWEST["other-statistics"] else None

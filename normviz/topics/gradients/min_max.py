@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.core.backward import transposed
 from normviz.core.fields import Field
-from normviz.core.normalize import reduce, spread
+from normviz.core.normalize import broadcast_statistic, reduce
 from normviz.topics.gradients.homework import average
 
 
@@ -32,7 +32,9 @@ class MinMax:
 
     def _end(self, how: object) -> np.ndarray:
         """Return the smallest or largest value of its field for every element."""
-        return np.broadcast_to(spread(reduce(self.x, self.field, how), self.field, self.x.shape), self.x.shape)
+        return np.broadcast_to(
+            broadcast_statistic(reduce(self.x, self.field, how), self.field, self.x.shape), self.x.shape
+        )
 
     @property
     def xhat(self) -> np.ndarray:

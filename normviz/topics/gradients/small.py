@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.core.backward import Gradients, gradients
 from normviz.core.fields import Shape
-from normviz.core.normalize import normalize, quiet, spread
+from normviz.core.normalize import broadcast_statistic, normalize, quiet
 from normviz.core.registry import Scheme
 from normviz.core.whitening import by_power, steepest
 from normviz.data.samples import uneven
@@ -61,9 +61,9 @@ def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
     inverse = np.full(x.shape, scheme.alpha if scheme.pointwise else 1.0)
     if scheme.whitens and scheme.suppression is not None:
         least = steepest(result.v, scheme.matrices(x.shape), eps)
-        inverse = np.broadcast_to(spread(least, scheme.suppression, x.shape), x.shape)
+        inverse = np.broadcast_to(broadcast_statistic(least, scheme.suppression, x.shape), x.shape)
     elif scheme.suppression is not None:
-        root = np.broadcast_to(spread(result.deviation, scheme.suppression, x.shape), x.shape)
+        root = np.broadcast_to(broadcast_statistic(result.deviation, scheme.suppression, x.shape), x.shape)
         inverse = np.divide(1.0, root, out=np.zeros(x.shape), where=root != 0)
 
     def loss(stack: np.ndarray, eps: float = eps) -> np.ndarray:

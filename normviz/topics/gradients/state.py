@@ -7,7 +7,7 @@ from typing import Any
 
 from normviz.core.fields import Shape, divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.settings import among, choice, switch, whole
+from normviz.core.settings import among, choice, integer, switch
 from normviz.topics.gradients import exercise
 from normviz.topics.gradients.chain import LAST
 from normviz.topics.gradients.exercise import Exercise
@@ -98,21 +98,21 @@ class Page:
     """What the page's link holds, beside the scheme."""
 
     show: str = choice("graph", SHOWN)
-    n: int = whole(2, 1, LONGEST["n"])
-    h: int = whole(2, 1, LONGEST["h"])
-    w: int = whole(2, 1, LONGEST["w"])
-    c: int = whole(3, 1, LONGEST["c"])
-    seed: int = whole(0, 0, 9999, label="Seed", help="Of x, of what comes from above, and of γ and β.")
+    n: int = integer(2, 1, LONGEST["n"])
+    h: int = integer(2, 1, LONGEST["h"])
+    w: int = integer(2, 1, LONGEST["w"])
+    c: int = integer(3, 1, LONGEST["c"])
+    seed: int = integer(0, 0, 9999, label="Seed", help="Of x, of what comes from above, and of γ and β.")
     torch: bool = switch(False, label="Compare with autograd", help="PyTorch differentiates the same lines by itself.")
     norm: str = choice("batch", {key: SCHEMES[key].label for key in exercise.SCHEMES}, label="Normalization")
     layout: str = choice("nchw", {key.lower(): name for key, name in exercise.NAMES.items()}, label="Layout")
-    examples: int = whole(6, 1, exercise.LONGEST["examples"], label="Examples")
-    height: int = whole(4, 1, exercise.LONGEST["height"], label="Rows, or positions T")
-    width: int = whole(5, 1, exercise.LONGEST["width"], label="Columns")
-    channels: int = whole(6, 1, exercise.LONGEST["channels"], label="Channels")
+    examples: int = integer(6, 1, exercise.LONGEST["examples"], label="Examples")
+    height: int = integer(4, 1, exercise.LONGEST["height"], label="Rows, or positions T")
+    width: int = integer(5, 1, exercise.LONGEST["width"], label="Columns")
+    channels: int = integer(6, 1, exercise.LONGEST["channels"], label="Channels")
     parts: int = among(2, lambda given: divisors(given["channels"]), label="Groups G")
     dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
-    back: int = whole(0, 0, LAST)
+    back: int = integer(0, 0, LAST)
 
 
 _NUMBERS = (
@@ -127,12 +127,12 @@ PARAMS = (
 )
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
     if name in _SCHEME:
-        return view["show"] in TENSOR and chosen.has(chosen.scheme_of(view), name)
+        return view["show"] in TENSOR and chosen.is_relevant(chosen.scheme_of(view), name)
     if name == "eps":
-        return view["show"] not in TENSOR or chosen.has(chosen.scheme_of(view), name)
+        return view["show"] not in TENSOR or chosen.is_relevant(chosen.scheme_of(view), name)
     if view["show"] not in BELONGS.get(name, tuple(SHOWN)):
         return False
     needs = {

@@ -10,7 +10,7 @@ from normviz.charts.palette import NOT_FINITE, THEMES
 from normviz.core.fields import AXIS, FULL, Field
 from normviz.core.normalize import Normalized, quiet
 from normviz.core.registry import Scheme, same_as
-from normviz.core.text import spoken, typeset
+from normviz.core.text import join_words, typeset
 from normviz.describe import live, wording
 from normviz.describe.aims import field_noun
 from normviz.describe.mathml import mathml
@@ -41,7 +41,7 @@ def beside_data(
         }
         for part, each, box in zip(("mean", "divides"), taken, boxes, strict=False)
     ]
-    numbers = live.numbers(scheme, x, result, *affine)
+    numbers = live.live_numbers(scheme, x, result, *affine)
     pictures = _pictures(scheme, x, result)
     return {
         "focus": list(view["focus"]),
@@ -69,7 +69,7 @@ def _note(scheme: Scheme) -> str:
     """Return in words the letters of the formulas that are neither input nor statistic: γ, β, τ and ε."""
     gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
     learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
-    notes = [f"{spoken(learned, 'and')} {'are' if len(learned) > 1 else 'is'} learned"] if learned else []
+    notes = [f"{join_words(learned, 'and')} {'are' if len(learned) > 1 else 'is'} learned"] if learned else []
     if scheme.eps is not None:
         notes.append("ε > 0 keeps the divisor above 0")
     return f"{'; '.join(notes)}." if notes else ""
@@ -101,7 +101,7 @@ def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
     hat = f"{SYMBOL.get(scheme.acts_on, 'x')}̂"
     # Without a step of its own, the scheme is the one in front of it, with all that this one learns.
     verb = f"On this shape, {hat} is that of" if scheme.acts else "This is"
-    return f"{verb} {spoken(twins, 'and')}." if twins else ""
+    return f"{verb} {join_words(twins, 'and')}." if twins else ""
 
 
 def _written(lines: list[live.Line]) -> list[dict]:

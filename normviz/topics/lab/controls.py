@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.registry import Scheme
 from normviz.describe.wording import labelled, shape_words
-from normviz.topics.lab.state import COMPUTED, has, learns, sets_advanced, view_of
+from normviz.topics.lab.state import COMPUTED, has_parameter, learns, sets_advanced, view_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.drawers import drawer, open_drawer
@@ -73,12 +73,12 @@ def _choose_view() -> None:
 
 def _parameters(view: View, scheme: Scheme) -> None:
     """Draw the one parameter that tells schemes of a kind apart."""
-    if has(scheme, "groups"):
+    if has_parameter(scheme, "groups"):
         cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
         st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
-    if has(scheme, "radius"):
+    if has_parameter(scheme, "radius"):
         radius_control()
-    if has(scheme, "alpha"):
+    if has_parameter(scheme, "alpha"):
         value_slider("alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 
@@ -86,12 +86,12 @@ def _advanced(view: View, scheme: Scheme) -> None:
     """Draw what a first look does without: own fields, ε, what is learned, and the seed."""
     if scheme.key == "custom":
         custom.controls(view, lengths)
-    if has(scheme, "radius"):
+    if has_parameter(scheme, "radius"):
         further_window_controls(["H", "W", "C"])
-    if has(scheme, "eps"):
+    if has_parameter(scheme, "eps"):
         value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
-    learned = [name for name in labels if has(scheme, name)]
+    learned = [name for name in labels if has_parameter(scheme, name)]
     for name, column in zip(learned, st.columns(max(len(learned), 2), vertical_alignment="bottom"), strict=False):
         column.number_input(labels[name], -10.0, 10.0, step=0.1, key=name, **KEPT)
     if view["data"] != OWN_DATA:

@@ -12,7 +12,7 @@ from normviz.core.fields import AXIS, MAX_ELEMENTS, Field, Index, Shape
 from normviz.core.normalize import Normalized, quiet
 from normviz.core.registry import Scheme
 from normviz.core.statistics import covariances, rounding, saturation, statistics_table, whitened_saturation
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.core.whitening import in_groups
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
@@ -144,13 +144,15 @@ def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index
     if scheme.field:
         of = "field"
         said = (
-            f"{title}: mean {measured(part.mean(), 3, rounding(everything))}, standard deviation "
-            f"{measured(part.std(), 3, rounding(everything))} in the field"
+            f"{title}: mean {format_number(part.mean(), 3, rounding(everything))}, standard deviation "
+            f"{format_number(part.std(), 3, rounding(everything))} in the field"
             for title, everything, part in panels
         )
     else:
         of = "element"
-        said = (f"{title} = {measured(part.item(), 3, rounding(everything))}" for title, everything, part in panels)
+        said = (
+            f"{title} = {format_number(part.item(), 3, rounding(everything))}" for title, everything, part in panels
+        )
     what = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}."
     alt = f"{what} {'; '.join(said)}"
     plot(histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")

@@ -8,7 +8,7 @@ from normviz.charts.palette import NOT_FINITE, THEMES
 from normviz.core.fields import AXIS, Shape
 from normviz.core.normalize import Normalized
 from normviz.core.registry import Scheme
-from normviz.core.text import sentence, spoken
+from normviz.core.text import join_words, sentence
 from normviz.describe import wording
 from normviz.describe.notation import SYMBOL
 from normviz.topics.lab.stages import MOVED_UP_TO, stages
@@ -114,7 +114,7 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
         ]
     elif taken:
         verb = "set" if wording.windows(taken[0].field, shape) else "share"
-        field = f"its field: elements that {verb} its {spoken(taken[0].names, 'and')}"
+        field = f"its field: elements that {verb} its {join_words(taken[0].names, 'and')}"
         entries.append((hue, field if colour == "field" and framed else f"{field}, {how}"))
     text = {
         "field": "",

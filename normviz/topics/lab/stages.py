@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.charts.cube import Stage
 from normviz.core.fields import Field, Rule
-from normviz.core.normalize import Normalized, spread
+from normviz.core.normalize import Normalized, broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
 from normviz.describe import live, wording
@@ -28,7 +28,7 @@ def stages(
     v, hat = (symbol if scheme.summation is None else f"{symbol} − μ"), f"{symbol}̂"
     yield Stage(symbol, f"{symbol}, the tensor as it comes: {wording.plural(x.size, 'number')}.", x, "element")
     if scheme.summation is not None and result.mean is not None:
-        mean = np.broadcast_to(spread(result.mean, scheme.summation, x.shape), x.shape)
+        mean = np.broadcast_to(broadcast_statistic(result.mean, scheme.summation, x.shape), x.shape)
         yield from _reduced(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
         yield Stage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
     if scheme.pointwise is not None:
@@ -46,7 +46,7 @@ def stages(
         yield Stage(hat, says, result.xhat, "normalized", scale=1)
     elif scheme.suppression is not None and result.deviation is not None:
         divisor = _divisor(scheme, v, result, eps)
-        values = np.broadcast_to(spread(divisor.values, scheme.suppression, x.shape), x.shape)
+        values = np.broadcast_to(broadcast_statistic(divisor.values, scheme.suppression, x.shape), x.shape)
         yield from _reduced(scheme, scheme.suppression, values, divisor.symbol, divisor.what, "normalized", scale=2)
         root = f"({divisor.root} · √fan-in)" if scheme.per_fan_in else divisor.root
         says = f"Divide every element: {hat} = {f'({v})' if ' ' in v else v} / {root}"

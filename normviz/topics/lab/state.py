@@ -63,10 +63,10 @@ PARAMS = (
 )
 
 
-def has(scheme: Scheme, name: str) -> bool:
+def has_parameter(scheme: Scheme, name: str) -> bool:
     """Whether a value means anything to a scheme: a link and the controls leave out what does not."""
     learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
-    return learned[name] is not None if name in learned else chosen.has(scheme, name)
+    return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 
 
 ADVANCED = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
@@ -76,16 +76,16 @@ ADVANCED = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
 def sets_advanced(view: View) -> bool:
     """Return True if a value under "Advanced" matters in this view and is not its default."""
     scheme, (defaults, _) = chosen.scheme_of(view), clean(PARAMS, {})
-    changed = (name for name in ADVANCED if has(scheme, name) and view[name] != defaults[name])
+    changed = (name for name in ADVANCED if has_parameter(scheme, name) and view[name] != defaults[name])
     return scheme.key == "custom" or any(changed)
 
 
-def belongs(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything in a view: to its scheme, and on the tab that is open."""
     scheme = chosen.scheme_of(view)
     only = {"statistic": ("statistics", len(scheme.fields) == 2), "framework": ("code", True)}
     tab, there = only.get(name, ("", True))
-    return there and has(scheme, name) and (not tab or view["tab"] == TABS[tab])
+    return there and has_parameter(scheme, name) and (not tab or view["tab"] == TABS[tab])
 
 
 def view_of(view: View, scheme: Scheme) -> str:
@@ -96,4 +96,6 @@ def view_of(view: View, scheme: Scheme) -> str:
 
 def affine_of(view: View, scheme: Scheme) -> tuple[float, float]:
     """γ and β as the scheme takes them: 1 and 0 where it has none."""
-    return view["gain"] if has(scheme, "gain") else 1.0, view["bias"] if has(scheme, "bias") else 0.0
+    return view["gain"] if has_parameter(scheme, "gain") else 1.0, view["bias"] if has_parameter(
+        scheme, "bias"
+    ) else 0.0

@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
-from normviz.charts.style import finish, here
+from normviz.charts.style import finish, style_theme
 from normviz.describe.seeds import mean_percent
 
 ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
@@ -36,7 +36,7 @@ def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> F
 
 
 @dataclass(frozen=True)
-class Row:
+class ModeRow:
     """A case and its accuracy in each of several networks, as shares of 1; `role`: the name of its colour."""
 
     name: str
@@ -44,7 +44,7 @@ class Row:
     accuracy: np.ndarray | None
 
 
-def accuracy_figure(rows: Sequence[Row], chance: float, theme: str = "light") -> Figure:
+def accuracy_figure(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
     """Accuracies from 0 to 100%, a line a case: every network, their mean, and that in numbers with its interval.
 
     A case without numbers yet has its name alone, so that nothing moves when they come.
@@ -66,7 +66,7 @@ def accuracy_figure(rows: Sequence[Row], chance: float, theme: str = "light") ->
             marker={"color": colour, "size": 16, "symbol": symbol, "line": {"color": colours.ink, "width": 1.5}},
         )  # fmt: skip
         figure.add_annotation(text=f"<b>{mean_percent(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0})
-    figure.add_vline(100 * chance, line=here(colours))
+    figure.add_vline(100 * chance, line=style_theme(colours))
     ticks = [25, 50, 75, 100, 100 * chance]
     texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
     title = near("accuracy on unseen digits, %")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from normviz.core.registry import DEFAULT_EPS
-from normviz.core.settings import among, build, choice, real, whole
+from normviz.core.settings import among, build, choice, integer, real
 from normviz.topics.running.averages import CONVENTIONS, Averages, running_averages
 from normviz.topics.running.modes import MODES
 from normviz.topics.running.stream import BATCHES, SHOWN, UNITS, Setting, Trace, trace
@@ -54,9 +54,9 @@ class Page(Setting):
     )  # fmt: skip
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
     mode: str = choice("training", MODES)
-    digit: int = whole(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed, 0 is the first")
-    unit: int = whole(1, 1, UNITS, label="Unit", control="segments")
-    step: int = whole(60, 0, BATCHES)
+    digit: int = integer(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed, 0 is the first")
+    unit: int = integer(1, 1, UNITS, label="Unit", control="segments")
+    step: int = integer(60, 0, BATCHES)
     pace: int = among(1, PACES)
     panel: str = choice("switch", PANELS)
 
@@ -76,7 +76,7 @@ DRIFT = (
 )
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Return True if a value means something in the open panel; links and controls leave out all others."""
     return view["panel"] in BELONGS.get(name, PANELS)
 
@@ -121,15 +121,15 @@ def traced(setting: Setting, eps: float) -> Trace:
 
 def controls(view: View) -> None:
     """Draw the controls in the sidebar."""
-    page = Controls(Page, PREFIX, view, has)
+    page = Controls(Page, PREFIX, view, is_relevant)
     front = FRONT[view["panel"]]
     with st.sidebar:
         page.draw(*front)
         with st.expander("More settings"):
             page.draw(*(name for name in ("layer", "framework", "share", "unit", "digit", "eps") if name not in front))
-            if has(view, "share"):
+            if is_relevant(view, "share"):
                 st.caption(CAPTION)
             page.draw("drift")
-            if has(view, "drift"):
+            if is_relevant(view, "drift"):
                 st.caption(DRIFT)
             page.rest()

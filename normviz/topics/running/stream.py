@@ -15,7 +15,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, Field
 from normviz.core.normalize import centre, normalize, root_mean_square
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import choice, real, whole
+from normviz.core.settings import choice, integer, real
 from normviz.core.transformations import LAYERS
 from normviz.data.digits import SIDE, cut_patches, digits
 from normviz.topics.running.averages import Moments
@@ -46,9 +46,9 @@ class Setting:
     """A stream: the layer, the mini-batch, how far the weights drift over it, in units of themselves, and the seed."""
 
     layer: str = choice(LAYERS[0], LAYERS, label="Layer", shown=str.capitalize)
-    batch: int = whole(16, 1, 128, label="Batch size", stops=(1, 2, 4, 8, 16, 32, 64, 128))
+    batch: int = integer(16, 1, 128, label="Batch size", stops=(1, 2, 4, 8, 16, 32, 64, 128))
     drift: float = real(1.0, 0.0, 3.0, label="Drift of the weights", stops=(0.0, 0.5, 1.0, 2.0, 3.0))
-    seed: int = whole(0, 0, 9999, label="Seed")
+    seed: int = integer(0, 0, 9999, label="Seed")
 
     @property
     def side(self) -> int:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import THEMES
-from normviz.charts.style import finish, here
+from normviz.charts.style import finish, style_theme
 from normviz.topics.running.figures import LEGEND, ROLE_SYMBOLS, near
 from normviz.topics.running.stream import SHOWN
 
@@ -71,7 +71,7 @@ def stream_figure(followed: Sequence[Followed], position: int, theme: str = "lig
         figure.update_yaxes(range=[low - pad, high + pad], nticks=5, title=title, row=row, col=1)
     steps = len(followed[0].batch)
     figure.update_xaxes(title=near("batches seen"), row=len(followed), col=1)
-    figure.add_vline(position, line=here(colours))
+    figure.add_vline(position, line=style_theme(colours))
     figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])
     return finish(figure, colours, {"t": 48, "b": 118, "l": 55}, LEGEND)
 

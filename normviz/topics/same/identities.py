@@ -330,7 +330,7 @@ IDENTITIES: dict[str, Identity] = {row.key: row for row in _ROWS}
 """Every identity by key, in the order in which the app shows them; the refuted beliefs come last."""
 
 
-def both(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
+def evaluate_sides(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
     """x̂ of the left and of the right side; x is (N, H, W, C), or read as (kh, kw, Cin, Cout) by schemes of weights."""
     left, right = (side.compute(x, side.scheme(x.shape), eps) for side in identity.sides)
     return left, right
@@ -338,4 +338,4 @@ def both(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> tuple[n
 
 def residual(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> float:
     """max|x̂_left - x̂_right| / max|x̂|, whether or not the condition holds."""
-    return difference(*both(identity, x, eps)).residual
+    return difference(*evaluate_sides(identity, x, eps)).residual

@@ -113,7 +113,7 @@ PARAMS = (
 )  # fmt: skip
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Return True if a value means something in this view."""
     if name == "seed":
         return view["data"] != OWN_DATA

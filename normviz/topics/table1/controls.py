@@ -4,7 +4,7 @@ import streamlit as st
 
 from normviz.core.settings import declarations
 from normviz.core.text import typeset
-from normviz.topics.table1.state import ORDER, PREFIX, Page, has, lengths
+from normviz.topics.table1.state import ORDER, PREFIX, Page, is_relevant, lengths
 from normviz.ui import custom
 from normviz.ui.choice import choose_several
 from normviz.ui.drawers import drawer
@@ -31,12 +31,12 @@ def rows(view: View) -> None:
         choose_several(PREFIX + "schemes", ORDER)
         if "custom" in view["schemes"]:
             custom.controls(view, lengths, PREFIX)
-        Controls(Page, PREFIX, view, has).draw("groups", "radius")
+        Controls(Page, PREFIX, view, is_relevant).draw("groups", "radius")
 
 
 def settings(view: View) -> None:
     """Show all settings behind a click, and a line with the usual ones where one of them is not its default."""
-    page, words = Controls(Page, PREFIX, view, has), declarations(Page)
+    page, words = Controls(Page, PREFIX, view, is_relevant), declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
     layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
     if any(view[name] != words[name].preset(view) for name in USUAL):

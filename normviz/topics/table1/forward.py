@@ -11,7 +11,7 @@ import numpy as np
 from normviz.core.fields import Field, Shape
 from normviz.core.normalize import normalize, quiet
 from normviz.core.registry import Scheme
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.spec import Step
 from normviz.topics.table1.fade import Fade, fade_gaps
 from normviz.train.problem import BASES, MEASURED, make_problem
@@ -75,13 +75,13 @@ class Forward:
     kind: ClassVar[str] = "table1/forward"
     version: ClassVar[int] = 2
 
-    row: Row
+    row: SchemeSpec
     setting: Setting
 
     @classmethod
     def of(cls, scheme: Scheme, setting: Setting) -> "Forward":
         """The measurement of a scheme."""
-        return cls(Row.of(scheme), first_layer(setting))
+        return cls(SchemeSpec.of(scheme), first_layer(setting))
 
     def steps(self) -> Iterator[Step[Measured]]:
         """Network by network, and at last how it fades."""

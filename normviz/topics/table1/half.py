@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from normviz.core.registry import Scheme
-from normviz.core.text import measured, typeset
+from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import ROUNDING
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.topics.table1.fade import centred_and_squares
@@ -27,11 +27,11 @@ def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str
         found.append(f"ε = {typeset(eps)} is 0 in float16, whose smallest number is 6·10⁻⁸.")
     elif 0 < eps < usual * ROUNDING[dtype] / 2:
         found.append(
-            f"ε = {typeset(eps)} vanishes in {dtype}: half of the mean squares are over {measured(usual, 2)}, and "
+            f"ε = {typeset(eps)} vanishes in {dtype}: half of the mean squares are over {format_number(usual, 2)}, and "
             "adding ε to such a number leaves it as it is."
         )
     if dtype == "float16" and largest**2 > MOST:
-        found.append(f"The largest |v| is {measured(largest)}: its square is beyond 65,504, where float16 ends.")
+        found.append(f"The largest |v| is {format_number(largest)}: its square is beyond 65,504, where float16 ends.")
     return [f"{text} {ADVICE}" for text in found]
 
 

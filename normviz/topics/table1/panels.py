@@ -10,7 +10,7 @@ import streamlit as st
 from normviz.charts.palette import THEMES
 from normviz.charts.statistics import gap_panels
 from normviz.core.registry import BA, Scheme
-from normviz.core.text import spoken, typeset
+from normviz.core.text import join_words, typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import gap_text, sentence
@@ -178,14 +178,14 @@ def numbers_panel(cells: Sequence[Cell]) -> None:
         "Gaps between network and twin, relative: of their outputs x̂, and the largest of their losses. About 10⁻¹⁶ is "
         "rounding in float64, 10⁻⁷ in float32."
     )
-    columns = numbers(cells)
+    columns = cell_table(cells)
     words = {True: "invariant", False: "not invariant", None: "–"}
     shown = {name: [_in_table(each, words) for each in column] for name, column in columns.items()}
     st.table({sentence(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
     save_table(lambda: columns, "table-1")
 
 
-def numbers(cells: Sequence[Cell]) -> dict[str, list]:
+def cell_table(cells: Sequence[Cell]) -> dict[str, list]:
     """Return what is known of the cells as columns: a row a cell."""
     names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
     return {name: [getattr(cell, name) for cell in cells] for name in names}
@@ -205,7 +205,7 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
     plot(figure, "sweep", alt, "34rem")
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
-    note = f" ε does nothing to {spoken(without, 'and')}." if without else ""
+    note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
     if any(scheme.on_weights.spectral for scheme in schemes if scheme.on_weights and scheme.weight):
         note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""

@@ -6,7 +6,7 @@ from typing import Any
 
 from normviz.core.fields import divisors
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
-from normviz.core.settings import By, Choice, Given, among, build, choice, several, switch, value, whole, with_default
+from normviz.core.settings import By, Choice, Given, among, build, choice, integer, several, switch, value, with_default
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.train.setting import Setting
 from normviz.ui import custom
@@ -71,7 +71,7 @@ class Page(Setting):
     schemes: Sequence[str] = several(ROWS, {key: SCHEMES[key].label for key in ORDER}, label="Rows")
     follow: bool = switch(True, label=By("optimizer", FOLLOW), help=WHY_RATE)
     groups: int = among(2, lambda given: divisors(given["width"]), label="Groups G")
-    radius: int = whole(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
+    radius: int = integer(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
     cell: str = value("batch.dataset-rescaling", _cell)
     panel: str = choice("changed", PANELS)
     reveal: bool = switch(False)
@@ -91,7 +91,7 @@ def lengths(view: View) -> dict[str, int]:
 PARAMS = (*params(Page, PREFIX), *custom.params(lengths, PREFIX))
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to the rows that are shown: a link and the controls leave out what does not."""
     if name == "cover":
         return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from normviz.core.registry import Scheme
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.executors import give_back
 from normviz.jobs.spec import Step
 from normviz.train import cost
@@ -43,14 +43,14 @@ class Training:
     kind: ClassVar[str] = "table1/training"
     version: ClassVar[int] = 1
 
-    rows: tuple[Row, ...]
+    rows: tuple[SchemeSpec, ...]
     setting: Setting
     networks: tuple[int, ...]
 
     @classmethod
     def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "Training":
         """The training of these schemes."""
-        return cls(tuple(map(Row.of, schemes)), setting, tuple(networks))
+        return cls(tuple(map(SchemeSpec.of, schemes)), setting, tuple(networks))
 
     @property
     def seconds(self) -> float:

@@ -12,8 +12,8 @@ from normviz.core.registry import Scheme
 from normviz.describe.wording import duration, sentence
 from normviz.jobs.executors import count_threads, on_one_core, threads
 from normviz.jobs.fallback import joined_devices
-from normviz.jobs.job_queue import Desk
-from normviz.jobs.requests import Ticket
+from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.requests import JobRequest
 from normviz.topics.table1.offers import Change, offers
 from normviz.topics.table1.results import Results
 from normviz.topics.table1.state import PAGE, PREFIX
@@ -22,7 +22,7 @@ from normviz.train import cost
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 from normviz.ui.frame import show_error
-from normviz.ui.work import POLL, handed_in, progress_words, speed
+from normviz.ui.work import POLL, progress_words, speed, submit_or_reuse
 
 LIMIT = 60.0
 """Seconds up to which a training starts by itself; before a longer one the page asks."""
@@ -36,7 +36,7 @@ WIDE = {"dense": "{} units", "conv": "{} channels"}
 
 
 @dataclass
-class Asked:
+class TrainingRequest:
     """What a session's page shows, and what it has done to get it trained.
 
     Attributes:
@@ -51,7 +51,7 @@ class Asked:
 
     schemes: tuple[Scheme, ...]
     settings: tuple[Setting, ...]
-    ticket: Ticket | None = None
+    ticket: JobRequest | None = None
     agreed: bool = False
     stopped: bool = False
     error: str = ""
@@ -89,43 +89,43 @@ def results() -> Results:
 
 
 @st.cache_resource
-def desk() -> Desk:
+def desk() -> JobQueue:
     """Where all sessions hand in their trainings."""
     workers = count_threads()
-    return Desk(threads(workers, on_one_core), workers=workers, speed=speed())
+    return JobQueue(threads(workers, on_one_core), workers=workers, speed=speed())
 
 
 @st.cache_resource
-def patient_desk() -> Desk:
+def patient_desk() -> JobQueue:
     """Where they hand in those that take long: one at a time, so that nobody else waits for them."""
-    return Desk(threads(1, on_one_core), workers=1, speed=speed())
+    return JobQueue(threads(1, on_one_core), workers=1, speed=speed())
 
 
 @st.cache_resource
-def forward_desk() -> Desk:
+def forward_desk() -> JobQueue:
     """Where they hand in forward passes: these are soon done, also before torch is imported.
 
     They have no model of their cost, so that they say nothing on the speed of this machine.
     """
-    return Desk(threads(1), workers=1)
+    return JobQueue(threads(1), workers=1)
 
 
-def measure(looked_at: Sequence[tuple[Sequence[Scheme], Setting]]) -> Ticket | None:
+def measure(looked_at: Sequence[tuple[Sequence[Scheme], Setting]]) -> JobRequest | None:
     """See to it that these rows are measured forward; the ticket for what is missing, None where nothing is."""
     found = (job for schemes, setting in looked_at for job in results().unmeasured(schemes, setting))
     jobs = list(dict.fromkeys(found))
-    held: Ticket | None = st.session_state.get(FORWARD)
-    ticket = st.session_state[FORWARD] = handed_in(held, jobs, forward_desk(), results().keep_forward, PAGE)
+    held: JobRequest | None = st.session_state.get(FORWARD)
+    ticket = st.session_state[FORWARD] = submit_or_reuse(held, jobs, forward_desk(), results().keep_forward, PAGE)
     return ticket
 
 
-def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
+def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> TrainingRequest:
     """See to it that what the page shows is trained: what is missing is handed in, unless it is at work already.
 
     A training that ended early, as its session was not there for a while, is handed in again.
     """
-    held: Asked | None = st.session_state.get(KEY)
-    asked = Asked(tuple(schemes), tuple(settings))
+    held: TrainingRequest | None = st.session_state.get(KEY)
+    asked = TrainingRequest(tuple(schemes), tuple(settings))
     if held is not None and (held.schemes, held.settings) == (asked.schemes, asked.settings):
         asked, held = held, None
     st.session_state[KEY] = asked
@@ -135,13 +135,15 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> Asked:
     else:
         long = desk().expected_seconds(jobs) > LIMIT
         before = asked.ticket if held is None else held.ticket
-        asked.ticket = handed_in(before, jobs, patient_desk() if long else desk(), results().keep, PAGE)
+        asked.ticket = submit_or_reuse(before, jobs, patient_desk() if long else desk(), results().keep, PAGE)
     if held is not None:
         held.drop()
     return asked
 
 
-def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGenerator, quiet: bool = False) -> None:
+def status(
+    asked: TrainingRequest, measured: JobRequest | None, working: bool, above: DeltaGenerator, quiet: bool = False
+) -> None:
     """Show `above` how far the training is, with a button that ends it, or its cost, or why it stopped or failed.
 
     While a job runs, the page looks again by itself. A `quiet` training that needs no consent shows nothing, since
@@ -176,20 +178,20 @@ def status(asked: Asked, measured: Ticket | None, working: bool, above: DeltaGen
             _watch(asked, measured)
 
 
-def _done(asked: Asked) -> None:
+def _done(asked: TrainingRequest) -> None:
     """Show what the networks were trained on; a line also where none was, so that nothing below moves."""
     devices = joined_devices(results().devices(asked.schemes, setting) for setting in asked.settings)
     st.caption(f"Trained on the {devices}." if devices else "Not trained yet.")
 
 
-def _progress(asked: Asked, ticket: Ticket) -> None:
+def _progress(asked: TrainingRequest, ticket: JobRequest) -> None:
     """Show how far the training is and how long it still takes, or how long it waits."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Cancel", on_click=asked.stop, key="cancel")  # first, where nothing that grows can push it aside
         st.progress(ticket.progress, progress_words(ticket, "Training"), width="stretch")
 
 
-def _question(asked: Asked, missing: Sequence[Training]) -> None:
+def _question(asked: TrainingRequest, missing: Sequence[Training]) -> None:
     """What the training would take, and what would take less: nothing starts by itself."""
     factor = desk().speed.factor(Training.kind)
     size = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
@@ -229,7 +231,7 @@ def _take(change: Change) -> None:
 
 
 @st.fragment(run_every=POLL)
-def _watch(asked: Asked, measured: Ticket | None) -> None:
+def _watch(asked: TrainingRequest, measured: JobRequest | None) -> None:
     """Show the page anew when there is something new to show."""
     tickets = [ticket for ticket in (asked.ticket, measured) if ticket is not None]
     news = asked.seen != results().version or all(ticket.over for ticket in tickets)

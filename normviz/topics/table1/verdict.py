@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.core.tolerances import EXPLAINED, ROUNDING
 from normviz.core.transformations import Transformation
 from normviz.describe.wording import gap_text
@@ -86,7 +86,7 @@ def of_losses(
             "through, and nothing can be told from them.",
         )
     if gaps[place] > rounding and np.abs(original).max() > DIVERGED * max(original[0], 1.0):
-        first, most = (measured(loss, 3) for loss in (original[0], np.abs(original).max()))
+        first, most = (format_number(loss, 3) for loss in (original[0], np.abs(original).max()))
         return Answer(None, f"The loss grew from {first} to {most}: training diverged.")
     found = _judged(gaps[place], rounding, gaps[PROBE], size, SHOWS["training"], "losses")
     if found.together and len(losses) < setting.steps:

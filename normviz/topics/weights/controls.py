@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from normviz.topics.weights.state import PREFIX, SHOWN, Page, has
+from normviz.topics.weights.state import PREFIX, SHOWN, Page, is_relevant
 from normviz.ui.link import View, segments
 from normviz.ui.player import stop
 from normviz.ui.settings import Controls
@@ -15,7 +15,7 @@ def choose() -> None:
 
 def controls(view: View) -> None:
     """Draw the controls of the open panel in the sidebar."""
-    page = Controls(Page, PREFIX, view, has)
+    page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
         page.draw("length", "start", "layer")
         with st.expander("Advanced"):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.settings import real, whole
+from normviz.core.settings import integer, real
 from normviz.data.digits import load_digits
 from normviz.topics.weights.weights import weight_norm, weight_norm_gradients
 
@@ -30,10 +30,10 @@ class Setting:
     rate: float = real(
         3.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
     )
-    batch: int = whole(128, 1, DIGITS, label="Batch size", stops=(8, 32, 128, DIGITS))
+    batch: int = integer(128, 1, DIGITS, label="Batch size", stops=(8, 32, 128, DIGITS))
     length: float = real(4.0, 0.1, 10.0, label="Length of w at the start, g", stops=(1.0, 2.0, 4.0, 6.0))
     start: float = real(4.0, 0.1, 10.0, label="Length of v at the start, ‖v‖", stops=(0.5, 1.0, 2.0, 4.0, 10.0))
-    seed: int = whole(6, 0, 9999, label="Seed")
+    seed: int = integer(6, 0, 9999, label="Seed")
 
 
 class Regression(NamedTuple):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.core.tolerances import RELATIVE
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM
@@ -43,10 +43,10 @@ def weight_norm_panel(view: View, theme: str) -> None:
     with st.container(horizontal=True, gap="medium"):
         for name in ("gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM[name], width="content")
-    save_table(lambda: numbers(runs), "weight-norm")
+    save_table(lambda: descent_table(runs), "weight-norm")
 
 
-def numbers(runs: dict[str, Path]) -> dict[str, list]:
+def descent_table(runs: dict[str, Path]) -> dict[str, list]:
     """Return the lengths and losses of all runs at every step, in columns."""
     run = runs["weight"]
     losses = {f"loss, {name}": runs[key].losses for key, name in DRAWN.items()}
@@ -101,7 +101,7 @@ def _plane(runs: dict[str, Path], step: int, theme: str) -> None:
 def _growth(run: Path, rate: float) -> str:
     """Return why v only gets longer, and what follows for the turns."""
     gap = growth_gap(run, rate)
-    checked = "equal up to rounding" if gap <= RELATIVE["float64"] else f"within {measured(gap, 2)}"
+    checked = "equal up to rounding" if gap <= RELATIVE["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turned[-1] > run.turned[0] else ""
     return (
         f"A step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM['growth']}$, with the learning rate η "

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import among, choice, whole
+from normviz.core.settings import among, choice, integer
 from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend, loss, lowest, regression
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
@@ -49,22 +49,22 @@ class Page(Setting):
     """The values in the page's link: a run of SGD, a layer, and the open panel."""
 
     show: str = choice("norm", SHOWN)
-    step: int = whole(STEPS, 0, STEPS)
+    step: int = integer(STEPS, 0, STEPS)
     pace: int = among(5, SPEEDS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
     )
-    trained: int = whole(
+    trained: int = integer(
         200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )
-    iteration: int = whole(ITERATIONS, 0, ITERATIONS)
+    iteration: int = integer(ITERATIONS, 0, ITERATIONS)
     iteration_pace: int = among(2, SPEEDS)
 
 
 PARAMS = params(Page, PREFIX)
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Return True if a value means something in the open panel; links and controls leave out all others."""
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 

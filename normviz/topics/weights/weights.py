@@ -12,7 +12,7 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
 
 BATCH = 64
@@ -125,7 +125,7 @@ def _direction(v: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(v, axis=0)
     if not np.all((length > 0) & np.isfinite(length)):
         raise InvalidInput(
-            f"a vector of length {measured(np.min(length))} has no direction; w = g v/‖v‖ needs finite v ≠ 0."
+            f"a vector of length {format_number(np.min(length))} has no direction; w = g v/‖v‖ needs finite v ≠ 0."
         )
     return v / length
 

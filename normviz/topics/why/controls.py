@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.topics.why.saturation import SEEDS
-from normviz.topics.why.state import PREFIX, Page, has
+from normviz.topics.why.state import PREFIX, Page, is_relevant
 from normviz.ui.link import View
 from normviz.ui.settings import Controls
 
@@ -21,7 +21,7 @@ IN_THE_PAGE = {
 
 def controls(view: View) -> None:
     """Show the controls of the panel in the sidebar, but for those in the page."""
-    page = Controls(Page, PREFIX, view, has)
+    page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
         page.rest(*IN_THE_PAGE.get(view["show"], ()), "seed")
         if view["show"] != "learning":  # there, a button takes other seeds
@@ -40,7 +40,7 @@ def _take_next_seeds() -> None:
 
 def draw_beside(view: View) -> None:
     """Show the controls of the panel that stand in the page, beside each other."""
-    page = Controls(Page, PREFIX, view, has)
+    page = Controls(Page, PREFIX, view, is_relevant)
     names = IN_THE_PAGE[view["show"]]
     for column, name in zip(st.columns(max(len(names), 2)), names, strict=False):
         with column:

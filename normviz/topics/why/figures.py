@@ -8,7 +8,7 @@ import numpy as np
 from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.curves import BELOW, ROOM, faint
 from normviz.charts.palette import THEMES
-from normviz.charts.style import DASHES, finish, here, line
+from normviz.charts.style import DASHES, finish, line, style_theme
 from normviz.data.digits import CLASSES
 
 DRAWN = 500
@@ -88,7 +88,7 @@ def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: i
         figure.add_scatter(x=steps, y=seed, mode="lines", line=line, showlegend=False, hoverinfo="skip")
     mean = {"color": colour, "width": 6}
     figure.add_scatter(x=steps, y=accuracy.mean(1), mode="lines", line=mean, name="mean", showlegend=False)
-    figure.add_hline(100 / CLASSES, line=here(colours))
+    figure.add_hline(100 / CLASSES, line=style_theme(colours))
     figure.add_annotation(
         x=steps[-1], y=100 / CLASSES, xanchor="right", yanchor="top", text="guessing", showarrow=False,
         font={"color": colours.ink},

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.settings import real, whole
+from normviz.core.settings import integer, real
 from normviz.topics.why.network import Network, Plan, accuracy, digits, train
 
 WIDTH = 50
@@ -39,13 +39,13 @@ SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 class Setting:
     """A network: how many hidden layers, how large its weights are at first, how fast it learns, and the first seed."""
 
-    depth: int = whole(5, 1, 6, label="Hidden layers", control="slider")
+    depth: int = integer(5, 1, 6, label="Hidden layers", control="slider")
     start: float = real(
         4.0, 0.5, 8.0, label="Scale of the initial weights", stops=SCALES,
         help="The initial weights of a layer with n inputs have the standard deviation scale/√n.",
     )  # fmt: skip
     rate: float = real(3.0, 0.01, 10.0, label="Learning rate", stops=RATES)
-    seed: int = whole(0, 0, 9999, label="Seed")
+    seed: int = integer(0, 0, 9999, label="Seed")
 
 
 class Learned(NamedTuple):

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.locks import one_at_a_time
 from normviz.core.registry import DEFAULT_EPS, Reference
-from normviz.core.settings import among, choice, declarations, real, whole
+from normviz.core.settings import among, choice, declarations, integer, real
 from normviz.topics.why import identity, learning, outside, saturation, style, whitening
 from normviz.ui.link import Param, View, params
 
@@ -63,10 +63,10 @@ class Page(saturation.Setting):
     stage: str = choice("scaled", STAGE_NAMES, label="Transformation", control="menu")
     size: int = among(16, (2, 4, 8, 16, 32, 64, 128, 256), label="Mini-batch size m", control="menu")
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
-    layer: int = whole(4, 0, lambda given: given["depth"] - 1, label="Hidden layer, from 0", control="segments")
-    unit: int = whole(0, 0, saturation.WIDTH - 1, label="Unit, from 0")
+    layer: int = integer(4, 0, lambda given: given["depth"] - 1, label="Hidden layer, from 0", control="segments")
+    unit: int = integer(0, 0, saturation.WIDTH - 1, label="Unit, from 0")
     step_size: float = real(0.1, 0.001, 10.0, label="Learning rate", stops=(0.001, 0.01, 0.1, 1.0, 10.0))
-    steps: int = whole(50, 1, 500, label="Steps", control="slider")
+    steps: int = integer(50, 1, 500, label="Steps", control="slider")
     part: float = real(0.5, 0.0, 1.0, label="From γ = 1, β = 0 to the identity", stops=(0.0, 0.25, 0.5, 0.75, 1.0))
     content: str = choice("china", style.PHOTOS, label="Photograph")
     contrast: float = real(0.3, 0.0, 1.0, label="Its contrast", stops=(0.0, 0.01, 0.1, 0.3, 0.5, 1.0))
@@ -98,7 +98,7 @@ def _params() -> tuple[Param, ...]:
 PARAMS = _params()
 
 
-def has(view: View, name: str) -> bool:
+def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
     if name in ("first", "second") and view["points"] != "digits":
         return False

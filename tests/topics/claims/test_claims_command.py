@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from normviz.cli.main import main
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.processes import Processes
 from normviz.topics.claims.jobs import Measurement
 from normviz.topics.claims.ledger import CLAIMS
@@ -39,7 +39,7 @@ def test_the_page_has_the_same_numbers(capsys):
     with Processes(1) as pool:
         kept = {}
         jobs = [Measurement(each, 3, "here") for each in ids]
-        ticket = Desk(pool, lease=STARTED).submit(jobs, lambda job, result: kept.update({job.id: result}))
+        ticket = JobQueue(pool, lease=STARTED).submit(jobs, lambda job, result: kept.update({job.id: result}))
         assert ticket.wait(STARTED)
     found = {each: json.loads(str(result["evidence"])) for each, result in kept.items()}
     assert {one["id"]: one["trials"] for one in json.loads(out)} == {each: found[each]["trials"] for each in ids}

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from normviz.describe.markdown import escape
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.topics.claims import jobs, panels, shipped
 from normviz.topics.claims.claim import Evidence, Trial
@@ -36,11 +36,11 @@ def server(monkeypatch, tmp_path):
         measured.append((claim.id, seed))
         return Evidence([Trial("here and now", True, (0.25, 0.5, 0.75))])
 
-    archive = Archive(Kept(tmp_path / "results.sqlite"))
+    archive = Archive(ResultCache(tmp_path / "results.sqlite"))
     monkeypatch.setattr(work, "archive", lambda: archive)
     monkeypatch.setattr(jobs, "measure_claim", measure_claim)
     with threads(2) as pool:
-        desk = Desk(pool, at_once=2)
+        desk = JobQueue(pool, at_once=2)
         monkeypatch.setattr(work, "desk", lambda: desk)
         yield measured
 
@@ -217,7 +217,7 @@ def test_a_claim_without_a_shipped_result_still_opens(monkeypatch):
     try:
         at = open_page(claim="B17")
         assert escape(CLAIMS["B17"].condition) in said(at)
-        assert "B17" not in panels.numbers([CLAIMS["B17"], ONE])["id"]
+        assert "B17" not in panels.claim_table([CLAIMS["B17"], ONE])["id"]
     finally:
         find_shipped_evidence.cache_clear()
 
@@ -232,7 +232,7 @@ def test_nonsense_in_a_link_is_replaced_and_said():
 
 
 def test_a_table_has_what_is_shown():
-    table = panels.numbers([*CLAIMS.values()])
+    table = panels.claim_table([*CLAIMS.values()])
     assert table["id"] == [*CLAIMS]
     assert table["verdict"] == table["expected"]
     assert {len(column) for column in table.values()} == {len(CLAIMS)}

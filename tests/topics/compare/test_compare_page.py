@@ -6,7 +6,7 @@ from lab_page import open_lab, plots, replaced, sound, traces
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
 from normviz.describe import wording
 from normviz.topics.compare.comparison import table
@@ -39,7 +39,7 @@ def test_every_scheme_in_every_colour(pair, colour):
         assert rows[name] == words
     eps = [0.01 if scheme.eps is not None and scheme.suppression is not None else 0.0 for scheme in schemes]
     xhats = [normalize(x, scheme, e).xhat[1, 1, 0, 2] for scheme, e in zip(schemes, eps, strict=True)]
-    assert rows[f"x̂ there (x = {measured(x[1, 1, 0, 2])})"] == [measured(xhat) for xhat in xhats]
+    assert rows[f"x̂ there (x = {format_number(x[1, 1, 0, 2])})"] == [format_number(xhat) for xhat in xhats]
     cubes = plots(at)["cubes"]
     assert len(cubes["hover"]["copies"]) == 3
     assert cubes["labels"] == [scheme.label for scheme in schemes]
@@ -86,7 +86,7 @@ def test_a_tensor_that_is_too_large_for_a_row_is_told():
 def test_the_tensor_follows_from_the_lab():
     at = open_compare(**SHAPE, data="digits", seed="3")
     x = SAMPLES["digits"].make((4, 2, 2, 4), 3)
-    assert f"x̂ there (x = {measured(x[0, 0, 0, 0])})" in shown(at)
+    assert f"x̂ there (x = {format_number(x[0, 0, 0, 0])})" in shown(at)
     assert {key: at.session_state[key] for key in ("n", "h", "w", "c")} == {k: int(v) for k, v in SHAPE.items()}
 
 

@@ -26,8 +26,8 @@ from normviz.topics.design.search import (
     Demands,
     as_asked,
     found,
-    has,
     invariances,
+    invariances_of,
     is_answer,
     name_of,
     named,
@@ -135,7 +135,7 @@ def test_only_batch_norm_changes_the_picture_that_is_not_touched(scheme):
 
 @pytest.mark.parametrize("scheme", COMMON)
 def test_the_picture_alone_in_the_batch_says_what_the_condition_says(scheme):
-    assert compare_pictures(scheme, "independent").same == ("independent" in has(SCHEMES[scheme], "conv"))
+    assert compare_pictures(scheme, "independent").same == ("independent" in invariances_of(SCHEMES[scheme], "conv"))
 
 
 FORMER = [
@@ -308,7 +308,7 @@ def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
         assert all(wording.named(each) in about(row, layer) for each in others)
         table = invariance_table(row, layer)
         assert [mark == MARKS[True] for mark in table["At ε = 0"]] == [
-            key in has(row, layer) for key in TRANSFORMATIONS
+            key in invariances_of(row, layer) for key in TRANSFORMATIONS
         ]
 
 

@@ -20,8 +20,8 @@ from normviz.topics.design.search import (
     fields,
     found,
     front_of,
-    has,
     invariances,
+    invariances_of,
     made,
     name_of,
     nearest,
@@ -195,11 +195,11 @@ def test_own_everywhere_is_no_step():
 def test_what_is_found_is_all_that_meets_the_demands(layer, count):
     rng = np.random.default_rng(3)
     every = list(searched(layer, WEIGHTS))
-    answers = [has(scheme, layer) for scheme, _ in rng.choice(np.array(every, object), 300)]
+    answers = [invariances_of(scheme, layer) for scheme, _ in rng.choice(np.array(every, object), 300)]
     for _ in range(count):
         demands = some_demands(rng, layer)
         met = found(demands)
-        assert all(demands.met(has(scheme, layer)) for scheme, _ in met[:40])
+        assert all(demands.met(invariances_of(scheme, layer)) for scheme, _ in met[:40])
         assert len(met) <= len(every)
     for scheme, absorbed in every[:: len(every) // (5 * count)]:
         exact = Demands(layer, absorbed, tuple(set(TRANSFORMATIONS) - set(absorbed)), (front_of(scheme),))

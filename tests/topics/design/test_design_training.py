@@ -11,11 +11,11 @@ from emulation import emulate_graphs
 
 from normviz.core import theory
 from normviz.core.errors import InvalidInput
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.theory import Verdict
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import digest, finish
 from normviz.topics.design import search, training
 from normviz.topics.design.search import WEIGHTS, census, searched
@@ -27,7 +27,7 @@ from normviz.train import cost, devices, twins
 from normviz.train.problem import NETWORKS
 
 FRONTS = {"none": ("none",), "any": WEIGHTS}
-NO_ANSWER = Row("custom", "own,groups(2),own,own", "own,groups(2),own,own")
+NO_ANSWER = SchemeSpec("custom", "own,groups(2),own,own", "own,groups(2),own,own")
 """Its fields lie in parts of pictures without ink, whose re-centred sums are rounding alone."""
 
 
@@ -35,7 +35,7 @@ def draw_job(layer, count, seed):
     """Return a job of random schemes, with any scheme of the weights in front."""
     every, rng = [*searched(layer, WEIGHTS)], np.random.default_rng(seed)
     chosen = [every[k] for k in rng.choice(len(every), count, replace=False)]
-    rows, absorbed = zip(*((Row.of(scheme), each) for scheme, each in chosen), strict=True)
+    rows, absorbed = zip(*((SchemeSpec.of(scheme), each) for scheme, each in chosen), strict=True)
     return TwinTraining(rows, absorbed, setting_of(layer, seed))
 
 
@@ -89,7 +89,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
 
     def predict(scheme, change, *rest):
         verdict = real(scheme, change, *rest)
-        lies = (Row.of(scheme), change.key) == (wrong, key)
+        lies = (SchemeSpec.of(scheme), change.key) == (wrong, key)
         return Verdict(not verdict.invariant, "by a false rule") if lies else verdict
 
     monkeypatch.setattr(table, "predict", predict)
@@ -151,7 +151,7 @@ def test_the_first_job_has_the_simplest_of_every_set(layer):
     first = plan_trainings(layer, sample=SAMPLE)[0]
     simplest = {}
     for scheme, each in searched(layer):
-        simplest.setdefault(each, Row.of(scheme))
+        simplest.setdefault(each, SchemeSpec.of(scheme))
     assert dict(zip(first.absorbed, first.rows, strict=True)) == simplest
     assert len(first.rows) == len(census(layer))
 
@@ -201,7 +201,7 @@ def test_a_cancelled_job_ends_between_steps():
     with threads(1) as pool:
         reported, begun = [], Event()
         part = plan_trainings("conv")[3]
-        ticket = Desk(pool, lease=60).submit([part], lambda job, arrays: (reported.append(arrays), begun.set()))
+        ticket = JobQueue(pool, lease=60).submit([part], lambda job, arrays: (reported.append(arrays), begun.set()))
         assert begun.wait(60)
         ticket.cancel()
         assert ticket.wait(60)

@@ -8,7 +8,17 @@ from pairs import mark_heavy_except
 
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.reasons import asked, does, only, reason
-from normviz.topics.design.search import ASKED, SHAPES, WEIGHTS, Demands, conflict, found, has, nearest, searched
+from normviz.topics.design.search import (
+    ASKED,
+    SHAPES,
+    WEIGHTS,
+    Demands,
+    conflict,
+    found,
+    invariances_of,
+    nearest,
+    searched,
+)
 
 LAYERS = list(SHAPES)
 FRONTS = {**{key: (key,) for key in WEIGHTS}, "any": WEIGHTS}
@@ -39,7 +49,7 @@ def sets():
             rows = {}
             for scheme, _ in searched(layer, (front,)):
                 rows.setdefault(reaching(scheme), scheme)
-            every[layer, front] = {frozenset(has(scheme, layer)): scheme for scheme in rows.values()}
+            every[layer, front] = {frozenset(invariances_of(scheme, layer)): scheme for scheme in rows.values()}
     return every
 
 
@@ -127,7 +137,7 @@ def test_what_a_demand_asks_is_true_and_together_it_excludes_all(layer, front, s
     every = [each for each in LITERALS if each[1] or TRANSFORMATIONS[each[0]].factor is not None]
     for each in every:
         for scheme in schemes:
-            if (each[0] in has(scheme, layer)) == each[1]:
+            if (each[0] in invariances_of(scheme, layer)) == each[1]:
                 assert says(asked(each, demands), scheme, layer), (each, scheme)
                 assert front != "none" or says(asked(each, demands, False), scheme, layer)
     seen = set()

@@ -6,16 +6,16 @@ import pytest
 
 from normviz.cli.design import DEFAULT_SAMPLES, parse_sample
 from normviz.cli.main import main
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.theory import Verdict
 from normviz.jobs import default_queue as usual
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.topics.design.search import census
 from normviz.topics.design.training import SAMPLE, TwinTraining
 from normviz.topics.table1 import table
 
-BATCH = Row("custom", "full,full,full,own", "full,full,full,own")
+BATCH = SchemeSpec("custom", "full,full,full,own", "full,full,full,own")
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def here(monkeypatch, tmp_path):
     """In a thread of this process, and with results of its own."""
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     with threads(1) as pool:
-        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: Desk(pool, at_once=at_once))
+        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: JobQueue(pool, at_once=at_once))
         yield
 
 
@@ -68,7 +68,7 @@ def test_an_answer_that_differs_is_said_and_is_an_error(capsys, monkeypatch):
 
     def predict(scheme, change, *rest):
         verdict = real(scheme, change, *rest)
-        lies = Row.of(scheme) == BATCH and change.key == "case-rescaling"
+        lies = SchemeSpec.of(scheme) == BATCH and change.key == "case-rescaling"
         return Verdict(not verdict.invariant, "by a false rule") if lies else verdict
 
     monkeypatch.setattr(table, "predict", predict)

@@ -20,7 +20,7 @@ from normviz.describe import notation
 from normviz.topics.divisive import panels as divisive_panels
 from normviz.topics.divisive.contrast import contrast_ratio, in_fading_light
 from normviz.topics.divisive.panels import IN_WORDS
-from normviz.topics.divisive.state import PARAMS, PREFIX, SHAPES, has
+from normviz.topics.divisive.state import PARAMS, PREFIX, SHAPES, is_relevant
 from normviz.ui.panels import CONTRASTS
 
 SCRIPT = "pages/divisive.py"
@@ -88,7 +88,7 @@ def test_every_control_that_means_something_is_offered(data):
     view = {"data": data}
     offered = {each.key.removeprefix(PREFIX) for each in widgets} | {"eps"}
     assert plots(at)["eps drag"]["label"].startswith("ε")
-    assert offered == {p.name for p in PARAMS if has(view, p.name)} - {"row", "column"}  # which a click picks
+    assert offered == {p.name for p in PARAMS if is_relevant(view, p.name)} - {"row", "column"}  # which a click picks
 
 
 def test_the_formulas_are_those_of_the_scheme():

@@ -128,9 +128,9 @@ def test_the_mean_of_few_examples_is_off_by_one_over_the_root_of_their_number():
 
 def test_the_noise_is_that_of_the_networks_first_weights():
     from normviz.train.dense import rows
-    from normviz.train.learning import started
+    from normviz.train.learning import initial_weights
 
-    first = started((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
+    first = initial_weights((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
     x = rows()[0].double().numpy()
     summed = x @ first
     chosen = np.random.default_rng([7, 3]).integers(len(x), size=(200, SIZES[0]))

@@ -15,7 +15,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.settings import declarations
 from normviz.jobs import default_queue as usual
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.experiment import command as command_of
@@ -28,7 +28,7 @@ def here(monkeypatch, tmp_path):
     """In a thread of this process, and with results of its own."""
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     with threads(1) as pool:
-        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: Desk(pool, at_once=at_once))
+        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: JobQueue(pool, at_once=at_once))
         yield
 
 
@@ -82,7 +82,7 @@ def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
             raise MemoryError("there is no room")
         yield from real(self)
 
-    monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: Desk(pool))
+    monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: JobQueue(pool))
     monkeypatch.setattr(DenseGrid, "steps", steps)
     with threads(1) as pool:
         assert run("experiment", *SMALL) == 1

@@ -10,12 +10,12 @@ from repeated import assert_repeated
 from torch import nn
 
 from normviz.core.registry import SCHEMES
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.spec import finish
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.train import dense
 from normviz.train.dense import Dense, split_digits
-from normviz.train.learning import mini_batches, started
+from normviz.train.learning import initial_weights, mini_batches
 
 CPU = torch.device("cpu")
 WIDTH = 32
@@ -24,7 +24,7 @@ WIDTH = 32
 def grid(scheme, rates=(0.01, 0.1), seeds=(3, 8), depth=2, batch=16, length=8):
     return DenseGrid(
         rates, "sgd", (WIDTH,) * depth, batch,
-        row=Row.of(SCHEMES[scheme]), networks=seeds, length=length, eps=1e-5, device="cpu",
+        row=SchemeSpec.of(SCHEMES[scheme]), networks=seeds, length=length, eps=1e-5, device="cpu",
     )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def by_torch_nn(scheme, seed, rate, part):
     blocks = [nn.Sequential(nn.Linear(i, o, bias=scheme == "none"), layer(), nn.ReLU()) for i, o in pairwise(sizes)]
     model = nn.Sequential(*blocks, nn.Linear(WIDTH, 10)).double()
     for k, linear in enumerate(each for each in model.modules() if isinstance(each, nn.Linear)):
-        first = started([seed], 1, *linear.weight.T.shape, scale=(2 / linear.in_features) ** 0.5, part=k)
+        first = initial_weights([seed], 1, *linear.weight.T.shape, scale=(2 / linear.in_features) ** 0.5, part=k)
         linear.weight.data = first[0, 0].double().T.clone()
         if linear.bias is not None:
             linear.bias.data.zero_()

@@ -19,7 +19,7 @@ from normviz.jobs.spec import digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Comparison, own_scheme, own_text
 from normviz.topics.experiments.figures import figure_of
-from normviz.topics.experiments.reports import WORDS, Heat
+from normviz.topics.experiments.reports import WORDS, HeatMap
 
 KEYS = list(EXPERIMENTS)
 LONG, ALL = 600, 2400
@@ -155,7 +155,7 @@ def reported(run, results):
         assert len(shown.alt) > 20
         texts += [shown.alt, shown.caption]
         checked(figure_of(shown))
-        if not isinstance(shown.panels, Heat):
+        if not isinstance(shown.panels, HeatMap):
             assert isinstance(shown.panels, Sequence)
     assert report.headline
     assert len({shown.key for shown in report.figures}) == len(report.figures)

@@ -13,15 +13,15 @@ from normviz.charts.palette import THEMES
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import declarations
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.spec import finish
 from normviz.topics.experiments import batch_size, panels, work
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.examples import Example, path_of
-from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, has, under
+from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, is_relevant, under
 
 SCRIPT = "pages/experiments.py"
 SMALL = {"show": "batch-size", "batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
@@ -45,13 +45,13 @@ def server(monkeypatch, tmp_path):
 
     class Server:
         def restart(self):
-            archive = Archive(Kept(tmp_path / "results.sqlite"))
+            archive = Archive(ResultCache(tmp_path / "results.sqlite"))
             monkeypatch.setattr(work, "archive", lambda: archive)
 
     with threads(1) as pool:
         new = Server()
         new.clock = Clock()
-        desk = Desk(pool, clock=new.clock)  # whose time stands still
+        desk = JobQueue(pool, clock=new.clock)  # whose time stands still
         monkeypatch.setattr(work, "desk", lambda: desk)
         new.restart()
         yield new
@@ -227,7 +227,7 @@ def test_every_control_that_means_something_is_offered(key):
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox, *at.toggle]
     view = {param.name: at.session_state[param.key] for param in PARAMS}
     offered = {each.key.removeprefix(PREFIX) for each in widgets if " of " not in each.key}
-    wanted = {param.name for param in PARAMS if has(view, param.name)} - {"show", under(key) + "schemes"}
+    wanted = {param.name for param in PARAMS if is_relevant(view, param.name)} - {"show", under(key) + "schemes"}
     assert offered == wanted
 
 

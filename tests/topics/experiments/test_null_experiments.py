@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from normviz.core.registry import SCHEMES
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.describe.seeds import choose_rate, compare, find_clear
 from normviz.jobs.spec import finish
 from normviz.topics.experiments.dense_grid import DenseGrid
@@ -14,7 +14,7 @@ RATES = (0.03, 0.1, 0.3)
 
 
 def train(seeds):
-    row = Row.of(SCHEMES["layer"])
+    row = SchemeSpec.of(SCHEMES["layer"])
     return finish(DenseGrid(RATES, "sgd", (16,), 16, row=row, networks=tuple(seeds), length=40, eps=1e-5, device="cpu"))
 
 

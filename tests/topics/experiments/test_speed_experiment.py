@@ -34,15 +34,15 @@ def reported(torch, torch_back, general, general_back):
 def test_a_ratio_is_paired_by_round():
     """A load that slows both contenders of a round cancels; unpaired, the interval would reach from 0.5 to 8."""
     load = np.array([1, 1, 1, 9, 1, 1, 20, 1])
-    ratio = Ratio.of(2 * NOISE * load, load)
+    ratio = Ratio.from_times(2 * NOISE * load, load)
     assert ratio.middle == pytest.approx(2, rel=1e-3)
     assert 1.9 < ratio.low < 2 < ratio.high < 2.1
     assert ratio.text == "2 (2 to 2)"
-    assert np.isnan(Ratio.of(np.full(8, np.nan), np.ones(8)).middle)
+    assert np.isnan(Ratio.from_times(np.full(8, np.nan), np.ones(8)).middle)
 
 
 def test_a_ratio_and_its_inverse_agree():
-    ratio, inverse = Ratio.of(3 * NOISE, np.ones(8)), Ratio.of(np.ones(8), 3 * NOISE)
+    ratio, inverse = Ratio.from_times(3 * NOISE, np.ones(8)), Ratio.from_times(np.ones(8), 3 * NOISE)
     assert [ratio.low, ratio.middle, ratio.high] == pytest.approx(
         [1 / inverse.high, 1 / inverse.middle, 1 / inverse.low]
     )

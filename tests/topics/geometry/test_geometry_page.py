@@ -10,7 +10,7 @@ from lab_page import open_lab, plots, replaced, said, sound, texts
 from normviz.charts.palette import THEMES
 from normviz.topics.geometry.panels import PANELS
 from normviz.topics.geometry.panels.vectors import headline
-from normviz.topics.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.topics.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, is_relevant
 from normviz.topics.geometry.three_channels import RADIUS, RATE, STAGES, forward, take_step
 
 SCRIPT = "pages/geometry.py"
@@ -74,7 +74,7 @@ def test_every_control_that_means_something_is_offered(show):
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle, *at.selectbox]
     offered = {widget.key.removeprefix(PREFIX).partition(" ")[0] for widget in widgets}
     offered |= {key.removesuffix(" drag") for key in plots(at) if key.endswith(" drag")}
-    assert offered == {param.name for param in PARAMS if has(view, param.name)}
+    assert offered == {param.name for param in PARAMS if is_relevant(view, param.name)}
 
 
 @pytest.mark.parametrize("stage", STAGES)

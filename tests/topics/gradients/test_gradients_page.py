@@ -21,9 +21,9 @@ from normviz.topics.gradients.chain_figures import path_colours
 from normviz.topics.gradients.exercise import SCHEMES as HOMEWORK
 from normviz.topics.gradients.exercise import packed
 from normviz.topics.gradients.mistakes import MISTAKES
-from normviz.topics.gradients.panels.answer import said as verdict_words
+from normviz.topics.gradients.panels.answer import verdict_words as verdict_words
 from normviz.topics.gradients.panels.graph import HEADINGS
-from normviz.topics.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, exercise_of, has
+from normviz.topics.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, exercise_of, is_relevant
 from normviz.ui.link import clean
 
 SCRIPT = "pages/gradients.py"
@@ -57,7 +57,7 @@ def test_every_value_that_belongs_has_a_control(show):
     ]  # fmt: skip
     offered = {widget.key.removeprefix(PREFIX) for widget in widgets}
     view = clean(PARAMS, {"show": show, "scheme": "divisive"})[0]
-    expected = {param.name for param in PARAMS if has(view, param.name)} - {"scheme", "back"}
+    expected = {param.name for param in PARAMS if is_relevant(view, param.name)} - {"scheme", "back"}
     assert expected <= offered
 
 
@@ -294,8 +294,8 @@ def test_all_mistakes_are_listed():
 def test_a_task_asks_only_for_the_lengths_that_its_layout_has():
     for layout, offered in (("nc", set()), ("btc", {"height"}), ("nchw", {"height", "width"})):
         view = clean(PARAMS, {"show": "answer", "layout": layout})[0]
-        assert {name for name in ("height", "width") if has(view, name)} == offered
-    assert not has(clean(PARAMS, {"show": "answer"})[0], "parts")
+        assert {name for name in ("height", "width") if is_relevant(view, name)} == offered
+    assert not is_relevant(clean(PARAMS, {"show": "answer"})[0], "parts")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from strategies import uneven_array
 
 from normviz.charts.cube import BAND, stages_data
 from normviz.core.fields import FULL, OWN, Field, Rule
-from normviz.core.normalize import normalize, spread
+from normviz.core.normalize import broadcast_statistic, normalize
 from normviz.core.registry import SCHEMES
 from normviz.topics.lab.stages import COPIED, stages
 
@@ -41,10 +41,13 @@ def test_the_stages_are_those_of_the_general_form(key):
     symbol = found[0].symbol
     expected = {symbol: x}
     if result.mean is not None:
-        expected |= {"μ": spread(result.mean, scheme.summation, x.shape) + 0 * x, f"{symbol} − μ": result.v}
+        expected |= {
+            "μ": broadcast_statistic(result.mean, scheme.summation, x.shape) + 0 * x,
+            f"{symbol} − μ": result.v,
+        }
     if result.deviation is not None:
         square = result.deviation if scheme.spectral else result.deviation**2 - 1e-5
-        square = spread(square, scheme.suppression, x.shape) + 0 * x
+        square = broadcast_statistic(square, scheme.suppression, x.shape) + 0 * x
         expected |= {divisor_of(scheme, symbol): square, f"{symbol}̂": result.xhat}
     if scheme.whitens or scheme.pointwise:
         expected[f"{symbol}̂"] = result.xhat

@@ -12,12 +12,12 @@ from lab_page import open_lab, plots, sound, texts
 from normviz.charts.palette import THEMES
 from normviz.describe.seeds import mean_percent
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import finish
 from normviz.jobs.store import Store
 from normviz.topics.running import cases, network
 from normviz.topics.running.averages import CONVENTIONS
-from normviz.topics.running.figures import Row, accuracy_figure
+from normviz.topics.running.figures import ModeRow, accuracy_figure
 from normviz.topics.running.network import NETWORKS, Training
 from normviz.topics.running.panels import accuracy
 
@@ -93,7 +93,7 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
 
 def test_who_waits_for_others_is_told_how_long(held, monkeypatch):
     with threads(1) as pool:
-        desk = Desk(pool, workers=1)
+        desk = JobQueue(pool, workers=1)
         monkeypatch.setattr(accuracy, "desk", lambda: desk)
         open_now(seed="31")
         assert held.waits.wait(SOON)
@@ -201,7 +201,7 @@ def test_what_is_kept_is_bounded(monkeypatch):
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_chart_has_every_network_and_their_mean(theme):
     values = np.linspace(0.5, 0.7, NETWORKS)
-    rows = [Row("a", "ink", values), Row("b", "training", values / 2), Row("c", "inference", None)]
+    rows = [ModeRow("a", "ink", values), ModeRow("b", "training", values / 2), ModeRow("c", "inference", None)]
     figure = checked(accuracy_figure(rows, 0.1, theme))
     assert [trace.name for trace in figure.data] == ["a", "a, mean", "b", "b, mean"]
     np.testing.assert_allclose(figure.data[0].x, 100 * values)

@@ -16,7 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.topics.same.identities import IDENTITIES, REACH, both, residual
+from normviz.topics.same.identities import IDENTITIES, REACH, evaluate_sides, residual
 
 EVERY = pytest.mark.parametrize("identity", IDENTITIES.values(), ids=IDENTITIES)
 ROUNDING = 1e-12
@@ -96,7 +96,7 @@ def by_torch(side, x, eps):
 def test_sides_and_residual_are_those_of_torch(identity, shape, eps):
     x = uneven_array(shape, seed=7)
     theirs = [by_torch(side, x, eps) for side in identity.sides]
-    for ours, theirs_side in zip(both(identity, x, eps), theirs, strict=True):
+    for ours, theirs_side in zip(evaluate_sides(identity, x, eps), theirs, strict=True):
         assert relative_difference(ours, theirs_side) < ROUNDING
     scale = max(np.max(np.abs(each)) for each in theirs)
     gap = np.max(np.abs(theirs[0] - theirs[1])) / (scale or 1)

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from normviz.core.equality import compare, is_rounding
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
 from normviz.describe.aims import scope_words
 from normviz.describe.wording import gap_text, labelled, sentence, shape_words
@@ -250,7 +250,7 @@ def test_two_schemes_that_differ_come_with_a_counter_example():
     assert "**They differ.**" in verdict
     assert f"256 random tensors is {gap_text(found.worst.residual)}" in verdict
     for number in (found.x[found.worst.index], found.worst.left, found.worst.right):
-        assert measured(number) in verdict
+        assert format_number(number) in verdict
     for key in ("layer", "instance"):
         assert f"{sentence(scope_words(SCHEMES[key]))}." in texts(at.markdown)
     assert plots(at)["cubes"]["labels"] == ["Layer", "Instance"]

@@ -9,7 +9,7 @@ from lab_page import latex, open_lab, plots, said, sound, texts
 from normviz.core.fields import MAX_ELEMENTS
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import count_words, field_words
 from normviz.topics.same.detection.examples import EXAMPLES
@@ -47,7 +47,7 @@ def test_a_cube_for_each_variant_and_what_it_computes():
         scheme = SCHEMES[key]
         assert count_words(scheme, x.shape) in said(at)
         assert field_words(scheme.field, (1, 0, 3, 2), x.shape, scheme.axes) in said(at)
-        assert f"x̂ = {measured(normalize(x, scheme, 0.01).xhat[1, 0, 3, 2])}" in said(at)
+        assert f"x̂ = {format_number(normalize(x, scheme, 0.01).xhat[1, 0, 3, 2])}" in said(at)
     assert len(latex(at)) == 2 * len(VARIANTS)
     assert len(at.table[0].value) == len(USES)
 

@@ -37,7 +37,7 @@ FIELDS = {
 
 def behind(name, front):
     fields = (None if text is None else Field.parse(text) for text in FIELDS[name])
-    return SCHEMES["custom"].with_fields(*fields).behind(front)
+    return SCHEMES["custom"].with_fields(*fields).with_weight_scheme(front)
 
 
 @LAYERS

@@ -8,7 +8,7 @@ from repeated import assert_repeated
 
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.scheme_spec import Row
+from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.executors import perform
 from normviz.jobs.spec import finish
@@ -261,10 +261,10 @@ def test_a_run_that_is_stopped_while_it_is_explained_ends_there_and_is_not_whole
         SCHEMES["custom"].with_fields(Field.parse("full,own,window(2),groups(2)"), None),
         SCHEMES["custom"].with_fields(None, None),
     ],
-    ids=lambda scheme: str(Row.of(scheme)),
+    ids=lambda scheme: str(SchemeSpec.of(scheme)),
 )
 def test_a_scheme_is_found_again_from_its_row(scheme):
-    assert Row.of(scheme).scheme == scheme
+    assert SchemeSpec.of(scheme).scheme == scheme
 
 
 def test_the_tensor_that_overflows_first_is_named():

@@ -113,7 +113,7 @@ def test_fields_of_ones_own(name, layer):
 @pytest.mark.parametrize(("front", "layer"), each_value(["weight", "weight-standardization", "spectral"], SMALL))
 def test_fields_of_ones_own_behind_a_scheme_of_the_weights(front, layer):
     for a, b in ((Field.parse("full, own, full, groups(2)"),) * 2, (None, None)):
-        compare(SCHEMES["custom"].with_fields(a, b).behind(front), SMALL[layer])
+        compare(SCHEMES["custom"].with_fields(a, b).with_weight_scheme(front), SMALL[layer])
 
 
 def test_groups_of_rows():
@@ -241,7 +241,12 @@ CLEAN = {
 def test_ruff_likes_every_script(tmp_path):
     fields = ([text and Field.parse(text) for text in texts] for texts in FIELDS.values())
     own = [SCHEMES["custom"].with_fields(*both) for both in fields]
-    schemes = [*SCHEMES.values(), *own, own[0].behind("spectral"), own[-1].behind("weight-standardization")]
+    schemes = [
+        *SCHEMES.values(),
+        *own,
+        own[0].with_weight_scheme("spectral"),
+        own[-1].with_weight_scheme("weight-standardization"),
+    ]
     for number, (scheme, change, setting) in enumerate(product(schemes, TRANSFORMATIONS.values(), CLEAN)):
         code = cell_script(scheme, change, setting, CLEAN[setting])
         (tmp_path / f"{number}.py").write_text(code, encoding="utf-8")

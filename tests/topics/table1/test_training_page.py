@@ -11,8 +11,8 @@ from table_page import SMALL, cells_of, open_now, settled, trains
 
 from normviz.core.registry import SCHEMES
 from normviz.jobs.executors import threads
-from normviz.jobs.job_queue import Desk
-from normviz.jobs.requests import Ticket
+from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.requests import JobRequest
 from normviz.jobs.speed import Speed
 from normviz.topics.table1 import training_panels
 from normviz.topics.table1.state import PREFIX
@@ -123,7 +123,7 @@ def test_a_page_that_looks_again_renews_its_ticket(held, clock):
 
 def test_who_waits_for_others_is_told_how_long(held, clock, monkeypatch):
     with threads(1) as pool:
-        desk = Desk(pool, workers=1, clock=clock)
+        desk = JobQueue(pool, workers=1, clock=clock)
         monkeypatch.setattr(training_panels, "desk", lambda: desk)
         open_now(reveal="1", schemes="rms", seed="70", **SMALL)
         assert held.waits.wait(SOON)
@@ -137,7 +137,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
     """On a busy machine a ticket lapses and its job is told; then the page looks again, and meanwhile the job ends."""
     at = open_now(schemes="none,batch", rate="1e6", seed="31", **(SMALL | {"steps": "50"}))
     assert held.waits.wait(SOON)
-    ticket, wait = asked(at).ticket, Ticket.wait
+    ticket, wait = asked(at).ticket, JobRequest.wait
     clock.lapse()
     assert ticket.run.stopped()
 
@@ -146,7 +146,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
         return wait(self, SOON)
 
     with monkeypatch.context() as busy:
-        busy.setattr(Ticket, "wait", ends_meanwhile)
+        busy.setattr(JobRequest, "wait", ends_meanwhile)
         at = sound(at.run())
     assert ticket.over
     assert asked(at).missing()
@@ -249,7 +249,7 @@ def idle(monkeypatch):
             return future
 
     for name in ("desk", "patient_desk"):
-        desk = Desk(Idle(), workers=1)
+        desk = JobQueue(Idle(), workers=1)
         monkeypatch.setattr(training_panels, name, lambda desk=desk: desk)
     return Idle
 

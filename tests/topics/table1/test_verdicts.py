@@ -12,7 +12,7 @@ from normviz.cli.main import main
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.settings import declarations
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.core.transformations import PAPER, TRANSFORMATIONS
 from normviz.jobs.spec import finish
 from normviz.topics.table1 import forward, sweeps, table
@@ -225,7 +225,7 @@ def test_the_largest_number_is_that_of_the_transformed_network(key, change):
         v = a - a.mean(0 if key == "batch" else -1, keepdims=True)
         largest = max(largest, float(np.abs(v).max()))
     told = broken(scheme, TRANSFORMATIONS[change], setting)
-    assert [f"The largest |v| is {measured(largest)}:" in text for text in told] == [True] * (largest**2 > 65_504)
+    assert [f"The largest |v| is {format_number(largest)}:" in text for text in told] == [True] * (largest**2 > 65_504)
 
 
 def test_adam_takes_a_unit_for_zero_whose_whole_gradient_is_rounding():

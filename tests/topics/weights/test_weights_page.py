@@ -13,7 +13,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe import notation
 from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Setting, descend
-from normviz.topics.weights.state import BELONGS, DRAWN, ITERATIONS, PARAMS, PREFIX, SHOWN, has
+from normviz.topics.weights.state import BELONGS, DRAWN, ITERATIONS, PARAMS, PREFIX, SHOWN, is_relevant
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
     PAIRS,
@@ -78,7 +78,7 @@ def test_every_view(show, layer, theme):
 def test_every_control_that_means_something_is_offered(show):
     at = open_page(show=show)
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox]
-    expected = {param.name for param in PARAMS if has({"show": show}, param.name)}
+    expected = {param.name for param in PARAMS if is_relevant({"show": show}, param.name)}
     sliders = [slider.label for slider in at.slider]
     assert sliders == {"norm": ["Step of SGD"], "spectral": ["Step of the power iteration"]}[show]
     offered = {widget.key.removeprefix(PREFIX) for widget in widgets if widget.label not in sliders}

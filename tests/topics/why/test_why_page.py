@@ -11,7 +11,7 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.seeds import mean_percent
 from normviz.topics.why import history, identity, learning, saturation, whitening
 from normviz.topics.why.panels import PANELS
-from normviz.topics.why.state import ADVANCED, BELONGS, PARAMS, PREFIX, SHOWN, has
+from normviz.topics.why.state import ADVANCED, BELONGS, PARAMS, PREFIX, SHOWN, is_relevant
 
 SCRIPT = "pages/why.py"
 FIGURES = {
@@ -49,7 +49,7 @@ def test_every_control_that_means_something_is_offered(show, points):
     view = {param.name: at.session_state[param.key] for param in PARAMS}
     offered = {each.key.removeprefix(PREFIX) for each in widgets} - {"show row", "show advanced", "show"}
     button = {"seed"} if show == "learning" else set()  # "Train again" takes other seeds
-    assert offered == {p.name for p in PARAMS if has(view, p.name)} - {"show"} - button
+    assert offered == {p.name for p in PARAMS if is_relevant(view, p.name)} - {"show"} - button
 
 
 def test_a_button_trains_again_from_seeds_that_were_not_used():

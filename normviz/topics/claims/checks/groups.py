@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.core.equality import difference, general_form
 from normviz.core.fields import Shape
-from normviz.core.normalize import centre, root_mean_square, spread
+from normviz.core.normalize import broadcast_statistic, centre, root_mean_square
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.theory import absorbed
 from normviz.data.samples import normal, uneven
@@ -27,7 +27,7 @@ def around(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """Instance norm's x̂ at ε = 0 where the variance is that around another scheme's mean."""
     field = INSTANCE.fields[-1]
     deviation = root_mean_square(centre(x, scheme.fields[0])[0], field)
-    return centre(x, INSTANCE.fields[0])[0] / spread(deviation, field, x.shape)
+    return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, field, x.shape)
 
 
 def index_of_the_mean(seed: int) -> Evidence:

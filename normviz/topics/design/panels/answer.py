@@ -12,7 +12,7 @@ from normviz.charts import cube
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, same_as
 from normviz.core.scheme import Scheme
-from normviz.core.text import sentence, spoken
+from normviz.core.text import join_words, sentence
 from normviz.core.theory import degenerate, predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import SAMPLES
@@ -23,7 +23,7 @@ from normviz.topics.design.wording import steps
 from normviz.topics.lab.panels import formula
 from normviz.topics.table1 import state as table1
 from normviz.ui.cube import copies
-from normviz.ui.frame import way
+from normviz.ui.frame import page_link
 from normviz.ui.link import View
 from normviz.ui.scheme import link_of
 from normviz.ui.tensor import SIZES
@@ -41,8 +41,8 @@ def answer(scheme: Scheme, view: View) -> None:
     st.markdown(f"### {sentence(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
     st.table(invariance_table(scheme, layer), border="horizontal")
     lab, table = (f"{page}?{urlencode(values)}" for page, values in links(scheme, layer).items())
-    way(lab, "Step by step, in the", ":material/grid_view:")
-    way(table, "The six changes, measured and trained:", ":material/grid_on:")
+    page_link(lab, "Step by step, in the", ":material/grid_view:")
+    page_link(table, "The six changes, measured and trained:", ":material/grid_on:")
     formula(written)
 
 
@@ -53,7 +53,7 @@ def about(scheme: Scheme, layer: str) -> str:
     name = name_of(scheme, layer)
     others = [named(other) for other in same_as(scheme, SHAPES[layer][0]) if other.name != name]
     if others:
-        told.append(f"On this layer, {spoken(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂.")
+        told.append(f"On this layer, {join_words(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂.")
     if scheme.on_activations is not None and scheme.weight is not None:
         told.append(SCHEMES[scheme.weight].about)
     row = registered(scheme, layer)

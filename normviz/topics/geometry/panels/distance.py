@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.registry import BA, SCHEMES
 from normviz.core.settings import build
-from normviz.core.text import measured, typeset
+from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.topics.geometry import fisher
 from normviz.topics.geometry.figures import EXACT, QUADRATIC, Region, plane
@@ -34,10 +34,10 @@ def show(view: View, theme: str) -> None:
     _planes(model, scheme, distance, theme)
     found = scaling(model)
     _scales(model, scheme, found)
-    save_table(lambda: numbers(found), "fisher")
+    save_table(lambda: distance_table(found), "fisher")
 
 
-def numbers(found: Mapping[str, Powers]) -> dict[str, list]:
+def distance_table(found: Mapping[str, Powers]) -> dict[str, list]:
     """Return the exponents by which the blocks of F scale, a column for each scheme."""
     rows = list(product(fisher.BLOCKS, CHANGED))
     return {"block": [f"{block}, {CHANGED[change]}" for block, change in rows]} | {
@@ -51,12 +51,14 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
     now = {key: fisher.steps(key, model, distance) for key in ("none", scheme)}
     twice = {key: fisher.steps(key, model, distance, 2.0) for key in ("none", scheme)}
     st.markdown(
-        f"### With {name}, a step of length {measured(now[scheme].across, 3)} changes the predictions by KL = "
+        f"### With {name}, a step of length {format_number(now[scheme].across, 3)} changes the predictions by KL = "
         f"{typeset(distance)}."
     )
     st.markdown(
-        f"Without normalization the step has length {measured(now['none'].across, 3)}. If **w** were twice as long, "
-        f"the lengths would be {measured(twice[scheme].across, 3)} and {measured(twice['none'].across, 3)}. They "
+        f"Without normalization the step has length {format_number(now['none'].across, 3)}. If **w** were twice "
+        f"as long, "
+        f"the lengths would be {format_number(twice[scheme].across, 3)} and "
+        f"{format_number(twice['none'].across, 3)}. They "
         "follow from the Fisher information, for steps at right angles to **w**."
     )
     found = {key: borders(model, key, distance) for key in now}
@@ -71,7 +73,7 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
                 f"{now[key].across:.3g} away across w."
             )
             plot(plane(title, region, HALF, LOOKS[key], theme), "without" if key == "none" else "with", alt, "26rem")
-    flat = measured(now[scheme].curvature, 2, RELATIVE["float64"])
+    flat = format_number(now[scheme].curvature, 2, RELATIVE["float64"])
     st.markdown(
         f"Filled: all **w** whose predictions change by less ({EXACT}). Dashed: the same by the Fisher information "
         f"({QUADRATIC}). With {name} the curvature δᵀFδ along **w** is **{flat}** of the largest, and "
@@ -122,8 +124,8 @@ def _scales(model: fisher.Model, scheme: str, found: Mapping[str, Powers]) -> No
     st.markdown(
         f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with {listed(gains['w'])}. Doubling "
         f"the data leaves it unchanged with {listed(gains['x'])}. The block is E[x̂² (y − E[y|x])²], with x̂ before γ. "
-        f"With {SCHEMES[scheme].name}, x̂² is {measured(square, 4)} on average, the squared prediction error is "
-        f"{measured(error, 4)}, and F of a unit's γ is {measured(of_gain, 4)}."
+        f"With {SCHEMES[scheme].name}, x̂² is {format_number(square, 4)} on average, the squared prediction error is "
+        f"{format_number(error, 4)}, and F of a unit's γ is {format_number(of_gain, 4)}."
     )
     st.markdown("With ε > 0 this holds approximately. [Table 1](invariance?panel=eps) shows the gap over ε.")
 
@@ -139,7 +141,7 @@ def _cell(power: fisher.Power) -> str:
 
 
 def _nearly(power: fisher.Power) -> str:
-    return measured(fisher.FACTOR**power.exponent, 2)
+    return format_number(fisher.FACTOR**power.exponent, 2)
 
 
 def _same(power: fisher.Power) -> bool:

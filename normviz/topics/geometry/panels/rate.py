@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.settings import build
-from normviz.core.text import measured, typeset
+from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.topics.geometry import rate
 from normviz.topics.geometry.figures import Curve, curves
@@ -30,10 +30,10 @@ def show(view: View, theme: str) -> None:
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
     st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
     _twins(training)
-    save_table(lambda: numbers(course), "effective-rate")
+    save_table(lambda: rate_table(course), "effective-rate")
 
 
-def numbers(course: rate.Course) -> dict[str, list]:
+def rate_table(course: rate.Course) -> dict[str, list]:
     """Length, effective rate and loss of every step."""
     rows = (("‖W‖", course.length[:-1]), ("η/‖W‖²", course.effective), ("loss", course.losses))
     return {"step": list(range(len(course.losses)))} | {name: row[:, 0].tolist() for name, row in rows}
@@ -43,8 +43,8 @@ def _draw_run(course: rate.Course, theme: str) -> None:
     """Draw the length of W and the effective rate by step, under what happened to them."""
     grown, shrunk = course.length[-1, 0] / course.length[0, 0], course.effective[-1, 0] / course.effective[0, 0]
     st.markdown(
-        f"### SGD makes W {measured(100 * (grown - 1), 2)}% longer. Its effective learning rate η/‖W‖² falls by "
-        f"{measured(100 * (1 - shrunk), 2)}%."
+        f"### SGD makes W {format_number(100 * (grown - 1), 2)}% longer. Its effective learning rate η/‖W‖² falls by "
+        f"{format_number(100 * (1 - shrunk), 2)}%."
     )
     panels = {
         "lengths": ("Length of W, ‖W‖", course.length[:-1, 0]),
@@ -59,8 +59,8 @@ def _draw_run(course: rate.Course, theme: str) -> None:
     st.markdown(_growth(course))
     st.caption(
         f"A network that learns the digits: {rate.UNITS} units with batch norm (ε = 0) and ReLU, then a linear "
-        f"classifier. Mini-batches of {rate.BATCH}. The loss falls from {measured(losses[0], 3)} to "
-        f"{measured(losses[-SMOOTHED:].mean(), 3)}, the mean of the last {SMOOTHED} mini-batches."
+        f"classifier. Mini-batches of {rate.BATCH}. The loss falls from {format_number(losses[0], 3)} to "
+        f"{format_number(losses[-SMOOTHED:].mean(), 3)}, the mean of the last {SMOOTHED} mini-batches."
     )
 
 
@@ -68,12 +68,12 @@ def _growth(course: rate.Course) -> str:
     """Return why W only grows, and how closely the run follows the equation."""
     least = course.shortest[:, 0].min()
     if least < -ROUNDING:
-        return f"**A weight vector got shorter** by {measured(-least, 2)}, which only rounding can do."
+        return f"**A weight vector got shorter** by {format_number(-least, 2)}, which only rounding can do."
     error = rate.pythagoras(course)
     checked = (
         "In this run both sides are equal up to rounding."
         if error <= ROUNDING
-        else f"In this run the two sides differ by {measured(error, 2)}, relatively."
+        else f"In this run the two sides differ by {format_number(error, 2)}, relatively."
     )
     return (
         "**Why W grows.** The loss does not depend on the length of W. The gradient is therefore at right angles to W. "
@@ -100,7 +100,7 @@ def _twins(training: rate.Training) -> None:
     st.table(
         {"Learning rate of the twin's W": [POWER[power] for power in rate.POWERS]}
         | {
-            f"{name}: scores differ by": [measured(found[key][power], 2) for power in rate.POWERS]
+            f"{name}: scores differ by": [format_number(found[key][power], 2) for power in rate.POWERS]
             for key, name in rate.OPTIMIZERS.items()
         },
         border="horizontal",

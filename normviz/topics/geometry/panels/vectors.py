@@ -6,7 +6,7 @@ import streamlit as st
 from normviz.core.settings import build
 from normviz.core.text import typeset
 from normviz.topics.geometry.space_figures import stage_figure, step_figure
-from normviz.topics.geometry.state import PREFIX, Page, has
+from normviz.topics.geometry.state import PREFIX, Page, is_relevant
 from normviz.topics.geometry.three_channels import (
     CHANNELS,
     RADIUS,
@@ -34,7 +34,7 @@ def show(view: View, theme: str) -> None:
     """Show the vectors of a stage, its point in words, and the controls of x and ε."""
     example = build(Example, view)
     long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
-    controls = Controls(Page, PREFIX, view, has)
+    controls = Controls(Page, PREFIX, view, is_relevant)
     _choose_stage(example.stage)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -45,7 +45,7 @@ def show(view: View, theme: str) -> None:
         st.markdown(f"### {headline(long, short, example.stage)}")
         st.markdown(explanation(long, short, example.eps, example.stage))
         dragged = st.columns(2)
-    save_table(lambda: numbers(long), "layer-norm-vectors")
+    save_table(lambda: vector_table(long), "layer-norm-vectors")
     for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
         with dragged[k % 2]:
             controls.draw(name)
@@ -64,7 +64,7 @@ def _choose_stage(stage: str) -> None:
         segments(PREFIX + "stage", "Stage", STAGES)
 
 
-def numbers(step: Step) -> dict[str, list]:
+def vector_table(step: Step) -> dict[str, list]:
     """Return the vectors of all stages, channel by channel."""
     one = step.before
     columns = {"x": one.x, "v": one.v, "x̂": one.xhat, "step": step.change, "x̂ after the step": step.after.xhat}

@@ -111,7 +111,7 @@ def _verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     found = {name: verdicts.get(name) or Verdict(False, None, problem=each) for name, each in held.items()}
     for name, verdict in found.items():
         show, icon = (st.success, ":material/check:") if verdict.right else (st.warning, ":material/close:")
-        show(said(name, verdict), icon=icon)
+        show(verdict_words(name, verdict), icon=icon)
     save_table(
         lambda: {
             "array": list(found),
@@ -125,7 +125,7 @@ def _verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     )
 
 
-def said(name: str, verdict: Verdict) -> str:
+def verdict_words(name: str, verdict: Verdict) -> str:
     """Return a verdict in words."""
     if verdict.problem is not None:
         return f"**{name} cannot be judged**: {verdict.problem}"

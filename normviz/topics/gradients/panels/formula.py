@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.registry import Scheme
-from normviz.core.text import measured, spoken, typeset
+from normviz.core.text import format_number, join_words, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.describe import wording
 from normviz.describe.backward import backward_formulas
@@ -67,7 +67,7 @@ def _lines(scheme: Scheme) -> None:
     lines = backward_formulas(scheme)
     there = {line.name for line in lines}
     inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
-    found = spoken(["∂l/∂x", *(symbol for name, symbol in SYMBOLS.items() if name in there), *inside], "and")
+    found = join_words(["∂l/∂x", *(symbol for name, symbol in SYMBOLS.items() if name in there), *inside], "and")
     st.markdown(f"**{wording.sentence(wording.named(scheme))}, backwards**: from ∂l/∂y to {found}.")
     _in_rows([line for line in lines if not line.name.startswith(WEIGHTS)])
     front = [line._replace(name=line.name.removeprefix(WEIGHTS)) for line in lines if line.name.startswith(WEIGHTS)]
@@ -94,7 +94,7 @@ def _in_and_out(scheme: Scheme, at: Small, both: Ways, eps: float, theme: str) -
     least = ROUNDING * both.frozen
     shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂l/∂x goes out", dx, least))
     for key, title, values, zero in shown:
-        largest = measured(np.abs(values).max(), least=zero)
+        largest = format_number(np.abs(values).max(), least=zero)
         alt = f"{title}: a heat map of {wording.shape_words(at.x.shape)} numbers, the largest {largest}."
         plot(tensor_map(values, title, theme, zero), key, alt, "11.5rem")
     st.markdown(_taken(scheme, eps))
@@ -102,8 +102,8 @@ def _in_and_out(scheme: Scheme, at: Small, both: Ways, eps: float, theme: str) -
     for name, factor in (("sum", np.ones(at.x.shape)), ("sum of x times it", at.x)):
         least = ROUNDING * both.frozen * float(np.abs(factor).sum())
         rows[""].append(name)
-        rows["d"].append(measured((factor * d).sum(), 4, ROUNDING * float(np.abs(factor * d).sum())))
-        rows["∂l/∂x"].append(measured((factor * dx).sum(), 4, least))
+        rows["d"].append(format_number((factor * d).sum(), 4, ROUNDING * float(np.abs(factor * d).sum())))
+        rows["∂l/∂x"].append(format_number((factor * dx).sum(), 4, least))
     st.table(rows, border="horizontal")
 
 
@@ -156,7 +156,7 @@ def _learned(scheme: Scheme, name: str) -> bool:
 
 def _largest(exact: object, name: str, both: Ways) -> str:
     value = np.abs(getattr(exact, name)).max()
-    return measured(value, 4, ROUNDING * both.frozen if name == "dx" else 0.0)
+    return format_number(value, 4, ROUNDING * both.frozen if name == "dx" else 0.0)
 
 
 def _difference(exact: np.ndarray, found: np.ndarray | None, both: Ways, name: str) -> str:
@@ -164,7 +164,7 @@ def _difference(exact: np.ndarray, found: np.ndarray | None, both: Ways, name: s
         return "–"
     scale = both.frozen if name == "dx" else float(np.abs(exact).max()) or 1.0
     gap = float(np.abs(exact - found).max()) / scale
-    return measured(gap, 2)
+    return format_number(gap, 2)
 
 
 def _columns(at: Small, both: Ways) -> dict[str, list]:

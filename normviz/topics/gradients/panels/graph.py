@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts.palette import THEMES
-from normviz.core.text import measured, typeset
+from normviz.core.text import format_number, typeset
 from normviz.topics.gradients.chain import LAST, PATHS, STEPS, Chain, chain, parts
 from normviz.topics.gradients.chain_figures import chain_figure, format_values, path_colours
 from normviz.topics.gradients.state import PREFIX, numbers_of
@@ -122,7 +122,7 @@ def sentence(one: Chain, step: str, eps: float) -> str:
         f"**∂l/∂μ = {format_values(one.dmean, least)}**.",
         "dx": f"The mean received {format_values(one.dmean, least)}. Each x counts 1/{count} in the mean, so all "
         f"{count} elements get {format_values(one.dmean / count, least)} back on path ②. The three paths **add up**. "
-        f"All ∂l/∂x sum to {measured(dx_sum, 3, least)}, since a shift of all x does not change x̂.",
+        f"All ∂l/∂x sum to {format_number(dx_sum, 3, least)}, since a shift of all x does not change x̂.",
     }
     return texts[step]
 

@@ -11,18 +11,18 @@ from normviz.core.text import typeset
 from normviz.data.digits import CLASSES
 from normviz.describe.seeds import mean_percent
 from normviz.jobs.executors import count_threads, threads
-from normviz.jobs.job_queue import Desk
-from normviz.jobs.requests import Ticket
+from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.requests import JobRequest
 from normviz.jobs.spec import digest
 from normviz.jobs.store import Store
 from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS, Convention
-from normviz.topics.running.figures import Row, accuracy_figure
+from normviz.topics.running.figures import ModeRow, accuracy_figure
 from normviz.topics.running.network import NETWORKS, STEPS, WIDTHS, Trained, Training, inputs
 from normviz.topics.running.state import PAGE, PREFIX
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
-from normviz.ui.work import POLL, handed_in, progress_words, speed, under_way
+from normviz.ui.work import POLL, progress_words, speed, still_running_after, submit_or_reuse
 from normviz.web.components.plot import plot
 
 NEEDS_OTHERS = ("stale", "batches")
@@ -36,14 +36,14 @@ KEY = PREFIX + "training"
 
 
 @dataclass
-class Asked:
+class RunRequest:
     """What a session's page shows: its trainings and their ticket; stopped by the user or, with a reason, by an error.
 
     `looked`: when the page last ran, on the monotonic clock; `seen`: how many of the trainings were there then.
     """
 
     jobs: tuple[Training, ...]
-    ticket: Ticket | None = None
+    ticket: JobRequest | None = None
     stopped: bool = False
     error: str = ""
     looked: float = 0.0
@@ -71,10 +71,10 @@ def results() -> Store[str, Trained]:
 
 
 @st.cache_resource
-def desk() -> Desk:
+def desk() -> JobQueue:
     """Where all sessions hand in their trainings."""
     workers = count_threads()
-    return Desk(threads(workers), workers=workers, speed=speed())
+    return JobQueue(threads(workers), workers=workers, speed=speed())
 
 
 def keep(job: Training, found: Trained) -> None:
@@ -101,42 +101,42 @@ def show(view: View, theme: str) -> None:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
     job = Training(view["batch"], view["eps"], view["seed"])
     asked = start((job,))
-    working = under_way(asked.ticket)
+    working = still_running_after(asked.ticket)
     with st.container(key="work"):
         status(asked, working)
     found = trained(job)
     measured = {} if found is None else costs(job, view["framework"], view["share"], found)
     _headline(measured, view, convention)
-    rows = [Row(*words[:2], measured.get(key)) for key, words in wording(view, convention).items()]
+    rows = [ModeRow(*words[:2], measured.get(key)) for key, words in wording(view, convention).items()]
     said = "; ".join(f"{row.name}: {mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     plot(
         accuracy_figure(rows, 1 / CLASSES, theme), "effect",
         f"Accuracy on unseen digits. {said or 'Training.'}", f"{3.2 * len(rows) + 3:g}rem",
     )  # fmt: skip
     if measured:
-        save_table(lambda: numbers(rows), "accuracy")
+        save_table(lambda: accuracy_table(rows), "accuracy")
     _reasons(view, convention, measured)
 
 
-def numbers(rows: list[Row]) -> dict[str, list]:
+def accuracy_table(rows: list[ModeRow]) -> dict[str, list]:
     """The accuracy of every case that was measured, in columns: one for each network."""
     found = {row.name: row.accuracy for row in rows if row.accuracy is not None}
     by_network = np.transpose(list(found.values()))
     return {"case": list(found)} | {f"network {k}": each.tolist() for k, each in enumerate(by_network)}
 
 
-def start(jobs: tuple[Training, ...]) -> Asked:
+def start(jobs: tuple[Training, ...]) -> RunRequest:
     """See to it that these are trained: what is missing is handed in, unless it is at work already."""
-    held: Asked | None = st.session_state.get(KEY)
-    asked = held if held is not None and held.jobs == jobs else Asked(jobs)
+    held: RunRequest | None = st.session_state.get(KEY)
+    asked = held if held is not None and held.jobs == jobs else RunRequest(jobs)
     st.session_state[KEY] = asked
     ticket = None if held is None else held.ticket
     missing = asked.missing()
-    asked.ticket = None if asked.stopped else handed_in(ticket, missing, desk(), keep, PAGE)
+    asked.ticket = None if asked.stopped else submit_or_reuse(ticket, missing, desk(), keep, PAGE)
     return asked
 
 
-def status(asked: Asked, working: bool) -> None:
+def status(asked: RunRequest, working: bool) -> None:
     """How far the training is, with a button that ends it; or what was trained, or why it was not."""
     if asked.ticket is not None and asked.ticket.error is not None:
         asked.stop(str(asked.ticket.error))
@@ -162,7 +162,7 @@ def status(asked: Asked, working: bool) -> None:
 
 
 @st.fragment(run_every=POLL)
-def watch(asked: Asked) -> None:
+def watch(asked: RunRequest) -> None:
     """Show the page anew when there is something new to show."""
     over = asked.ticket is None or asked.ticket.over
     if (over or len(asked.missing()) < asked.seen) and time.monotonic() - asked.looked > POLL / 2:

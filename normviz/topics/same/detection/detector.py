@@ -14,7 +14,7 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, OWN, Shape
 from normviz.core.layouts import ALL_LAYOUTS, to_tensor
-from normviz.core.text import spoken
+from normviz.core.text import join_words
 from normviz.core.tolerances import ANSWER, ROUNDING
 from normviz.data.files import looks_channels_first
 from normviz.describe.wording import shape_words
@@ -122,7 +122,7 @@ def check_arrays(x: np.ndarray, y: np.ndarray) -> None:
         if array.dtype.kind not in "fiub":
             raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
         if not 2 <= array.ndim <= 4:
-            ways = spoken([f"({', '.join(each)})" for each in ALL_LAYOUTS])
+            ways = join_words([f"({', '.join(each)})" for each in ALL_LAYOUTS])
             raise InvalidInput(f"{name} has {array.ndim} axes; {ways} are looked at.")
         if not array.size:
             raise InvalidInput(f"{name} has the shape {array.shape}; every axis needs at least one element.")

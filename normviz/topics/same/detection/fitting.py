@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.core.fields import AXES, OWN
 from normviz.core.layouts import ALL_LAYOUTS
-from normviz.core.normalize import centre, normalize, quiet, reduce, spread
+from normviz.core.normalize import broadcast_statistic, centre, normalize, quiet, reduce
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER, ROUNDING
 from normviz.topics.same.detection.candidates import candidates, fixes_gain, is_affine
@@ -187,7 +187,7 @@ def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, .
             xhat, deviation = normalize(x, scheme, eps).xhat, None
         else:
             deviation = np.hypot(np.asarray(result.deviation), eps**0.5)
-            wide = spread(deviation, field, x.shape)
+            wide = broadcast_statistic(deviation, field, x.shape)
             xhat = result.v / np.where(wide == 0, np.inf, wide)
         yield Trial(eps, xhat, losses(x, deviation, scheme, name, eps), size, linear)
 
@@ -195,7 +195,7 @@ def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, .
 def _largest(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """The largest |x| of every element's summation field."""
     field = scheme.fields[0]
-    return np.broadcast_to(spread(reduce(np.abs(x), field, np.max), field, x.shape), x.shape)
+    return np.broadcast_to(broadcast_statistic(reduce(np.abs(x), field, np.max), field, x.shape), x.shape)
 
 
 def _without(y: np.ndarray, trial: Trial, fitted: int = 0) -> Outcome:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from normviz.core.fields import Field
-from normviz.core.normalize import centre, quiet, reduce, spread
+from normviz.core.normalize import broadcast_statistic, centre, quiet, reduce
 from normviz.core.registry import EACH_CHANNEL, Scheme
 from normviz.core.tolerances import ANSWER, ROUNDING
 from normviz.core.whitening import steepest
@@ -53,11 +53,11 @@ def losses(x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, name: st
 def _beside(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
     """The largest |x| of every element's field over what divides there."""
     with np.errstate(divide="ignore"):
-        return spread(reduce(np.abs(x), field, np.max) / deviation, field, x.shape)
+        return broadcast_statistic(reduce(np.abs(x), field, np.max) / deviation, field, x.shape)
 
 
 def _beside_matrix(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
     """The same where a group of channels is whitened: over its smallest √(λ + ε)."""
     v = centre(x, EACH_CHANNEL)[0]
     least = steepest(v, scheme.matrices(x.shape), eps)
-    return spread(reduce(np.abs(x), field, np.max) * least, field, x.shape)
+    return broadcast_statistic(reduce(np.abs(x), field, np.max) * least, field, x.shape)

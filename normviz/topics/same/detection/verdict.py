@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from normviz.core.fields import AXES
-from normviz.core.text import sentence, spoken, typeset
+from normviz.core.text import join_words, sentence, typeset
 from normviz.describe.wording import gap_text, labelled, named
 from normviz.topics.same.detection.candidates import is_affine
 from normviz.topics.same.detection.detector import Detection
@@ -40,10 +40,10 @@ def kind(fit: Fit) -> str:
 
 def axes_words(fits: Sequence[Fit]) -> str:
     """Over which axes of the arrays, in each of the layouts: "over axes 2 and 3 of (N, C, H, W)"."""
-    layouts = spoken([f"({', '.join(fit.layout)})" for fit in fits])
+    layouts = join_words([f"({', '.join(fit.layout)})" for fit in fits])
     if not fits[0].axes:
         return f"in {layouts}"
-    axes = f"{'axes' if len(fits[0].axes) > 1 else 'axis'} {spoken(fits[0].axes, 'and')}"
+    axes = f"{'axes' if len(fits[0].axes) > 1 else 'axis'} {join_words(fits[0].axes, 'and')}"
     return f"over {axes} of {layouts}"
 
 
@@ -84,9 +84,9 @@ def headline(found: Detection) -> str:
         return f"It was {name(found.answer[0])}."
     if found.one_computation:
         axes = found.answer[0].axes
-        over = f"{'axes' if len(axes) > 1 else 'axis'} {spoken(axes, 'and')}"
+        over = f"{'axes' if len(axes) > 1 else 'axis'} {join_words(axes, 'and')}"
         return f"Normalized over {over}. The name depends on the order of the axes."
-    return f"Cannot tell: {spoken(dict.fromkeys(map(label, found.answer)))}."
+    return f"Cannot tell: {join_words(dict.fromkeys(map(label, found.answer)))}."
 
 
 def reasons(found: Detection) -> list[str]:
@@ -102,11 +102,12 @@ def reasons(found: Detection) -> list[str]:
     untold = [fit for fit in found.fits if not fit.told]
     if untold:
         said.append(
-            f"Not decided: {spoken(dict.fromkeys(map(kind, untold)), 'and')}. The numbers are too few for a γ and a "
+            f"Not decided: {join_words(dict.fromkeys(map(kind, untold)), 'and')}. The numbers are too few for a "
+            f"γ and a "
             "β of their own, or too coarse, or they lie where a function is straight. More examples, a larger spread "
             "or a higher precision may decide."
         )
-    return [*said, f"Behind a γ or a β only these ε are tried: {spoken([typeset(eps) for eps in EPS], 'and')}."]
+    return [*said, f"Behind a γ or a β only these ε are tried: {join_words([typeset(eps) for eps in EPS], 'and')}."]
 
 
 def _details(found: Detection) -> str:

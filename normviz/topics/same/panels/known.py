@@ -9,12 +9,12 @@ import streamlit as st
 from normviz.core.equality import difference, is_rounding
 from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.describe import notation
 from normviz.describe.aims import scope_words
 from normviz.describe.wording import gap_text, labelled, parameter_words, sentence, shape_words
 from normviz.topics.same.furthest import place, shares, two_cubes
-from normviz.topics.same.identities import ALWAYS, IDENTITIES, Identity, both, residual
+from normviz.topics.same.identities import ALWAYS, IDENTITIES, Identity, evaluate_sides, residual
 from normviz.topics.same.state import PAIRS, PREFIX
 from normviz.ui.link import KEPT, View
 from normviz.ui.saving import save_table
@@ -26,7 +26,7 @@ GUESSES = {"yes": "= Same", "no": "≠ Different"}
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _both(key: str, x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
-    return both(IDENTITIES[key], x, eps)
+    return evaluate_sides(IDENTITIES[key], x, eps)
 
 
 def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
@@ -67,7 +67,7 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
     if not covered:
         with st.expander("Formulas and numbers"):
             _formulas(identity, drawn, view["eps"])
-            save_table(lambda: numbers(list(IDENTITIES.values()), x, view["eps"]), "identities")
+            save_table(lambda: difference_table(list(IDENTITIES.values()), x, view["eps"]), "identities")
 
 
 def guesses() -> dict[str, str]:
@@ -75,7 +75,7 @@ def guesses() -> dict[str, str]:
     return st.session_state.setdefault(PREFIX + "guesses", {})
 
 
-def numbers(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
+def difference_table(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
     """Return every pair with the largest difference of both x̂ on this tensor, in columns."""
     found = [residual(identity, x, eps) for identity in identities]
     return {
@@ -148,7 +148,8 @@ def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
                 if line.name in side.lines:
                     st.latex(stacked(line.latex))
             st.markdown(
-                f"x̂ = **{measured(value)}** at {place(scheme, worst.index)}. {shares(scheme, worst.index, x.shape)}"
+                f"x̂ = **{format_number(value)}** at {place(scheme, worst.index)}. "
+                f"{shares(scheme, worst.index, x.shape)}"
             )
 
 

@@ -9,7 +9,7 @@ from normviz.core.equality import WORK, Comparison, compare, general_form
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme, same_as
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.describe.aims import scope_words
 from normviz.describe.wording import gap_text, named, plural, sentence
 from normviz.topics.same.furthest import place, two_cubes
@@ -108,8 +108,9 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
     else:
         worst = found.worst
         st.info(
-            f"**They differ.** {found_text}  \nCounter-example: x = {measured(found.x[worst.index])} at "
-            f"{place(left, worst.index)} becomes {measured(worst.left)} on the left, {measured(worst.right)} on the "
+            f"**They differ.** {found_text}  \nCounter-example: x = {format_number(found.x[worst.index])} at "
+            f"{place(left, worst.index)} becomes {format_number(worst.left)} on the left, "
+            f"{format_number(worst.right)} on the "
             "right.",
             icon=":material/close:",
         )

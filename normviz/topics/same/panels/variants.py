@@ -7,7 +7,7 @@ from normviz.charts import cube
 from normviz.core.fields import MAX_ELEMENTS, Shape
 from normviz.core.normalize import Normalized, normalize
 from normviz.core.registry import SCHEMES, Scheme, same_as
-from normviz.core.text import measured, typeset
+from normviz.core.text import format_number, typeset
 from normviz.core.theory import degenerate
 from normviz.describe import notation, wording
 from normviz.describe.aims import scope_words
@@ -50,7 +50,7 @@ def _variant(scheme: Scheme, result: Normalized, focus: tuple[int, ...], shape: 
     box = wording.boxes(scheme, focus, shape)[0]
     st.markdown(
         f"{wording.sentence(wording.count_words(scheme, shape))}.  \nField of the chosen element: {box.where}.  \n"
-        f"Its **x̂ = {measured(result.xhat[focus])}**."
+        f"Its **x̂ = {format_number(result.xhat[focus])}**."
     )
 
 

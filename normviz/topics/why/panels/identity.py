@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.registry import SCHEMES
-from normviz.core.text import measured, typeset
+from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.describe.wording import shape_words
 from normviz.topics.why import state
@@ -20,7 +20,7 @@ FIRST_VALUES = "experiments?show=start&start_schemes=batch"
 
 def show(view: View, theme: str) -> None:
     """A layer on its way to doing nothing, and a link to the experiment on its first values."""
-    page = Controls(state.Page, state.PREFIX, view, state.has)
+    page = Controls(state.Page, state.PREFIX, view, state.is_relevant)
     page.draw("part")
     _undone(view, theme)
     st.markdown(f"Do the first values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 49 pairs.")
@@ -31,7 +31,7 @@ def _undone(view: View, theme: str) -> None:
     found, start, there = (state.undone(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
     span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))
     least = RELATIVE["float64"] * float(np.abs(found.x).max())
-    gap, none = (measured(each.gap, 2, least) for each in (found, there))
+    gap, none = (format_number(each.gap, 2, least) for each in (found, there))
     told = "" if view["part"] == 1 else f" Here, {view['part']:.0%} of the way there, it differs by up to {gap}."
     st.markdown(f"### With γ = √(σ²+ε) and β = μ the layer does nothing: y differs from x by {none}.{told}")
     ends = [np.array([each.min(), each.max()]) for each in found.x]

@@ -5,7 +5,7 @@ import streamlit as st
 
 from normviz.charts.curves import Curve, Panel, curves
 from normviz.core.registry import SCHEMES
-from normviz.core.text import measured
+from normviz.core.text import format_number
 from normviz.core.tolerances import RELATIVE
 from normviz.describe.wording import signed
 from normviz.topics.why import state
@@ -24,7 +24,7 @@ def show(view: View, theme: str) -> None:
     out, inside = found["outside"], found["inside"]
     reach = float(np.abs(out.b).max())
     stood, moved, stayed = (
-        measured(value, 2, least)
+        format_number(value, 2, least)
         for value, least in (
             (np.ptp(out.losses), RELATIVE["float64"] * (1 + reach)),
             (np.abs(out.b - rate * TARGET * np.arange(steps + 1)).max(), RELATIVE["float64"] * (1 + reach)),

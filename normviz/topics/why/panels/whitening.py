@@ -5,7 +5,7 @@ import streamlit as st
 
 from normviz.charts.curves import Curve, Panel, curves
 from normviz.core.registry import SCHEMES
-from normviz.core.text import measured, typeset
+from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE
 from normviz.describe.notation import number
 from normviz.topics.why import state
@@ -147,11 +147,11 @@ def _scaled_words(before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: 
 
 
 def _correlation(cov: np.ndarray) -> str:
-    return measured(correlation(cov), 3, 1e3 * ROUNDING)
+    return format_number(correlation(cov), 3, 1e3 * ROUNDING)
 
 
 def _zero(gap: float) -> str:
-    return measured(gap, 2, 1e3 * ROUNDING)
+    return format_number(gap, 2, 1e3 * ROUNDING)
 
 
 def _jointly(theme: str) -> None:
