@@ -88,7 +88,7 @@ BREAKS = {
         "normviz/jobs/requests.py",
         "        self._cancelled = True\n",
         "        self._cancelled = False\n",
-        "tests/jobs/test_tickets.py",
+        "tests/jobs/test_requests_of_jobs.py",
     ),
     "a wrong unit of the learning rate": Break(
         "normviz/core/transformations.py",

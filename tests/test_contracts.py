@@ -56,4 +56,4 @@ def test_every_contract_is_broken_by_its_breach(copy):
 def test_a_folder_that_no_layer_names_is_told(copy):
     (copy / "normviz" / "newcomer").mkdir()
     (copy / "normviz" / "newcomer" / "__init__.py").touch()
-    assert broken(copy) == {"From the ground up"}
+    assert broken(copy) == {"Layers, from the top to the ground"}

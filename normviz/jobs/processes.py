@@ -152,7 +152,7 @@ class Processes(Executor):
 
     A job whose process dies is begun once more, in another process.
 
-    It takes what a `Desk` hands in: `submit(function, job, control, limits)`, where the control stays here.
+    It takes what a `JobQueue` hands in: `submit(function, job, control, limits)`, where the control stays here.
 
     Args:
         workers: how many processes there are at most; the first jobs start them.

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pkgutil import iter_modules
+from pathlib import Path
 
 import normviz
 from normviz.describe.markdown import escape
@@ -26,9 +25,9 @@ ALIKE = 0.75
 @cache
 def known_names() -> frozenset[str]:
     """Return the names of the values of all pages: a link may have been made for another page."""
-    topics = (each.name for each in iter_modules(normviz.__path__) if each.ispkg)
-    states = (f"normviz.{topic}.state" for topic in topics if find_spec(f"normviz.{topic}.state"))
-    return frozenset(param.name for state in states for param in import_module(state).PARAMS)
+    topics = (path.parent.name for path in Path(normviz.__file__).parent.glob("topics/*/state.py"))
+    states = (import_module(f"normviz.topics.{topic}.state") for topic in topics)
+    return frozenset(param.name for state in states for param in state.PARAMS)
 
 
 def unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[str]:

@@ -285,12 +285,12 @@ def test_after_shutdown_no_job_is_taken_and_those_that_wait_may_be_cancelled():
 LEFT = """
 import os, signal
 from work import Does, process
-from normviz.jobs.job_queue import Desk
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.processes import Processes
 def keep(job, process):
     print(process, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
-Desk(Processes(1, initializer=process), lease=60.0).submit([Does("hangs")], keep).wait(60.0)
+JobQueue(Processes(1, initializer=process), lease=60.0).submit([Does("hangs")], keep).wait(60.0)
 """
 
 

@@ -18,9 +18,8 @@ LINE = 88
 """Characters that a row of the page has room for."""
 
 QUICK = [claim.id for claim in CLAIMS.values() if claim.quick]
-PAGES = {"": "lab"} | {
-    story.page: {"invariance": "table1"}.get(story.page, story.page) for story in STORIES if story.page != "tensor_lab"
-}
+FOLDERS = {"": "lab", "invariance": "table1", "identities": "same"}
+PAGES = {story.page: FOLDERS.get(story.page, story.page) for story in STORIES if story.page != "tensor_lab"} | FOLDERS
 """By the path of a page the folder of its topic."""
 
 
@@ -39,7 +38,7 @@ def test_the_measured_verdict_is_the_one_on_record(claim, seed):
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
 def test_a_link_opens_a_page_and_all_of_it_is_taken(claim):
     address = urlsplit(claim.see)
-    params = import_module(f"normviz.{PAGES[address.path[1:]]}.state").PARAMS
+    params = import_module(f"normviz.topics.{PAGES[address.path[1:]]}.state").PARAMS
     link = dict(parse_qsl(address.query, keep_blank_values=True))
     assert set(link) <= {param.name for param in params}
     assert clean(params, link)[1] == {}

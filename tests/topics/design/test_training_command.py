@@ -8,7 +8,7 @@ from normviz.cli.design import DEFAULT_SAMPLES, parse_sample
 from normviz.cli.main import main
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.theory import Verdict
-from normviz.jobs import default_queue as usual
+from normviz.jobs import run as job_run
 from normviz.jobs.executors import threads
 from normviz.jobs.job_queue import JobQueue
 from normviz.topics.design.search import census
@@ -23,7 +23,7 @@ def here(monkeypatch, tmp_path):
     """In a thread of this process, and with results of its own."""
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     with threads(1) as pool:
-        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: JobQueue(pool, at_once=at_once))
+        monkeypatch.setattr(job_run, "default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once))
         yield
 
 

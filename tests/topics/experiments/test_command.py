@@ -13,7 +13,7 @@ from normviz.cli import experiment as command
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import declarations
-from normviz.jobs import default_queue as usual
+from normviz.jobs import run as job_run
 from normviz.jobs.executors import threads
 from normviz.jobs.job_queue import JobQueue
 from normviz.topics.experiments.catalogue import EXPERIMENTS
@@ -28,7 +28,7 @@ def here(monkeypatch, tmp_path):
     """In a thread of this process, and with results of its own."""
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     with threads(1) as pool:
-        monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: JobQueue(pool, at_once=at_once))
+        monkeypatch.setattr(job_run, "default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once))
         yield
 
 
@@ -82,7 +82,7 @@ def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
             raise MemoryError("there is no room")
         yield from real(self)
 
-    monkeypatch.setattr(usual, "usual_desk", lambda workers, at_once, done: JobQueue(pool))
+    monkeypatch.setattr(job_run, "default_queue", lambda workers, at_once, done: JobQueue(pool))
     monkeypatch.setattr(DenseGrid, "steps", steps)
     with threads(1) as pool:
         assert run("experiment", *SMALL) == 1
@@ -101,7 +101,7 @@ def test_its_options_are_told(capsys):
 
 def test_nothing_is_started_for_what_is_kept(monkeypatch, capsys):
     assert run("experiment", *SMALL) == 0
-    monkeypatch.setattr(usual, "usual_desk", lambda *_: pytest.fail("a desk was asked for"))
+    monkeypatch.setattr(job_run, "default_queue", lambda *_: pytest.fail("a desk was asked for"))
     assert run("experiment", *SMALL) == 0
 
 
@@ -118,7 +118,7 @@ def test_an_interrupt_is_told_in_a_line(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "run", interrupted)
+    monkeypatch.setattr(command, "run_settings", interrupted)
     assert run("experiment", *SMALL) == 130
     assert "the same command goes on" in capsys.readouterr().err
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from normviz.cli import table1 as table1_command
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, Field
@@ -16,7 +17,6 @@ from normviz.core.settings import Real, declarations
 from normviz.core.theory import degenerate, predict
 from normviz.core.tolerances import INVARIANT
 from normviz.core.transformations import OPTIMIZERS, PAPER, TRANSFORMATIONS
-from normviz.topics.table1 import table
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.table1.table import measure
 from normviz.train.problem import BASES, NETWORKS, make_problem, position
@@ -248,7 +248,7 @@ def test_every_setting_is_an_option(name, monkeypatch, capsys):
     number = isinstance(declared, Real)
     right = declared.limits({})[1] if number else declared.options({})[-1]
     wrong = right + 1 if number else "no such"
-    monkeypatch.setattr(table, "measure", lambda schemes, setting: seen.append(setting) or [])
+    monkeypatch.setattr(table1_command, "measure", lambda schemes, setting: seen.append(setting) or [])
     assert main(["table1", f"--{name}", declared.text(right)]) == 0
     assert seen == [Setting(**{name: right})]
     assert main(["table1", f"--{name}", declared.text(wrong)]) == 2

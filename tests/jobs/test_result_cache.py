@@ -56,7 +56,8 @@ def test_what_was_kept_is_there_after_a_restart(path):
 
 def test_what_another_process_kept_is_there(path):
     script = (
-        "import numpy as np; from normviz.jobs.result_cache import Kept; Kept().put('a', {'losses': np.arange(4.0)})"
+        "import numpy as np; from normviz.jobs.result_cache import ResultCache; "
+        "ResultCache().put('a', {'losses': np.arange(4.0)})"
     )
     run(path, script, check=True)
     assert ResultCache(path).get("a")["losses"].tolist() == [0, 1, 2, 3]
@@ -213,8 +214,8 @@ def test_a_file_that_is_damaged_while_it_is_open_is_set_aside_and_begun_anew(pat
 LATER = """
 import sys, numpy as np
 from concurrent.futures import ThreadPoolExecutor
-from normviz.jobs.result_cache import Kept
-store, name = Kept(), sys.argv[1]
+from normviz.jobs.result_cache import ResultCache
+store, name = ResultCache(), sys.argv[1]
 store.put(name, {"numbers": np.zeros(9)})
 print("open", flush=True)
 sys.stdin.readline()
@@ -330,9 +331,9 @@ def test_on_a_full_disk_what_is_there_stays(path):
     ResultCache(path).put("a", CURVE)
     script = """
 import resource, numpy as np
-from normviz.jobs.result_cache import Kept
+from normviz.jobs.result_cache import ResultCache
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
-store = Kept()
+store = ResultCache()
 for name in "bc":
     store.put(name, {"numbers": np.zeros(2**16)})
 print(store.get("a") is not None, store.get("b"), store.lost("b"))
@@ -347,8 +348,8 @@ print(store.get("a") is not None, store.get("b"), store.lost("b"))
 
 MANY = """
 import sys, numpy as np
-from normviz.jobs.result_cache import Kept
-store, first = Kept(), int(sys.stdin.readline())
+from normviz.jobs.result_cache import ResultCache
+store, first = ResultCache(), int(sys.stdin.readline())
 for number in range(first, first + 30):
     store.put(str(number), {"numbers": np.full(500, number)})
     found = store.get(str((number * 7) % 120))
